@@ -1,0 +1,156 @@
+"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, which settings steer."""
+
+import difflib
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, tzinfo
+from pathlib import Path, PurePosixPath
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from mdmem.errors import UsageProblem, WorkspaceProblem
+from mdmem.model import SETTINGS_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What can be set; times are seconds, sizes are lines and bytes."""
+
+    timezone: str | None = None
+    author: str | None = None
+    actor: str | None = None
+    agents: tuple[str, ...] = ()
+    extra_paths: tuple[str, ...] = ()
+    direct_edits: str = "commit"
+    allow_detached: bool = False
+    lock_timeout: float = 30.0
+    hook_timeout: float = 30.0
+    half_life_days: float | None = None
+    language: str | None = None
+    budget_lines: int = 200
+    budget_bytes: int = 25_000
+    log_queries: bool = False
+
+
+_CHOICES = {"direct_edits": ("commit", "refuse")}
+_NAMES = tuple(f.name for f in fields(Settings))
+_TEXTS = ("timezone", "author", "actor", "direct_edits", "language")
+_LISTS = ("agents", "extra_paths")
+_FLAGS = ("allow_detached", "log_queries")
+
+
+def user_settings_path(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """Where the user's own settings are, by the platform's custom; None where there is no home."""
+    home = environment.get("HOME") or environment.get("USERPROFILE")
+    if platform == "win32":
+        base = environment.get("APPDATA")
+    elif platform == "darwin":
+        base = f"{home}/Library/Application Support" if home else None
+    else:
+        base = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else None)
+    return Path(base) / "mdmem" / "config.toml" if base else None
+
+
+def _value(name: str, value: Any, where: str) -> Any:
+    """`value` in the type of the setting `name`, or a refusal."""
+
+    def wrong(expected: str) -> WorkspaceProblem:
+        return WorkspaceProblem("bad-settings", f"{where}: {name} must be {expected}, not {value!r}")
+
+    if name in _FLAGS:
+        if not isinstance(value, bool):
+            raise wrong("true or false")
+        return value
+    if name in _TEXTS:
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise wrong("a one-line text")
+        if value not in _CHOICES.get(name, (value,)):
+            raise wrong(" or ".join(_CHOICES[name]))
+        return value
+    if name in _LISTS:
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
+            raise wrong("a list of texts")
+        return tuple(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+        raise wrong("a number above 0")
+    return int(value) if name.startswith("budget") else float(value)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(path.read_bytes().decode())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Mend the file; every setting is optional.") from problem
+    except OSError as problem:
+        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
+    for name in found:
+        if name not in _NAMES:
+            near = difflib.get_close_matches(name, _NAMES, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"The settings are {', '.join(_NAMES)}."
+            raise WorkspaceProblem("bad-settings", f"{path.name}: unknown setting {name!r}", hint)
+    return {name: _value(name, value, path.name) for name, value in found.items()}
+
+
+def _stays_inside(path: str) -> bool:
+    parts = PurePosixPath(path)
+    return not parts.is_absolute() and ".." not in parts.parts and not path.startswith("~")
+
+
+def load(workspace: Path, environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings in force for a workspace.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`: unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
+            type, an extra path outside the workspace that the user's own settings do not name.
+    """
+    env = os.environ if environment is None else environment
+    own_path = user_settings_path(env)
+    own = _read(own_path) if own_path else {}
+    local = _read(workspace / SETTINGS_NAME)
+    allowed = own.get("extra_paths", ())
+    for path in local.get("extra_paths", ()):
+        if not _stays_inside(path) and path not in allowed:
+            raise WorkspaceProblem(
+                "bad-settings",
+                f"{SETTINGS_NAME}: extra_paths names {path!r}, which is outside the workspace",
+                f"To allow it, name it in extra_paths of your own settings ({own_path}) too.",
+            )
+    settings = replace(Settings(), **{**own, **local})
+    if settings.timezone:
+        zone(settings.timezone)
+    return settings
+
+
+def zone(name: str | None) -> tzinfo | None:
+    """The time zone of that name; None is the system's, which also heeds TZ."""
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as problem:
+        raise WorkspaceProblem("bad-settings", f"{name!r} is not a time zone", "Use a name such as Europe/Berlin.") from problem
+
+
+def now(settings: Settings, environment: Mapping[str, str] | None = None) -> datetime:
+    """The time that is written, in the user's zone: `MDMEM_NOW` (ISO 8601, local without an offset) or the real one.
+
+    Raises:
+        UsageProblem: `MDMEM_NOW` is not such a time.
+    """
+    env = os.environ if environment is None else environment
+    place = zone(settings.timezone)
+    given = env.get("MDMEM_NOW")
+    if not given:
+        return datetime.now().astimezone(place)
+    try:
+        moment = datetime.fromisoformat(given)
+        if moment.tzinfo is None and place is not None:
+            return moment.replace(tzinfo=place)
+        return moment.astimezone(place)
+    except (ValueError, OverflowError, OSError) as problem:
+        raise UsageProblem(f"MDMEM_NOW is {given!r}, which is not an ISO 8601 time", "Write it as 2026-11-21T14:05:00.") from problem

@@ -1,0 +1,386 @@
+"""Text <-> sections: a Markdown document as a lossless partition of its text, by markdown-it-py.
+
+A section is a heading that is a direct child of the document, its own text (up to the next heading of any level) and its
+subsections. Lines end at `\\n`, `\\r\\n` or `\\r` only. Line numbers in here count from 0 and ranges are half open.
+"""
+
+import difflib
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+from mdmem.errors import PathProblem, SectionProblem, TextProblem
+from mdmem.layout import MAX_FILE_BYTES
+from mdmem.model import PATH_SEPARATOR, SectionPath
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+BOM = "\ufeff"
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_LINE_END = re.compile(r"\r\n?|\n")
+_ETAG_DIGITS = 12
+_MAX_NESTING = 100_000
+_MAX_INLINE_TITLE = 1000
+"""A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
+_PROBE = "\n\n# probe\n"
+
+
+class BlockKind(StrEnum):
+    """What a block is. Headings and thematic breaks are no blocks here: they hold nothing of their own."""
+
+    ITEM = "item"
+    PARAGRAPH = "paragraph"
+    CODE = "code"
+    QUOTE = "quote"
+    HTML = "html"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block that is a direct child of the document; of a list, each top-level item. Lines `start` up to `end`."""
+
+    kind: BlockKind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading (lines `start` up to `body`), its own text (`body` up to `end`) and its subsections (up to `tree_end`)."""
+
+    index: int
+    start: int
+    body: int
+    end: int
+    tree_end: int
+    level: int
+    title: str
+    path: SectionPath
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed text. `bom` and the joined `lines` are the text; the first `front` lines are front matter and opaque."""
+
+    bom: str
+    lines: tuple[str, ...]
+    front: int
+    sections: tuple[Section, ...]
+    blocks: tuple[Block, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole text, every byte of it."""
+        return self.bom + "".join(self.lines)
+
+    @property
+    def preamble_end(self) -> int:
+        """The line after the text before the first heading."""
+        return self.sections[0].start if self.sections else len(self.lines)
+
+    @property
+    def front_matter(self) -> str:
+        """The front matter with its fences, or nothing."""
+        return "".join(self.lines[: self.front])
+
+    @property
+    def line_end(self) -> str:
+        """The line end that new text takes: the most frequent one of the file."""
+        ends = [line[len(line.rstrip("\r\n")) :] for line in self.lines]
+        return max(("\n", "\r\n", "\r"), key=ends.count)
+
+    def slice(self, start: int, end: int) -> str:
+        """The text of lines `start` up to `end`."""
+        return "".join(self.lines[start:end])
+
+    def section_at(self, line: int) -> Section | None:
+        """The section whose heading or own text holds the line; None in the preamble."""
+        found = None
+        for section in self.sections:
+            if section.start > line:
+                break
+            found = section
+        return found
+
+    def subsections(self, section: Section) -> tuple[Section, ...]:
+        """Everything below a section, at any depth."""
+        return tuple(s for s in self.sections[section.index + 1 :] if s.start < section.tree_end)
+
+    def blocks_in(self, start: int, end: int) -> tuple[Block, ...]:
+        """The blocks that begin in lines `start` up to `end`."""
+        return tuple(block for block in self.blocks if start <= block.start < end)
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    # At the default nesting of 20 every heading after a list ten deep disappears, and an edit would eat the rest of the file.
+    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+@cache
+def _inline_parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark")
+
+
+def decode(data: bytes) -> str:
+    """The text of a file.
+
+    Raises:
+        PathProblem: `unsupported-file` with the reason: not UTF-8, a NUL, larger than `MAX_FILE_BYTES`.
+    """
+    if len(data) > MAX_FILE_BYTES:
+        raise PathProblem(
+            "unsupported-file", f"the file has {len(data):,} bytes; {MAX_FILE_BYTES:,} is the most that is edited", "Split it."
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise PathProblem("unsupported-file", f"the file is not UTF-8 (byte {problem.start})", "Convert it: iconv -t UTF-8.") from problem
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise PathProblem("unsupported-file", f"the file has a NUL character in line {line}", "Take it out with an editor.")
+    return text
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their ends; only `\\n`, `\\r\\n` and `\\r` end a line."""
+    return _LINE.findall(text)
+
+
+def with_line_end(text: str, end: str) -> str:
+    """`text` with every line end replaced by `end`."""
+    return _LINE_END.sub(end, text)
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line holds nothing but spaces and tabs."""
+    return not line.strip(" \t\r\n")
+
+
+def _front_matter_lines(lines: list[str]) -> int:
+    if not lines or lines[0].rstrip(" \t\r\n") != "---":
+        return 0
+    for number, line in enumerate(lines[1:], 2):
+        if line.rstrip(" \t\r\n") in ("---", "..."):
+            return number
+    return 0
+
+
+def _tokens(lines: Iterable[str]) -> "list[Token]":
+    source = "\n".join(line.rstrip("\r\n") for line in lines)
+    try:
+        return _parser().parse(source)
+    except RecursionError as problem:
+        raise PathProblem("unsupported-file", "the file nests lists or quotes too deeply to be edited safely", "Flatten it.") from problem
+
+
+def _sections(heads: list[tuple[int, int, int, str]], total: int) -> tuple[Section, ...]:
+    tree_ends = [total] * len(heads)
+    open_heads: list[int] = []
+    paths: list[SectionPath] = []
+    for index, (start, _, level, title) in enumerate(heads):
+        while open_heads and heads[open_heads[-1]][2] >= level:
+            tree_ends[open_heads.pop()] = start
+        parent = paths[open_heads[-1]] if open_heads else ()
+        paths.append((*parent, title))
+        open_heads.append(index)
+    ends = [head[0] for head in heads[1:]] + [total]
+    return tuple(
+        Section(index, start, body, ends[index], tree_ends[index], level, title, paths[index])
+        for index, (start, body, level, title) in enumerate(heads)
+    )
+
+
+_BLOCK_KINDS = {
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "fence": BlockKind.CODE,
+    "code_block": BlockKind.CODE,
+    "blockquote_open": BlockKind.QUOTE,
+    "html_block": BlockKind.HTML,
+}
+
+
+def parse(text: str, fragment: bool = False) -> Document:
+    """The document of a text. `parse(text).text == text` holds for every text.
+
+    Args:
+        text: the text of a file, or of a part of one (`fragment`), which has neither byte order mark nor front matter.
+        fragment: see `text`.
+
+    Raises:
+        PathProblem: `unsupported-file`: nested deeper than the parser goes.
+    """
+    bom = BOM if text.startswith(BOM) and not fragment else ""
+    lines = split_lines(text[len(bom) :])
+    front = 0 if fragment else _front_matter_lines(lines)
+    tokens = _tokens(lines[front:])
+    heads: list[tuple[int, int, int, str]] = []
+    blocks: list[Block] = []
+    for number, token in enumerate(tokens):
+        if token.map is None or token.level > 1:
+            continue
+        start, end = token.map[0] + front, token.map[1] + front
+        if token.level == 0 and token.type == "heading_open":
+            heads.append((start, end, int(token.tag[1]), tokens[number + 1].content))
+            continue
+        kind = BlockKind.ITEM if token.type == "list_item_open" and token.level == 1 else None
+        if token.level == 0:
+            kind = _BLOCK_KINDS.get(token.type)
+        if kind is None:
+            continue
+        while end > start + 1 and is_blank(lines[end - 1]):
+            end -= 1
+        blocks.append(Block(kind, start, end))
+    return Document(bom, tuple(lines), front, _sections(heads, len(lines)), tuple(blocks))
+
+
+def load(data: bytes) -> Document:
+    """`parse(decode(data))`."""
+    return parse(decode(data))
+
+
+def ends_open(fragment: str) -> bool:
+    """Whether a fragment ends inside a fence, comment or other block that would swallow what follows it."""
+    last = parse(fragment + _PROBE, fragment=True).sections[-1:]
+    return not (last and last[0].title == "probe" and last[0].level == 1)
+
+
+def open_block_line(document: Document) -> int | None:
+    """The line (from 0) in which the block opens that the document ends inside of; None where it ends in the open."""
+    start = document.sections[-1].body if document.sections else document.front
+    if not ends_open(document.slice(start, len(document.lines))):
+        return None
+    blocks = document.blocks_in(start, len(document.lines))
+    return blocks[-1].start if blocks else start
+
+
+def etag(document: Document, start: int, end: int) -> str:
+    """The first 12 hex digits of the SHA-256 of the bytes from line `start` to the last non-blank line before `end`."""
+    while end > start and is_blank(document.lines[end - 1]):
+        end -= 1
+    return hashlib.sha256(document.slice(start, end).rstrip("\r\n").encode()).hexdigest()[:_ETAG_DIGITS]
+
+
+def section_etag(document: Document, section: Section) -> str:
+    """The etag of a heading with its own text."""
+    return etag(document, section.start, section.end)
+
+
+def tree_etag(document: Document, section: Section) -> str:
+    """The etag of a section with its subsections."""
+    return etag(document, section.start, section.tree_end)
+
+
+def preamble_etag(document: Document) -> str:
+    """The etag of the text before the first heading."""
+    return etag(document, document.front, document.preamble_end)
+
+
+def fold(text: str) -> str:
+    """NFC with white space folded."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+@cache
+def plain_title(title: str) -> str:
+    """A title as addresses are compared: without inline markup, in NFC, white space folded."""
+    if len(title) > _MAX_INLINE_TITLE:
+        return fold(title)
+    children = _inline_parser().parseInline(title)[0].children or []
+    parts = (" " if token.type.endswith("break") else "" if token.type == "html_inline" else token.content for token in children)
+    return fold("".join(parts))
+
+
+def join_path(path: SectionPath) -> str:
+    """A section path as it is written and shown."""
+    return PATH_SEPARATOR.join(path)
+
+
+_RUNGS: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
+
+
+def matches(document: Document, address: str) -> tuple[Section, ...]:
+    """The sections that an address names, in file order; the first rung (as written, plain, any case) with a match decides."""
+    several = PATH_SEPARATOR in fold(address)
+    for rung in _RUNGS:
+        wanted = rung(address)
+        if not wanted:
+            continue
+        alone = tuple(s for s in document.sections if rung(s.title) == wanted)
+        if alone or not several:
+            if alone:
+                return alone
+            continue
+        paths = [(s, PATH_SEPARATOR.join(rung(title) for title in s.path)) for s in document.sections]
+        whole = tuple(s for s, path in paths if path == wanted)
+        found = whole or tuple(s for s, path in paths if path.endswith(PATH_SEPARATOR + wanted))
+        if found:
+            return found
+    return ()
+
+
+def nearest(document: Document, address: str) -> tuple[str, ...]:
+    """Up to three paths of the document that resemble an address."""
+    wanted = plain_title(address).casefold()[:200]
+    by_name: dict[str, str] = {}
+    for section in document.sections[:2000]:
+        path = join_path(section.path)
+        for name in (plain_title(section.title).casefold(), path.casefold()):
+            by_name.setdefault(name[:200], path)
+    close = difflib.get_close_matches(wanted, by_name, n=6, cutoff=0.5)
+    inside = [name for name in by_name if wanted and (wanted in name or name in wanted) and name]
+    return tuple(dict.fromkeys(by_name[name] for name in [*close, *inside]))[:3]
+
+
+def find(document: Document, address: str, nth: int | None = None) -> Section:
+    """The one section that an address names.
+
+    Raises:
+        SectionProblem: `section-not-found` with the nearest names, or `section-ambiguous` with path and line of each, unless
+            `nth` (from 1) chooses.
+    """
+    found = matches(document, address)
+    if not found:
+        near = nearest(document, address)
+        known = near or tuple(join_path(s.path) for s in document.sections[:8])
+        start = "Did you mean" if near else "Its sections are"
+        hint = f"{start}: {'; '.join(known)}" if known else "The file has no headings; --create makes the section."
+        raise SectionProblem("section-not-found", f"no section {address[:120]!r}", hint, near=list(near))
+    if nth is not None:
+        if not 1 <= nth <= len(found):
+            raise SectionProblem("section-not-found", f"there is no number {nth}: {len(found)} sections are called {address[:120]!r}")
+        return found[nth - 1]
+    if len(found) > 1:
+        places = [{"section": join_path(s.path), "line": s.start + 1} for s in found]
+        listed = "; ".join(f"{place['section']} (line {place['line']})" for place in places[:8])
+        hint = f"They are {listed}. Give the whole path or --nth N."
+        raise SectionProblem("section-ambiguous", f"{len(found)} sections are called {address[:120]!r}", hint, sections=places)
+    return found[0]
+
+
+def clean_input(text: str, what: str = "text") -> str:
+    """A text that a user gives, fit to be stored: without a leading byte order mark.
+
+    Raises:
+        TextProblem: `bad-text`: a NUL, or bytes that were not UTF-8.
+    """
+    if "\0" in text:
+        raise TextProblem("bad-text", f"the {what} holds a NUL character")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        raise TextProblem("bad-text", f"the {what} is not UTF-8 (character {problem.start})") from problem
+    return text.removeprefix(BOM)

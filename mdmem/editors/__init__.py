@@ -1,0 +1,16 @@
+"""Pure functions from a document to the text that it becomes. Each result is parsed again and checked before it leaves."""
+
+from dataclasses import dataclass
+
+from mdmem.model import Op, SectionPath, Superseded
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What an edit makes of a document. `section` is the path afterwards; `supersedes` what the edit itself knows of."""
+
+    text: str
+    op: Op
+    section: SectionPath
+    supersedes: tuple[Superseded, ...] = ()
+    also: bool = False

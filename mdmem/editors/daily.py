@@ -1,0 +1,57 @@
+"""Entries of a day's log: appended under the heading of their minute, never changing what stands there."""
+
+from datetime import date
+
+from mdmem.document import Document, Section, open_block_line
+from mdmem.editors import Edited
+from mdmem.editors.section import append, heading, inserted
+from mdmem.errors import SectionProblem
+from mdmem.facts import items, parse_item
+from mdmem.model import Op
+
+_TIME_LEVEL = 2
+
+
+def new_log(template: str, day: date) -> str:
+    """The text of a day's log without entries."""
+    return template.replace("{day}", day.isoformat())
+
+
+def _minute(document: Document, minute: str) -> Section | None:
+    """The file's last heading, if it is exactly that minute's."""
+    last = document.sections[-1] if document.sections else None
+    return last if last and last.level == _TIME_LEVEL and last.title == minute else None
+
+
+def log(document: Document, minute: str, item: str, again: bool = False) -> Edited:
+    """The log with a list item (`facts.write`) under the heading `## HH:MM` of its minute, at the end.
+
+    The same entry twice in a day is written once, unless `again`.
+
+    Raises:
+        SectionProblem: `open-block`: the file ends inside an open fence or comment.
+    """
+    line = open_block_line(document)
+    if line is not None:
+        raise SectionProblem(
+            "open-block", f"the log ends inside an open fence or comment (line {line + 1})", "Close it with an editor.", line=line + 1
+        )
+    wanted = parse_item(item).id
+    if not again:
+        for known in items(document):
+            if known.fact.id == wanted:
+                section = document.section_at(known.start)
+                return Edited(document.text, Op.LOG, section.path if section else ())
+    last = _minute(document, minute)
+    if last is None:
+        return Edited(_new_minute(document, minute, item), Op.LOG, _minute_path(document, minute))
+    return Edited(append(document, last, item), Op.LOG, last.path)
+
+
+def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
+    above = [s.path for s in document.sections if s.level < _TIME_LEVEL and s.tree_end == len(document.lines)]
+    return (*(above[-1] if above else ()), minute)
+
+
+def _new_minute(document: Document, minute: str, item: str) -> str:
+    return inserted(document, len(document.lines), f"{heading(_TIME_LEVEL, minute)}\n\n{item}")

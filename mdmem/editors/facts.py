@@ -1,0 +1,213 @@
+"""Facts put into a section and taken out of it: one fact a key."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from mdmem.document import Document, Section, find, is_blank, join_path, matches, with_line_end
+from mdmem.editors import Edited
+from mdmem.editors.section import append, create, has_outline
+from mdmem.errors import FactProblem, SectionProblem, UsageProblem
+from mdmem.facts import Item, holds_key, in_section, items, normal, parse_item, parse_text, pick, split_key, write
+from mdmem.model import Action, EditSection, Fact, FactId, Op, Remember, Superseded
+
+_HOMES = {"preference": "Preferences", "decision": "Decisions"}
+_HOME = "Facts"
+_LIST_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The section that a fact goes to, and the address by which it is made where it is not there yet."""
+
+    section: Section | None
+    address: str
+
+
+def _until(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError as problem:
+        raise UsageProblem(f"{text!r} is not a date", "Write it as 2026-11-21.") from problem
+
+
+def remember(document: Document, change: Remember, today: date) -> tuple[Edited, FactId]:
+    """The document with a fact in it, and the fact's id; of a key that has one value the line is replaced.
+
+    Raises:
+        SectionProblem: the section is missing, ambiguous, or several sections hold the key.
+        FactProblem: `key-ambiguous`: the key has several current values; `fact-not-found`, `fact-ambiguous` for `supersedes`.
+        TextProblem: a text, key, kind or tag that cannot be stored.
+    """
+    until = _until(change.until)
+    fact = parse_item(write(change.text, change.key, change.kind, change.tags, until))
+    key = change.key or fact.key
+    place = _place(document, change, key, today)
+    if place.section is None:
+        made = create(document, EditSection(place.address, Action.BODY, _line(change, until)))
+        return replace(made, op=Op.REMEMBER, also=change.also), fact.id
+    known = in_section(document, place.section)
+    rivals = [item for item in known if key and holds_key(item.fact, key) and _holds(item.fact, today)]
+    past = until is not None and until < today
+    same = [item for item in known if item.fact.id == fact.id and (item in rivals or not key or past or change.also)]
+    if same:
+        return _restated(document, place.section, same[0], change, fact), fact.id
+    replaced = None if past or change.also else _replaced(rivals, known, change, key)
+    if replaced is None:
+        text = append(document, place.section, _line(change, until))
+        return Edited(text, Op.REMEMBER, place.section.path, also=change.also), fact.id
+    line = _line(_inheriting(change, replaced, key), until, replaced)
+    text = _with_line(document, replaced, line)
+    new = parse_item(line).id
+    return Edited(text, Op.REMEMBER, place.section.path, (Superseded(replaced.fact.id, new),)), new
+
+
+def _holds(fact: Fact, today: date) -> bool:
+    return fact.until is None or fact.until >= today
+
+
+def _place(document: Document, change: Remember, key: str | None, today: date) -> _Place:
+    if change.section is not None:
+        if change.create and not matches(document, change.section):
+            return _Place(None, change.section)
+        return _Place(find(document, change.section), change.section)
+    if key:
+        holders = [s for s in document.sections if any(holds_key(i.fact, key) and _holds(i.fact, today) for i in in_section(document, s))]
+        if len(holders) > 1:
+            places = [{"section": join_path(s.path), "line": s.start + 1} for s in holders]
+            listed = "; ".join(str(place["section"]) for place in places)
+            raise SectionProblem(
+                "section-ambiguous", f"several sections hold {key!r}: {listed}", "Name one with --section.", sections=places
+            )
+        if holders:
+            return _Place(holders[0], "")
+    home = _HOMES.get(change.kind or "", _HOME)
+    return _Place(find(document, home) if matches(document, home) else None, home)
+
+
+def _restated(document: Document, section: Section, item: Item, change: Remember, fact: Fact) -> Edited:
+    """The same statement again: nothing to change, unless kind, tags or expiry are new."""
+    until = fact.until or item.fact.until
+    richer = replace(change, kind=change.kind or item.fact.kind, tags=tuple(dict.fromkeys((*item.fact.tags, *change.tags))))
+    if (until, richer.kind, richer.tags) == (item.fact.until, item.fact.kind, item.fact.tags):
+        return Edited(document.text, Op.REMEMBER, section.path)
+    text = re.sub(r"\s*\(until [0-9-]+\)$", "", item.fact.text) if item.fact.until else item.fact.text
+    line = write(text, None, richer.kind, richer.tags, until)
+    return Edited(_with_line(document, item, line), Op.REMEMBER, section.path)
+
+
+def _replaced(rivals: Sequence[Item], known: Sequence[Item], change: Remember, key: str | None) -> Item | None:
+    if change.options.supersedes is not None:
+        named = pick(known, change.options.supersedes)
+        if len(named) > 1:
+            raise FactProblem("fact-ambiguous", f"{change.options.supersedes!r} stands {len(named)} times in the section")
+        if named:
+            return named[0]
+    if len(rivals) > 1:
+        listed = [{"id": item.fact.id, "text": item.fact.text} for item in rivals]
+        said = "; ".join(f"{item.fact.id} {item.fact.text[:60]}" for item in rivals)
+        hint = f"They are: {said}. Replace one with --supersedes ID, or add with --also."
+        raise FactProblem("key-ambiguous", f"{key!r} has {len(rivals)} current values", hint, facts=listed)
+    return rivals[0] if rivals else None
+
+
+def _line(change: Remember, until: date | None, replaced: Item | None = None) -> str:
+    line = write(change.text, change.key, change.kind, change.tags, until)
+    marker = _LIST_MARKER.match(replaced.raw) if replaced else None
+    if marker is None:
+        return line
+    first, *rest = line.removeprefix("- ").split("\n")
+    return "\n".join([marker[0] + first, *(" " * len(marker[0]) + more.removeprefix("  ") if more else "" for more in rest)])
+
+
+def _inheriting(change: Remember, old: Item, key: str | None) -> Remember:
+    """The change with what it leaves open taken from the line that it replaces: kind, tags, the spelling of the key."""
+    change = replace(change, kind=change.kind or old.fact.kind, tags=change.tags or old.fact.tags)
+    if key is None:
+        return change
+    spelling, _ = split_key(old.fact.text, key)
+    said = parse_text(change.text).text if normal(parse_text(change.text).text) == normal(change.text) else change.text
+    _, value = split_key(said, key)
+    return replace(change, text=spelling + value, key=None) if spelling else change
+
+
+def _with_line(document: Document, item: Item, line: str) -> str:
+    """The document with the lines of one item replaced by `line` (LF, no end)."""
+    old = document.slice(item.start, item.end)
+    ending = old[len(old.rstrip("\r\n")) :]
+    return _spliced(document, item.start, item.end, with_line_end(line, document.line_end) + ending)
+
+
+def _spliced(document: Document, start: int, end: int, new: str) -> str:
+    """The document with lines `start` up to `end` replaced; its headings must stay as they are."""
+    text = document.bom + document.slice(0, start) + new + document.slice(end, len(document.lines))
+    if not has_outline(document, text, [(s.level, s.title) for s in document.sections]):
+        raise SectionProblem(
+            "body-escapes-section", "the change would alter the headings around the line", "Put a blank line around the list."
+        )
+    return text
+
+
+def _candidates(document: Document, section: str | None) -> tuple[Item, ...]:
+    if section is None:
+        return items(document)
+    return in_section(document, find(document, section))
+
+
+def named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
+    """The items of a document (or of one section's own text) that a text, an id or a prefix names."""
+    return pick(_candidates(document, section), fact)
+
+
+def forget(document: Document, item: Item) -> Edited:
+    """The document without one item."""
+    start, end = item.start, item.end
+    above_blank = start == 0 or is_blank(document.lines[start - 1])
+    while above_blank and end < len(document.lines) and is_blank(document.lines[end]):
+        end += 1
+    section = document.section_at(start)
+    return Edited(_spliced(document, start, end, ""), Op.FORGET, section.path if section else ())
+
+
+def difference(before: Document | None, after: Document) -> tuple[list[Item], list[Item]]:
+    """The facts that an edit took out and those that it brought in, section by section."""
+    old = _by_section(before) if before else {}
+    new = _by_section(after)
+    removed = [item for path, known in old.items() for item in _without(known, new.get(path, []))]
+    added = [item for path, known in new.items() for item in _without(known, old.get(path, []))]
+    return removed, added
+
+
+def _by_section(document: Document) -> dict[tuple[str, ...], list[Item]]:
+    found: dict[tuple[str, ...], list[Item]] = {}
+    for item in items(document):
+        section = document.section_at(item.start)
+        found.setdefault(section.path if section else (), []).append(item)
+    return found
+
+
+def _without(known: Iterable[Item], others: Iterable[Item]) -> list[Item]:
+    left = Counter(item.fact.id for item in others)
+    result = []
+    for item in known:
+        if left[item.fact.id]:
+            left[item.fact.id] -= 1
+        else:
+            result.append(item)
+    return result
+
+
+def pairs_by_key(removed: Sequence[Item], added: Sequence[Item]) -> tuple[Superseded, ...]:
+    """What took whose place, by key: one fact went out and one came in under the same key."""
+    keys = {normal(item.fact.key) for item in added if item.fact.key}
+    pairs = []
+    for key in sorted(keys):
+        old = [item for item in removed if holds_key(item.fact, key)]
+        new = [item for item in added if holds_key(item.fact, key)]
+        if len(old) == len(new) == 1:
+            pairs.append(Superseded(old[0].fact.id, new[0].fact.id))
+    return tuple(pairs)

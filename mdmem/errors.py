@@ -1,0 +1,132 @@
+"""The family of expected failures, and `report`, which alone turns a failure into words and an exit status.
+
+    MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
+    ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
+    ├── WorkspaceProblem             `no-workspace`, `not-a-repository`, `bad-settings`
+    ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`
+    ├── TextProblem                  `bad-text`, `empty-text`
+    ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `section-exists`,
+    │                                `body-escapes-section`, `has-subsections`, `open-block`, `append-only`,
+    │                                `text-not-found`, `text-ambiguous`
+    ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `ambiguous`
+    ├── RepositoryProblem            `repository-busy`, `detached-head`, `broken-repository`, `no-identity`, `pending-edits`,
+    │                                `hook-refused`, `commit-failed`, `git-failed`, `git-missing`, `busy`, `hooks-managed`
+    ├── RefusedChange                the codes of `check`, such as `conflict-markers`, `shrink`, `append`
+    └── StorageProblem               `storage`: the disk is full, read-only or failing
+
+Anything else that is raised is a bug.
+"""
+
+import json
+import os
+import sys
+import traceback
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+class MdmemError(Exception):
+    """An expected failure. `details` are further values for the JSON error object."""
+
+    exit_status = 1
+
+    def __init__(self, code: str, message: str, hint: str = "", **details: Any) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.details: Mapping[str, Any] = details
+
+
+class UsageProblem(MdmemError):
+    """The call itself is wrong."""
+
+    exit_status = 2
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__("usage", message, hint)
+
+
+class WorkspaceProblem(MdmemError):
+    """There is no workspace here, or its settings cannot be used."""
+
+
+class PathProblem(MdmemError):
+    """A path that is not a Markdown file of the workspace."""
+
+
+class TextProblem(MdmemError):
+    """A text that cannot be stored."""
+
+
+class SectionProblem(MdmemError):
+    """A section that cannot be addressed or changed as asked."""
+
+
+class FactProblem(MdmemError):
+    """A fact that cannot be told."""
+
+
+class RepositoryProblem(MdmemError):
+    """git cannot take the change now."""
+
+
+class RefusedChange(MdmemError):
+    """A change that `check` does not let through."""
+
+
+class StorageProblem(MdmemError):
+    """The disk did not take or give what was asked."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__("storage", message, hint)
+
+
+_JOINERS = "\u200c\u200d\u200e\u200f"
+"""Zero-width characters that scripts and emoji need."""
+
+
+def printable(text: str, keep: str = "\n\t") -> str:
+    """`text` with everything that could steer a terminal or hide on it (controls, bidirectional overrides) made visible."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep or c in _JOINERS or unicodedata.category(c) == "Zs" else "\ufffd" for c in text)
+
+
+def _say(failure: MdmemError, as_json: bool) -> None:
+    if as_json:
+        found = {"error": failure.code, "message": failure.message, "hint": failure.hint, **failure.details}
+        print(json.dumps(found, ensure_ascii=False, default=str), file=sys.stderr)
+        return
+    print(f"mdmem: {printable(failure.message)}", file=sys.stderr)
+    if failure.hint:
+        print(f"hint: {printable(failure.hint)}", file=sys.stderr)
+
+
+def report(main: Callable[[], int | None], as_json: bool = False) -> int:
+    """Run `main` and return the exit status: 0 done, 1 and 2 expected failures, 3 a bug, 130 interrupted; a broken pipe is 0."""
+    try:
+        status = main() or 0
+        sys.stdout.flush()
+    except MdmemError as failure:
+        _say(failure, as_json)
+        return failure.exit_status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("mdmem: interrupted", file=sys.stderr)
+        return 130
+    except OSError as failure:
+        where = f": {failure.filename}" if failure.filename else ""
+        _say(StorageProblem(f"{failure.strerror or failure}{where}"), as_json)
+        return 1
+    except Exception as bug:
+        if as_json:
+            _say(MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem."), as_json)
+        else:
+            traceback.print_exc()
+            print("mdmem: this is a bug in mdmem", file=sys.stderr)
+        return 3
+    return status

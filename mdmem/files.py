@@ -1,0 +1,279 @@
+"""Files on disk: safe reading, atomic replacement, the lock, the write-ahead record, packaged templates."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.resources import files as packaged
+from pathlib import Path
+
+from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.layout import MAX_FILE_BYTES
+from mdmem.model import FilePath
+
+_POLL_SECONDS = 0.02
+_NOTICE_SECONDS = 1.0
+_RECORD_NAME = "write-ahead.json"
+_TEMPORARY_PREFIX = ".mdmem-"
+_NEW_FILE_MODE = 0o666
+
+
+def template(name: str) -> str:
+    """The text of a packaged template."""
+    return (packaged("mdmem.templates") / name).read_text(encoding="utf-8")
+
+
+def digest(data: bytes) -> str:
+    """The SHA-256 of some bytes, as hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def locate(root: Path, path: FilePath) -> Path:
+    """Where a workspace path is on disk; nothing on the way to it is a symbolic link.
+
+    Raises:
+        PathProblem: `bad-path`: a symbolic link, a folder, a device, or a folder on the way that is none.
+    """
+    place = root
+    parts = path.split("/")
+    for number, part in enumerate(parts):
+        place = place / part
+        try:
+            mode = place.lstat().st_mode
+        except FileNotFoundError:
+            continue
+        except OSError as problem:
+            raise PathProblem("bad-path", f"{path}: {problem.strerror}") from problem
+        last = number == len(parts) - 1
+        if stat.S_ISLNK(mode):
+            raise PathProblem("bad-path", f"{path}: {part!r} is a symbolic link", "Name the file that it points to.")
+        if not last and not stat.S_ISDIR(mode):
+            raise PathProblem("bad-path", f"{path}: {part!r} is not a folder")
+        if last and not stat.S_ISREG(mode):
+            raise PathProblem("bad-path", f"{path} is not a regular file")
+    return place
+
+
+def read(place: Path) -> bytes | None:
+    """The bytes of a regular file, None where there is no such file.
+
+    Raises:
+        PathProblem: `bad-path` or `unsupported-file`: not a regular file, or larger than `MAX_FILE_BYTES`.
+    """
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise PathProblem("bad-path", f"{place.name} is not a regular file")
+        if found.st_size > MAX_FILE_BYTES:
+            raise PathProblem(
+                "unsupported-file", f"{place.name} has {found.st_size:,} bytes; {MAX_FILE_BYTES:,} is the most that is edited", "Split it."
+            )
+        return file.read()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folders(folder: Path) -> tuple[Path, ...]:
+    """Make a folder and what is missing above it, durably; those that were made, outermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    made = tuple(reversed(missing))
+    for new in made:
+        new.mkdir(exist_ok=True)
+        sync_folder(new.parent)
+    return made
+
+
+def temporary_name() -> str:
+    """A name for a temporary file beside the one that it is to replace."""
+    return f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
+
+
+def write_durably(place: Path, data: bytes, mode: int | None = None) -> None:
+    """A new file with these bytes, fsynced; `mode` None is what the umask gives. Taken away again where that fails."""
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _NEW_FILE_MODE)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            place.unlink()
+        raise
+
+
+def replace(place: Path, data: bytes, expected: bytes | None, temporary: str) -> bool:
+    """Put `data` in place of a file, atomically and durably, if the file still holds `expected` (None: is not there).
+
+    Returns:
+        False, with nothing changed, where the file holds something else by now.
+    """
+    new = place.parent / temporary
+    try:
+        mode: int | None = stat.S_IMODE(place.lstat().st_mode)
+    except FileNotFoundError:
+        mode = None
+    write_durably(new, data, mode)
+    try:
+        if read(place) != expected:
+            new.unlink()
+            return False
+        new.rename(place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            new.unlink()
+        raise
+    sync_folder(place.parent)
+    return True
+
+
+@contextlib.contextmanager
+def lock(place: Path, timeout: float, waiting: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold the lock file `place`; wait up to `timeout` seconds for it and say so after a second.
+
+    Raises:
+        RepositoryProblem: `busy`: another process kept it for longer.
+    """
+    descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        started = time.monotonic()
+        said = waiting is None
+        while not _try_lock(descriptor):
+            waited = time.monotonic() - started
+            if waited > timeout:
+                raise RepositoryProblem(
+                    "busy", f"another mdmem has been busy for {timeout:g} seconds", "Try again; lock_timeout sets how long to wait."
+                )
+            if not said and waited > _NOTICE_SECONDS and waiting:
+                waiting("waiting for another mdmem to finish")
+                said = True
+            time.sleep(_POLL_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_locked(place: Path) -> bool:
+    """Whether some process holds the lock file now."""
+    try:
+        descriptor = os.open(place, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a write is about to do: enough to finish or to drop it after a crash.
+
+    `before` and `after` are digests of the file's bytes (`before` None: a new file); `date` is git's raw form.
+    """
+
+    path: FilePath
+    before: str | None
+    after: str
+    message: str
+    date: str
+    temporary: str
+
+
+def save_record(state: Path, record: Record) -> None:
+    """Write the write-ahead record, durably."""
+    place = state / _RECORD_NAME
+    new = state / temporary_name()
+    write_durably(new, json.dumps(asdict(record)).encode(), 0o600)
+    new.rename(place)
+    sync_folder(state)
+
+
+def load_record(state: Path) -> Record | None:
+    """The write-ahead record that a process left, None where there is none or it is not whole."""
+    try:
+        found = json.loads((state / _RECORD_NAME).read_bytes())
+        return Record(**found)
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError):
+        return None
+
+
+def drop_record(state: Path) -> None:
+    """Take the write-ahead record away."""
+    (state / _RECORD_NAME).unlink(missing_ok=True)
+
+
+def drop_temporary(place: Path, temporary: str) -> None:
+    """Take away the temporary file that a killed process left beside `place`."""
+    if temporary.startswith(_TEMPORARY_PREFIX) and "/" not in temporary:
+        (place.parent / temporary).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A Markdown file met in a listing; `place` is where it is on disk."""
+
+    path: FilePath
+    place: Path
+    status: os.stat_result
+
+
+def markdown_files(root: Path, folders: Iterable[str]) -> Iterator[Found]:
+    """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given).
+
+    Symbolic links and git's own folders are passed over. A path is met once.
+    """
+    seen: set[str] = set()
+    for folder, deep in (("", False), *((folder, True) for folder in folders)):
+        for found in _scan(root / folder, "" if folder in ("", ".") else folder.rstrip("/") + "/", deep):
+            if found.path not in seen:
+                seen.add(found.path)
+                yield found
+
+
+def _scan(folder: Path, prefix: str, deep: bool) -> Iterator[Found]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    for entry in entries:
+        if entry.is_symlink():
+            continue
+        if entry.is_dir():
+            if deep and entry.name != ".git":
+                yield from _scan(Path(entry.path), f"{prefix}{entry.name}/", deep)
+        elif entry.name.casefold().endswith(".md") and entry.is_file():
+            with contextlib.suppress(FileNotFoundError):
+                yield Found(FilePath(prefix + entry.name), Path(entry.path), entry.stat(follow_symlinks=False))

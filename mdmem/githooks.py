@@ -1,0 +1,68 @@
+"""The hooks' own small main: `python -m mdmem.githooks pre-commit`, `… post-commit` and the like, `… catch-up FOLDER`.
+
+git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MDMEM_COMMIT=1`) they have nothing to do.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mdmem import check, memory
+from mdmem.errors import UsageProblem, printable, report
+from mdmem.hookfiles import HOOKS
+from mdmem.model import Problem
+
+_MAX_DESCRIPTORS = 65_536
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one hook, or one catch-up of the index, and return the exit status."""
+    words = tuple(sys.argv[1:] if arguments is None else arguments)
+    return report(lambda: _run(words))
+
+
+def _run(words: tuple[str, ...]) -> int:
+    match words:
+        case ("catch-up", folder):
+            memory.catch_up(Path(folder))
+        case (hook, *_) if hook in HOOKS:
+            return 0 if os.environ.get("MDMEM_COMMIT") == "1" else _hook(hook)
+        case _:
+            raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
+    return 0
+
+
+def _hook(name: str) -> int:
+    if name == "pre-commit":
+        return _pre_commit()
+    _detach()
+    memory.catch_up_all(Path.cwd())
+    return 0
+
+
+def _pre_commit() -> int:
+    allow = check.allowed(os.environ)
+    problems = memory.staged_problems(Path.cwd(), os.environ)
+    refused = check.refused(problems, allow)
+    for problem in problems:
+        _say(problem, problem in refused)
+    return 1 if refused else 0
+
+
+def _say(problem: Problem, refused: bool) -> None:
+    label = "" if refused else "allowed: " if problem.level == "error" else "warning: "
+    print(printable(f"mdmem: {problem.path}:{problem.line}: {label}{problem.message}", keep=""), file=sys.stderr)
+    if problem.hint and (refused or problem.level != "error"):
+        print(printable(f"hint: {problem.hint}", keep=""), file=sys.stderr)
+
+
+def _detach() -> None:
+    """Leave the session of the git command, and let go of whatever else it had open: a lock of its caller's, for one."""
+    if sys.platform != "win32" and os.getpgrp() != os.getpid():
+        os.setsid()
+    os.closerange(3, _MAX_DESCRIPTORS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

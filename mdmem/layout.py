@@ -1,0 +1,116 @@
+"""Where memory lives: a path says what kind of file it is and which day it belongs to. Pure; no file is opened here."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import date
+from pathlib import PurePosixPath
+
+from mdmem.errors import PathProblem
+from mdmem.model import SETTINGS_NAME, FileKind, FilePath
+
+CURATED_NAMES = ("MEMORY.md", "memory.md")
+WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
+PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
+BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
+MAX_FILE_BYTES = 5_000_000
+"""A larger file is not edited and not indexed."""
+
+_DAY = re.compile(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
+_PROFILES = {name.casefold() for name in PROFILE_NAMES}
+_MAX_PATH_BYTES = 1024
+# What file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
+_GIT_ALIAS = re.compile(r"^(?:\.git|git~\d+)[. ]*(?::.*)?$", re.IGNORECASE)
+_HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+
+
+def day_of(path: str) -> date | None:
+    """The day a daily log is for, or None where the path is no daily log's (an impossible date is not one)."""
+    match = _DAY.search(path)
+    if not match:
+        return None
+    try:
+        return date(int(match[1]), int(match[2]), int(match[3]))
+    except ValueError:
+        return None
+
+
+def log_path(day: date) -> FilePath:
+    """The log of a day."""
+    return FilePath(f"memory/{day.isoformat()}.md")
+
+
+def is_markdown(path: str) -> bool:
+    """Whether the name is a Markdown file's."""
+    return path.casefold().endswith(".md")
+
+
+def within(path: str, folders: Iterable[str]) -> bool:
+    """Whether `path` is one of `folders` (files may be named too) or lies below one."""
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") or folder == "." for folder in folders)
+
+
+def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()) -> FileKind:
+    """The kind of a Markdown file.
+
+    Args:
+        path: relative to the workspace.
+        workspace_name: the name of the workspace's own folder; where that is `memory`, the files beside MEMORY.md are topics.
+        extra_paths: the folders that the settings add.
+    """
+    parts = PurePosixPath(path).parts
+    if not is_markdown(path) or not parts:
+        return FileKind.OTHER
+    if day_of(path):
+        return FileKind.DAILY
+    if len(parts) == 1:
+        name = parts[0]
+        if name in CURATED_NAMES:
+            return FileKind.EVERGREEN
+        if name.casefold() in _PROFILES:
+            return FileKind.PROFILE
+        if name in BOOTSTRAP_NAMES:
+            return FileKind.BOOTSTRAP
+        if workspace_name == "memory":
+            return FileKind.EVERGREEN
+    if parts[0] == "memory" or within(path, extra_paths):
+        return FileKind.EVERGREEN
+    return FileKind.OTHER
+
+
+def _is_git_folder(part: str) -> bool:
+    folded = unicodedata.normalize("NFC", part).translate(_HFS_IGNORED)
+    return bool(_GIT_ALIAS.match(folded))
+
+
+def parse_path(text: str) -> FilePath:
+    """The path of a Markdown file as a user names it, relative to the workspace.
+
+    Raises:
+        PathProblem: `bad-path`, with the reason, for anything that is not such a path: absolute, `..`, inside `.git` in any
+            spelling, control characters, too long, not Markdown.
+    """
+
+    def refuse(reason: str) -> PathProblem:
+        return PathProblem(
+            "bad-path", f"{text[:80]!r} is not a file of the workspace: {reason}", "Name a .md file relative to the workspace."
+        )
+
+    if not text.strip():
+        raise refuse("it is empty")
+    if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
+        raise refuse("it holds a control character")
+    if len(text.encode()) > _MAX_PATH_BYTES:
+        raise refuse("it is too long")
+    if "\\" in text:
+        raise refuse("it holds a backslash")
+    path = PurePosixPath(text)
+    if path.is_absolute() or re.match(r"^[A-Za-z]:", text):
+        raise refuse("it is absolute")
+    if ".." in path.parts:
+        raise refuse("it leaves its folder")
+    if any(_is_git_folder(part) for part in path.parts):
+        raise refuse("it lies in git's own folder")
+    if not is_markdown(path.name):
+        raise refuse("it is not Markdown")
+    return FilePath(str(path))

@@ -1,0 +1,102 @@
+"""`init`: a workspace made, or one adopted with no existing file altered."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from mdmem import files, hookfiles, layout, repo
+from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.memory.freshness import start_catching_up
+from mdmem.memory.reading import require_hooks_free
+from mdmem.memory.workspace import Workspace, open_at
+from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Initialise
+from mdmem.repo import Repository
+
+_FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
+
+
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    """What `init` did: the files it wrote, the commit that holds them, the hooks, and lines for the user."""
+
+    workspace: Path
+    made_repository: bool
+    written: tuple[FilePath, ...]
+    commit: CommitId | None
+    hooks: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def initialise(wanted: Initialise) -> Initialised:
+    """Make or adopt the workspace in a folder.
+
+    Raises:
+        MdmemError: the folder cannot hold one, or git cannot take a commit now; nothing is left half done that a second call does
+            not finish.
+    """
+    folder = Path(wanted.folder).absolute()
+    if folder.exists() and not folder.is_dir():
+        raise PathProblem("bad-path", f"{folder} is not a folder")
+    if ".git" in (part.lower() for part in folder.parts):
+        raise PathProblem("bad-path", f"{folder} lies in git's own folder")
+    files.make_folders(folder)
+    repository, made = _repository(folder)
+    if not made:
+        repository.require_ready(True, repository.branch())
+    written, notes = _write_missing(repository.folder, repository)
+    workspace = open_at(repository.folder)
+    commit = _first_commit(workspace, written, made)
+    hooks, more = _hooks(workspace) if wanted.hooks else ((), ())
+    workspace.ensure_state()
+    start_catching_up(workspace)
+    return Initialised(workspace.root, made, written, commit, hooks, (*notes, *more))
+
+
+def _repository(folder: Path) -> tuple[Repository, bool]:
+    try:
+        return repo.discover(folder.resolve()), False
+    except RepositoryProblem as problem:
+        if problem.code != "not-a-repository":
+            raise
+    return repo.create(folder.resolve()), True
+
+
+def _write_missing(root: Path, repository: Repository) -> tuple[tuple[FilePath, ...], tuple[str, ...]]:
+    """Write the templates where there is no curated file, and an author where nobody is known."""
+    written: list[FilePath] = []
+    notes: list[str] = []
+    names = {entry.name.casefold() for entry in root.iterdir()}
+    if layout.CURATED_NAMES[0].casefold() not in names:
+        for name in (layout.CURATED_NAMES[0], *layout.PROFILE_NAMES):
+            if name.casefold() not in names:
+                files.write_durably(root / name, files.template(name).encode())
+                written.append(FilePath(name))
+    if not repository.identity_known() and SETTINGS_NAME not in names:
+        files.write_durably(root / SETTINGS_NAME, f'author = "{_FALLBACK_AUTHOR}"\n'.encode())
+        written.append(FilePath(SETTINGS_NAME))
+        notes.append(f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says")
+    files.sync_folder(root)
+    return tuple(written), tuple(notes)
+
+
+def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: bool) -> CommitId | None:
+    """Commit what was written; in a repository of our own making every memory file too."""
+    pending = set(workspace.repository.pending())
+    paths = set(written) | (set(workspace.memory_files()) if made else set())
+    due = sorted(path for path in paths if path in pending)
+    if not due:
+        return None
+    message = "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
+    date = repo.raw_date(workspace.now())
+    return workspace.repository.commit(due, message, date, workspace.settings.hook_timeout, workspace.identity())
+
+
+def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Install git's hooks; where someone else manages them, say what to add instead."""
+    try:
+        require_hooks_free(workspace)
+        return hookfiles.install(workspace.repository.hooks_dir, sys.executable), ()
+    except RepositoryProblem as problem:
+        if problem.code != "hooks-managed":
+            raise
+        return (), (f"hooks were not installed: {problem.message}", problem.hint)

@@ -1,0 +1,288 @@
+"""What a change comes to: where it goes and what it makes of the file as it stands, with nothing written yet."""
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+
+from mdmem import check, files, history, layout
+from mdmem.document import Document, Section, decode, parse, section_etag
+from mdmem.editors import Edited, daily, section
+from mdmem.editors import facts as fact_editor
+from mdmem.errors import FactProblem, PathProblem, RefusedChange, SectionProblem, UsageProblem
+from mdmem.facts import Item, pick, write
+from mdmem.memory.workspace import Workspace, missing_file
+from mdmem.model import (
+    Action,
+    Change,
+    CommitId,
+    EditSection,
+    FactId,
+    FileKind,
+    FilePath,
+    Forget,
+    Log,
+    Op,
+    Remember,
+    Superseded,
+    WriteOptions,
+    WriteResult,
+)
+
+_CONTEXT_LINES = 3
+_MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
+_EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a change comes to on a file as it stands, nothing written yet."""
+
+    path: FilePath
+    place: Path
+    before: bytes | None
+    old: Document | None
+    new: Document
+    edited: Edited
+    added: tuple[FactId, ...]
+    removed: tuple[FactId, ...]
+    supersedes: tuple[Superseded, ...]
+    ended: tuple[FactId, ...]
+
+    @property
+    def after(self) -> bytes:
+        """The file's bytes afterwards."""
+        return self.edited.text.encode()
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before is None or self.after != self.before
+
+
+# Where a change goes.
+
+
+def target(workspace: Workspace, change: Change) -> FilePath:
+    """The file that a change goes to.
+
+    Raises:
+        PathProblem: no file of the workspace that may be written. SectionProblem: `append-only`. FactProblem: no such fact.
+    """
+    match change:
+        case Log():
+            path = layout.log_path(_day(workspace, change))
+        case Forget() if change.file is None:
+            path = _file_of_fact(workspace, change)
+        case EditSection() | Remember() | Forget():
+            path = layout.parse_path(change.file) if change.file is not None else workspace.curated
+    kind = workspace.kind_of(path)
+    if layout.within(path, workspace.settings.extra_paths):
+        raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
+    appends = isinstance(change, Log) or (isinstance(change, EditSection) and change.action is Action.APPEND)
+    if kind is FileKind.DAILY and not appends:
+        raise SectionProblem(
+            "append-only", f"{path} is a day's log, which only grows", "Log a new entry; --supersedes ID says which one it replaces."
+        )
+    return path
+
+
+def _day(workspace: Workspace, change: Log) -> date:
+    if change.day is None:
+        return workspace.now().date()
+    try:
+        return date.fromisoformat(change.day)
+    except ValueError as problem:
+        raise UsageProblem(f"{change.day!r} is not a date", "Write it as 2026-11-21.") from problem
+
+
+def _minute(now: datetime, change: Log) -> str:
+    if change.time is None:
+        return now.strftime("%H:%M")
+    if not _MINUTE.match(change.time):
+        raise UsageProblem(f"{change.time!r} is not a time", "Write it as 14:05.")
+    return change.time
+
+
+def _occurrences(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) -> list[tuple[FilePath, Document, Item]]:
+    """Every place in files of these kinds where the named fact stands."""
+    found = []
+    for path, listed in workspace.memory_files().items():
+        if workspace.kind_of(path) not in kinds:
+            continue
+        try:
+            document = parse(decode(files.read(listed.place) or b""))
+        except PathProblem:
+            continue
+        found += [(path, document, item) for item in fact_editor.named(document, name)]
+    return found
+
+
+def _one_place(found: list[tuple[FilePath, Document, Item]], name: str) -> tuple[FilePath, Document, Item]:
+    if not found:
+        raise FactProblem("fact-not-found", f"there is no fact {name[:80]!r}", "mdmem facts lists them with their ids.")
+    if len(found) > 1:
+        places = [{"path": path, "line": item.start + 1, "id": item.fact.id, "text": item.fact.text} for path, _, item in found]
+        listed = "; ".join(f"{place['path']}:{place['line']}" for place in places[:8])
+        raise FactProblem(
+            "fact-ambiguous", f"{name[:80]!r} stands in {len(found)} places", f"They are {listed}. Name --file or --section.", facts=places
+        )
+    return found[0]
+
+
+def _file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
+    found = _occurrences(workspace, change.fact, _EDITABLE)
+    if change.section is not None:
+        found = [one for one in found if one[2] in _in_section(one[1], change.fact, change.section)]
+    if not found and (logged := _occurrences(workspace, change.fact, (FileKind.DAILY,))):
+        return logged[0][0]
+    return _one_place(found, change.fact)[0]
+
+
+def _in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
+    try:
+        return fact_editor.named(document, fact, address)
+    except SectionProblem:
+        return ()
+
+
+# What a change comes to.
+
+
+def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
+    """What a change makes of its file as it stands; nothing is written.
+
+    Raises:
+        MdmemError: the change cannot be made, or `check` refuses it.
+    """
+    place = files.locate(workspace.root, path)
+    before = files.read(place)
+    old = parse(decode(before)) if before is not None else None
+    fact: FactId | None = None
+    match change:
+        case Log():
+            edited = _log(workspace, change, old)
+        case EditSection():
+            if old is None and not change.create:
+                raise missing_file(workspace, path)
+            edited = section.edit(old or parse(""), change)
+        case Remember():
+            if old is None and not change.create:
+                raise missing_file(workspace, path)
+            edited, fact = fact_editor.remember(old or parse(""), change, workspace.now().date())
+        case Forget():
+            if old is None:
+                raise missing_file(workspace, path)
+            known = fact_editor.named(old, change.fact, change.section)
+            edited = fact_editor.forget(old, _one_place([(path, old, item) for item in known], change.fact)[2])
+    decode(edited.text.encode())
+    new = parse(edited.text)
+    removed, added = fact_editor.difference(old, new)
+    pairs = dict.fromkeys((*edited.supersedes, *(() if edited.also else fact_editor.pairs_by_key(removed, added))))
+    brought = fact or (added[-1].fact.id if added else None)
+    explicit, ended = _explicit(workspace, change.options, removed, brought, pairs)
+    plan = Plan(
+        path,
+        place,
+        before,
+        old,
+        new,
+        edited,
+        tuple(item.fact.id for item in added),
+        tuple(item.fact.id for item in removed),
+        tuple(dict.fromkeys((*pairs, *explicit))),
+        ended,
+    )
+    _judge(workspace, change.options, plan)
+    return plan
+
+
+def _log(workspace: Workspace, change: Log, old: Document | None) -> Edited:
+    day = _day(workspace, change)
+    start = old or parse(daily.new_log(files.template("daily.md"), day))
+    item = write(change.text, kind=change.kind, tags=change.tags)
+    return daily.log(start, _minute(workspace.now(), change), item, change.again)
+
+
+def _explicit(
+    workspace: Workspace, options: WriteOptions, removed: list[Item], brought: FactId | None, known: dict[Superseded, None]
+) -> tuple[tuple[Superseded, ...], tuple[FactId, ...]]:
+    """What `--supersedes` adds to what the edit itself says."""
+    if options.supersedes is None:
+        return (), ()
+    named = pick(removed, options.supersedes)
+    old = (
+        named[0].fact.id
+        if named
+        else _one_place(_occurrences(workspace, options.supersedes, tuple(FileKind)), options.supersedes)[2].fact.id
+    )
+    if any(pair.old == old for pair in known):
+        return (), ()
+    return ((Superseded(old, brought),), ()) if brought else ((), (old,))
+
+
+def _judge(workspace: Workspace, options: WriteOptions, plan: Plan) -> None:
+    """Refuse what `check` refuses; an edit of mdmem's names its section, so that it may shrink it."""
+    if not plan.changes:
+        return
+    problems = check.faults(plan.path, plan.before, plan.after, workspace.kind_of(plan.path))
+    refused = check.refused(problems, options.allow | {"shrink", "append"})
+    if refused:
+        first = refused[0]
+        raise RefusedChange(first.code, f"{first.path}:{first.line}: {first.message}", first.hint, line=first.line)
+
+
+# What is answered.
+
+
+def _section_of(plan: Plan) -> Section | None:
+    """The section that the edit left changed."""
+    found = [s for s in plan.new.sections if s.path == plan.edited.section]
+    if len(found) > 1 and plan.old is not None:
+        before, _ = history.changed_lines(plan.old.text, plan.edited.text)
+        first = next(
+            (i for i, (a, b) in enumerate(zip(plan.old.lines, plan.new.lines, strict=False)) if a != b), len(plan.old.lines) - len(before)
+        )
+        inside = [s for s in found if s.start <= first < s.end]
+        found = inside or found[-1:]
+    return found[0] if found else None
+
+
+def result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()) -> WriteResult:
+    """What is answered for a plan that was carried out in `commit`, or (None) came to nothing or was only to be shown."""
+    where = _section_of(plan) if plan.edited.op is not Op.DELETE else None
+    return WriteResult(
+        plan.changes,
+        plan.path,
+        plan.edited.section,
+        section_etag(plan.new, where) if where else None,
+        commit,
+        plan.added,
+        plan.removed,
+        plan.supersedes,
+        diff,
+        notes,
+    )
+
+
+def diff(plan: Plan) -> str:
+    """The change as a unified diff of one hunk; empty where there is none."""
+    old = plan.old.text if plan.old else ""
+    removed, added = history.changed_lines(old, plan.edited.text)
+    if not plan.changes:
+        return ""
+    lines = list(plan.old.lines) if plan.old else []
+    new = list(plan.new.lines)
+    start = next((i for i, (a, b) in enumerate(zip(lines, new, strict=False)) if a != b), min(len(lines), len(new)))
+    top = max(0, start - _CONTEXT_LINES)
+    below = lines[start + len(removed) : start + len(removed) + _CONTEXT_LINES]
+    above = lines[top:start]
+    before_count, after_count = len(above) + len(removed) + len(below), len(above) + len(added) + len(below)
+    head = [f"--- a/{plan.path}" if plan.old else "--- /dev/null", f"+++ b/{plan.path}"]
+    hunk = f"@@ -{top + 1 if before_count else 0},{before_count} +{top + 1},{after_count} @@"
+    body = [
+        f"{sign}{line.rstrip(chr(13) + chr(10))}"
+        for sign, part in ((" ", above), ("-", removed), ("+", added), (" ", below))
+        for line in part
+    ]
+    return "\n".join([*head, hunk, *body]) + "\n"

@@ -1,0 +1,144 @@
+"""A workspace: the folder, its repository, its settings and its state folder; and how one is found."""
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mdmem import config, files, layout, repo
+from mdmem.config import Settings
+from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
+from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.repo import Identity, Repository
+
+_STATE = "mdmem"
+_PREFIX_NAME = "workspace"
+_AUTHOR = re.compile(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder of memory in a git work tree. `state` holds its index, lock and record, and can be deleted at any time."""
+
+    root: Path
+    repository: Repository
+    settings: Settings
+    state: Path
+
+    @property
+    def curated(self) -> FilePath:
+        """The curated file: MEMORY.md, or memory.md where only that is there."""
+        names = [name for name in layout.CURATED_NAMES if (self.root / name).exists()]
+        return FilePath(names[0] if names else layout.CURATED_NAMES[0])
+
+    def kind_of(self, path: str) -> FileKind:
+        """What kind of memory file a path is here."""
+        return layout.kind_of(path, self.root.name, self.settings.extra_paths)
+
+    def now(self) -> datetime:
+        """The time that is written."""
+        return config.now(self.settings)
+
+    def memory_files(self) -> dict[FilePath, files.Found]:
+        """The memory files as they are on disk, by path."""
+        listed = files.markdown_files(self.root, ("memory", *self.settings.extra_paths))
+        return {found.path: found for found in listed if self.kind_of(found.path).is_memory}
+
+    def identity(self) -> Identity | None:
+        """Who commits where git does not know; None where it does.
+
+        Raises:
+            RepositoryProblem: `no-identity`.
+        """
+        if self.repository.identity_known():
+            return None
+        match = _AUTHOR.match(self.settings.author or "")
+        if match and match[1]:
+            return Identity(match[1], match[2])
+        raise RepositoryProblem(
+            "no-identity",
+            "git does not know who you are" if not self.settings.author else f"author is {self.settings.author!r}, not NAME <EMAIL>",
+            'git config --global user.name "Your Name"\ngit config --global user.email you@example.com',
+        )
+
+    def ensure_state(self) -> None:
+        """Make the state folder, and leave in it which workspace it is for."""
+        prefix = self.state / _PREFIX_NAME
+        if not prefix.exists():
+            files.make_folders(self.state)
+            prefix.write_text(self.repository.prefix, encoding="utf-8", errors="surrogateescape")
+
+
+def _state_name(prefix: str) -> str:
+    if not prefix:
+        return "root"
+    word = re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")[:40]
+    return f"{word}-{hashlib.sha256(prefix.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether a folder holds one of the files that make it a workspace."""
+    return any((folder / name).is_file() for name in layout.WORKSPACE_MARKS)
+
+
+def locate(named: Path | None, environment: Mapping[str, str] | None = None) -> Path:
+    """The folder of the workspace: the one named, else MDMEM_WORKSPACE, else the first with a mark from here upwards.
+
+    Raises:
+        WorkspaceProblem: `no-workspace`.
+    """
+    env = os.environ if environment is None else environment
+    given = named or (Path(env["MDMEM_WORKSPACE"]) if env.get("MDMEM_WORKSPACE") else None)
+    if given is not None:
+        folder = given.resolve()
+        if not folder.is_dir():
+            raise WorkspaceProblem("no-workspace", f"there is no folder {given}", f"mdmem init {given}")
+        if not is_marked(folder):
+            raise WorkspaceProblem(
+                "no-workspace", f"{given} is no workspace: it has neither MEMORY.md nor mdmem.toml", f"mdmem init {given}"
+            )
+        return folder
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if is_marked(folder):
+            return folder
+    raise WorkspaceProblem("no-workspace", "there is no workspace here or above", "mdmem init makes one; -C DIR names one.")
+
+
+def open_at(root: Path) -> Workspace:
+    """The workspace in a folder.
+
+    Raises:
+        RepositoryProblem: the folder is in no usable repository.
+        WorkspaceProblem: `bad-settings`.
+    """
+    repository = repo.discover(root)
+    return Workspace(root, repository, config.load(root), repository.git_dir / _STATE / _state_name(repository.prefix))
+
+
+def known_in(folder: Path) -> tuple[Path, ...]:
+    """The workspaces that have been used in the work tree that `folder` is in."""
+    repository = repo.discover(folder)
+    found = []
+    for place in sorted((repository.git_dir / _STATE).glob(f"*/{_PREFIX_NAME}")):
+        root = repository.root / place.read_text(encoding="utf-8", errors="surrogateescape")
+        if is_marked(root):
+            found.append(root)
+    return tuple(found)
+
+
+def missing_file(workspace: Workspace, path: str) -> PathProblem:
+    """The failure for a file that is not there, with the memory files whose names are nearest."""
+    import difflib
+
+    near = difflib.get_close_matches(path, workspace.memory_files(), n=3)
+    hint = f"Did you mean {', '.join(near)}?" if near else "--create makes it, where a command can."
+    return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
+
+
+def read_at(workspace: Workspace, path: FilePath, commit: CommitId | None) -> bytes | None:
+    """The bytes of a file in a commit; None where there is no commit or the file is not in it."""
+    return workspace.repository.read(commit, [path])[path] if commit else None

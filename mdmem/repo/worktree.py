@@ -1,0 +1,434 @@
+"""A work tree: what is in it now, what is committed, what is staged, how it came about."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mdmem.errors import RepositoryProblem
+from mdmem.model import Commit, CommitId, FilePath
+from mdmem.repo.patches import FilePatch, parse_patches
+from mdmem.repo.runner import READ_SECONDS, Outcome, run
+
+_DURABLE = ("-c", "core.fsync=committed,loose-object,reference,index")
+_LOCK_SECONDS = 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+_UNDER_WAY = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "BISECT_LOG": "a bisect",
+}
+_PATCHES_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who commits, where git itself does not know."""
+
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the repository stands to one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached."""
+
+    commit: CommitId | None
+    branch: str | None
+    pending: bool
+    untracked: bool
+    ignored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A staged change of one file, as bytes before (HEAD) and after (staged); None where it is not there."""
+
+    path: FilePath
+    renamed_from: FilePath | None
+    before: bytes | None
+    after: bytes | None
+
+
+def _above(folder: Path, name: str) -> bool:
+    return any((place / name).exists() for place in (folder, *folder.parents))
+
+
+def discover(folder: Path) -> "Repository":
+    """The repository whose work tree holds `folder`.
+
+    Raises:
+        RepositoryProblem: `not-a-repository`, `broken-repository`, `bare-repository`.
+    """
+    found = run(
+        folder, ["rev-parse", "--is-bare-repository", "--absolute-git-dir", "--git-common-dir", "--git-path", "hooks", "--show-prefix"]
+    )
+    if found.status:
+        if _above(folder.resolve(), ".git"):
+            raise RepositoryProblem("broken-repository", f"git cannot read the repository here: {found.words}", "git fsck says more.")
+        raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", "mdmem init makes one.")
+    bare, git_dir, common, hooks, prefix = found.output.decode("utf-8", "surrogateescape").split("\n")[:5]
+    inside = run(folder, ["rev-parse", "--show-toplevel"])
+    if bare == "true" or inside.status:
+        raise RepositoryProblem("bare-repository", f"{folder} is in a repository without a work tree", "Clone it and work in the clone.")
+    root = Path(inside.output.decode("utf-8", "surrogateescape").rstrip("\n"))
+    return Repository(folder, root, Path(git_dir), (folder / common).resolve(), (folder / hooks).resolve(), prefix)
+
+
+def create(folder: Path) -> "Repository":
+    """A new repository in `folder`, on the branch that the user's settings name, else `main`."""
+    named = run(folder, ["config", "--get", "init.defaultBranch"])
+    branch = [] if named.status == 0 else ["-b", "main"]
+    made = run(folder, ["init", "-q", *branch])
+    if made.status:
+        raise RepositoryProblem("git-failed", f"git init: {made.words}")
+    return discover(folder)
+
+
+def _literal(paths: Sequence[FilePath]) -> list[str]:
+    """Paths as pathspecs that mean just them. (The setting for it would reach the user's hooks, whose own patterns would then fail.)"""
+    return [f":(literal){path}" for path in paths]
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """One work tree, seen from the workspace `folder` in it; `prefix` is the way from its root to the workspace (`sub/` or empty)."""
+
+    folder: Path
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    hooks_dir: Path
+    prefix: str
+
+    def _git(self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
+        """The output of a git command that must succeed."""
+        done = run(self.folder, arguments, text, extra)
+        if done.status:
+            raise RepositoryProblem("git-failed", f"git {arguments[0]}: {done.words}")
+        return done.output
+
+    def _paths(self, output: bytes) -> list[FilePath]:
+        return [FilePath(os.fsdecode(path)) for path in output.split(b"\0") if path]
+
+    # What is now.
+
+    def setting(self, name: str) -> str | None:
+        """A value of git's own settings."""
+        found = run(self.folder, ["config", "--get", name])
+        return found.output.decode("utf-8", "replace").rstrip("\n") if found.status == 0 else None
+
+    def identity_known(self) -> bool:
+        """Whether git knows who commits, by its settings or the environment; a guess from the host's name does not count."""
+        listed = run(self.folder, ["config", "-z", "--get-regexp", r"^(user|author|committer)\.(name|email)$"])
+        known = {
+            entry.split(b"\n", 1)[0].decode().lower()
+            for entry in listed.output.split(b"\0")
+            if b"\n" in entry and entry.split(b"\n", 1)[1].strip()
+        }
+
+        def has(role: str, part: str) -> bool:
+            return bool(os.environ.get(f"GIT_{role.upper()}_{part.upper()}")) or f"{role}.{part}" in known or f"user.{part}" in known
+
+        return all(has(role, part) for role in ("author", "committer") for part in ("name", "email"))
+
+    def head(self) -> CommitId | None:
+        """The commit that HEAD names; None on an unborn branch."""
+        found = run(self.folder, ["rev-parse", "-q", "--verify", "HEAD^{commit}"])
+        return CommitId(found.output.decode().strip()) if found.status == 0 else None
+
+    def branch(self) -> str | None:
+        """The branch that HEAD is on; None where it is detached."""
+        found = run(self.folder, ["symbolic-ref", "-q", "--short", "HEAD"])
+        return found.output.decode("utf-8", "replace").strip() if found.status == 0 else None
+
+    def state(self, path: FilePath) -> State:
+        """How HEAD and one path stand.
+
+        Raises:
+            RepositoryProblem: `broken-repository`: HEAD's branch cannot be read.
+        """
+        output = self._git(
+            *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored=matching"),
+            *("--no-renames", "--ignore-submodules=all", "--", *_literal([path])),
+        )
+        commit: CommitId | None = None
+        branch: str | None = None
+        marks = set()
+        for line in output.split(b"\0"):
+            if line.startswith(b"# branch.oid "):
+                oid = line[13:].decode()
+                commit = None if oid == "(initial)" else CommitId(oid)
+            elif line.startswith(b"# branch.head "):
+                name = line[14:].decode("utf-8", "replace")
+                if name == "(unknown)":
+                    raise RepositoryProblem(
+                        "broken-repository",
+                        "the branch that HEAD names cannot be read",
+                        "git fsck says more; git reflog has the last commit.",
+                    )
+                branch = None if name == "(detached)" else name
+            elif line and not line.startswith(b"#"):
+                marks.add(line[:1])
+        return State(commit, branch, bool(marks & {b"1", b"2", b"u", b"?"}), b"?" in marks, b"!" in marks)
+
+    def require_ready(self, allow_detached: bool, branch: str | None) -> None:
+        """Refuse where a commit would come at the wrong moment.
+
+        Raises:
+            RepositoryProblem: `repository-busy` or `detached-head`.
+        """
+        for name, what in _UNDER_WAY.items():
+            if (self.git_dir / name).exists():
+                raise RepositoryProblem(
+                    "repository-busy", f"{what} is under way in this repository", "Finish or abort it first (git status)."
+                )
+        if self._git("ls-files", "-u", "-z"):
+            raise RepositoryProblem("repository-busy", "the repository has unmerged files", "Resolve them first (git status).")
+        if branch is None and not allow_detached:
+            raise RepositoryProblem("detached-head", "HEAD is detached: a commit would be on no branch", "git switch BRANCH first.")
+
+    def pending(self) -> list[FilePath]:
+        """The paths of the workspace that differ from HEAD, new ones included, deleted ones too."""
+        output = self._git(
+            *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", "--", ".")
+        )
+        prefix = self.prefix.encode("utf-8", "surrogateescape")
+        return [FilePath(os.fsdecode(line[3:].removeprefix(prefix))) for line in output.split(b"\0") if line]
+
+    def tracked(self) -> set[FilePath]:
+        """The paths of the workspace that git knows."""
+        return set(self._paths(self._git("ls-files", "-z")))
+
+    def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
+        """The bytes of files in a commit; None where a file is not in it."""
+        return dict(zip(paths, self._blobs([f"{commit}:{self.prefix}{path}" for path in paths]), strict=True))
+
+    def _blobs(self, names: Sequence[str], extra: Mapping[str, str] | None = None) -> list[bytes | None]:
+        if not names:
+            return []
+        asked = "".join(f"{name}\n" for name in names if "\n" not in name).encode("utf-8", "surrogateescape")
+        output = self._git("cat-file", "--batch", text=asked, extra=extra)
+        blobs: list[bytes | None] = []
+        at = 0
+        for name in names:
+            if "\n" in name:
+                blobs.append(None)
+                continue
+            end = output.index(b"\n", at)
+            head = output[at:end].rsplit(b" ", 2)
+            at = end + 1
+            if len(head) == 3 and head[1] == b"blob":
+                size = int(head[2])
+                blobs.append(output[at : at + size])
+                at += size + 1
+            else:
+                blobs.append(None)
+        return blobs
+
+    def last_commit(self, path: FilePath) -> CommitId | None:
+        """The newest commit that touched a file; None where there is none."""
+        found = run(self.folder, ["log", "-1", "--format=%H", "--", *_literal([path])])
+        return CommitId(found.output.decode().strip()) if found.status == 0 and found.output.strip() else None
+
+    def staged(self, index_file: str | None) -> list[StagedFile]:
+        """The staged changes of Markdown files in the whole work tree, paths from its root.
+
+        Args:
+            index_file: git's `GIT_INDEX_FILE` as a hook has it: `git commit -- PATH` stages in an index of its own.
+        """
+        extra = {"GIT_INDEX_FILE": str(Path(index_file).absolute())} if index_file else None
+        commit = self.head()
+        against = commit or self._git("hash-object", "-t", "tree", "--stdin").decode().strip()
+        done = run(self.root, ["diff-index", "--cached", "-z", "-M", "--name-status", "--no-ext-diff", against], extra=extra)
+        if done.status:
+            raise RepositoryProblem("git-failed", f"git diff-index: {done.words}")
+        fields = iter(self._paths(done.output))
+        changes: list[tuple[FilePath | None, FilePath | None]] = []
+        for status in fields:
+            path = next(fields)
+            if status[:1] in "RC":
+                target = next(fields)
+                changes.append((path if status[0] == "R" else None, target))
+            else:
+                changes.append((path if status[0] != "A" else None, path if status[0] != "D" else None))
+        wanted = [(old, new) for old, new in changes if (new or old or "").casefold().endswith(".md")]
+        old_blobs = self._blobs([f"{against}:{old}" for old, _ in wanted if old], extra)
+        new_blobs = self._blobs([f":{new}" for _, new in wanted if new], extra)
+        olds, news = iter(old_blobs), iter(new_blobs)
+        return [
+            StagedFile(
+                new or old or FilePath(""),
+                old if old and new and old != new else None,
+                next(olds) if old else None,
+                next(news) if new else None,
+            )
+            for old, new in wanted
+        ]
+
+    # What is changed.
+
+    def commit(
+        self,
+        paths: Sequence[FilePath],
+        message: str,
+        date: str,
+        seconds: float,
+        identity: Identity | None = None,
+        own: bool = True,
+    ) -> CommitId:
+        """Commit these paths as they are on disk, and nothing else; no paths: an empty commit.
+
+        The ref moves by git's own compare-and-swap. Where another git holds a lock, or moved the branch meanwhile, it is tried again.
+
+        Args:
+            paths: workspace paths.
+            message: taken as it is.
+            date: for author and committer, in git's raw form.
+            seconds: the time limit, hooks included.
+            identity: for a repository that has none.
+            own: whether this is mdmem's commit, for which its own hooks step aside.
+
+        Raises:
+            RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
+        """
+        extra = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_OPTIONAL_LOCKS": "1"}
+        if own:
+            extra["MDMEM_COMMIT"] = "1"
+        if identity:
+            for role in ("AUTHOR", "COMMITTER"):
+                extra |= {f"GIT_{role}_NAME": identity.name, f"GIT_{role}_EMAIL": identity.email}
+        added = self._intend_to_add(paths, extra)
+        options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
+        options += ["--", *_literal(paths)] if paths else ["--allow-empty"]
+        try:
+            done = self._retried([*_DURABLE, "-c", "commit.verbose=false", "commit", *options], message.encode(), extra, seconds)
+        except BaseException:
+            self._unstage(added)
+            raise
+        if done.status:
+            self._unstage(added)
+            words = done.words or "a hook refused without a word"
+            raise RepositoryProblem(
+                "commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed."
+            )
+        return self.head() or CommitId("")
+
+    def _retried(self, arguments: Sequence[str], text: bytes, extra: Mapping[str, str], seconds: float) -> Outcome:
+        """Run git, again and again while another git holds a lock that it needs or moves the branch."""
+        started, pause = time.monotonic(), _FIRST_PAUSE
+        while True:
+            before = self.head()
+            try:
+                done = run(self.folder, arguments, text, extra, seconds)
+            except RepositoryProblem as problem:
+                if problem.code != "git-timeout":
+                    raise
+                raise RepositoryProblem(
+                    "hook-timeout", f"git commit (with its hooks) took longer than {seconds:g} seconds", "hook_timeout sets how long."
+                ) from problem
+            locked = done.status and (".lock'" in done.words or self.head() != before)
+            if not locked or time.monotonic() - started > _LOCK_SECONDS:
+                return done
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _intend_to_add(self, paths: Sequence[FilePath], extra: Mapping[str, str]) -> list[FilePath]:
+        """Tell git of the paths that it does not know yet; those are returned."""
+        if not paths:
+            return []
+        known = set(self._paths(self._git("ls-files", "-z", "--", *_literal(paths))))
+        new = [path for path in paths if path not in known]
+        if new:
+            done = self._retried(["add", "--intent-to-add", "--", *_literal(new)], b"", extra, READ_SECONDS)
+            if done.status:
+                ignored = run(self.folder, ["check-ignore", "-q", "--", *new]).status == 0
+                code = "ignored-path" if ignored else "git-failed"
+                hint = "Take the rule out of .gitignore, or name another file." if ignored else ""
+                raise RepositoryProblem(code, f"git does not take {new[0]}: {done.words.splitlines()[0] if done.words else ''}", hint)
+        return new
+
+    def _unstage(self, paths: Sequence[FilePath]) -> None:
+        if paths:
+            run(self.folder, ["update-index", "--force-remove", "--", *paths], extra={"GIT_OPTIONAL_LOCKS": "1"})
+
+    def take_back(self, newer: CommitId, older: CommitId | None, path: FilePath) -> None:
+        """Undo a commit of our own that nothing builds on yet; the file on disk stays."""
+        name = "HEAD"
+        arguments = ["update-ref", "-m", "mdmem: taken back", name, older, newer] if older else ["update-ref", "-d", name, newer]
+        if run(self.folder, arguments).status == 0:
+            run(self.folder, ["reset", "-q", "--", *_literal([path])], extra={"GIT_OPTIONAL_LOCKS": "1"})
+
+    def maintain(self) -> None:
+        """Maintenance by git itself, which never runs in front of the user."""
+        run(self.folder, ["-c", "gc.autoDetach=false", "-c", "gc.auto=6700", "maintenance", "run", "--auto", "--quiet"])
+
+    # History.
+
+    def has(self, commit: CommitId) -> bool:
+        """Whether a commit is in the repository (it may have been pruned)."""
+        return run(self.folder, ["cat-file", "-e", f"{commit}^{{commit}}"]).status == 0
+
+    def merge_base(self, one: CommitId, other: CommitId) -> CommitId | None:
+        """The best common ancestor of two commits; None where there is none."""
+        found = run(self.folder, ["merge-base", one, other])
+        return CommitId(found.output.decode().split("\n")[0]) if found.status == 0 else None
+
+    def changed_paths(self, old: CommitId, new: CommitId) -> set[FilePath]:
+        """The paths of the workspace that differ between two commits."""
+        return set(self._paths(self._git("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--relative", old, new)))
+
+    def between(self, old: CommitId | None, new: CommitId) -> tuple[CommitId, ...]:
+        """The commits that `new` has and `old` has not, oldest first."""
+        span = [f"{old}..{new}"] if old else [str(new)]
+        return tuple(CommitId(line) for line in self._git("rev-list", "--reverse", "--topo-order", *span).decode().split())
+
+    def walk(self, old: CommitId | None, new: CommitId) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
+        """The commits that `new` has and `old` has not, oldest first, with what each did to the workspace's Markdown files."""
+        import git
+
+        reader = git.Repo(self.root)
+        reader.git.update_environment(GIT_DIR=str(self.git_dir), GIT_COMMON_DIR=str(self.common_dir), GIT_WORK_TREE=str(self.root))
+        try:
+            ids = self.between(old, new)
+            for start in range(0, len(ids), _PATCHES_AT_ONCE):
+                chunk = ids[start : start + _PATCHES_AT_ONCE]
+                patches = self._patches(chunk)
+                for commit_id in chunk:
+                    found = reader.commit(commit_id)
+                    message = found.message if isinstance(found.message, str) else found.message.decode("utf-8", "replace")
+                    yield Commit(commit_id, found.authored_date, str(found.author.name), message), patches.get(commit_id, ())
+        finally:
+            reader.close()
+
+    def _patches(self, commits: Sequence[CommitId]) -> dict[CommitId, tuple[FilePatch, ...]]:
+        asked = "".join(f"{commit}\n" for commit in commits).encode()
+        output = self._git(
+            *(
+                "diff-tree",
+                "--stdin",
+                "-r",
+                "-p",
+                "-U0",
+                "-M",
+                "--root",
+                "--relative",
+                "--no-prefix",
+                "--no-color",
+                "--no-ext-diff",
+                "--no-textconv",
+            ),
+            *("--", ":(glob)**/*.md"),
+            text=asked,
+        )
+        return parse_patches(output)
+
+
+def raw_date(moment: datetime) -> str:
+    """A moment in git's raw form: seconds since 1970 and the offset of its zone."""
+    return f"@{int(moment.timestamp())} {moment.strftime('%z')[:5]}"

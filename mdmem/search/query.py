@@ -1,0 +1,149 @@
+"""What can be asked, and the same as a query of the index."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from posixpath import normpath
+from typing import TYPE_CHECKING
+
+from mdmem.search.ranking import FIELD_WEIGHTS
+from mdmem.search.schema import FACT_MARK, address_label, label, schema
+from mdmem.search.words import Terms, encodable, query_terms
+
+if TYPE_CHECKING:
+    from tantivy import FieldType, Occur, Query
+
+_FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
+"""Between these every zone can tell the seconds of a day; no commit lies outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What an entry must be; every part that is given must hold, and a part that is not given lets everything pass.
+
+    - `file`: the file's path, a folder above it, or its name.
+    - `section`: some contiguous part of the entry's section path, as an address (`Work`, `Work > Employer`); case and markup are
+      folded, so everything below a section passes too.
+    - `kind`, `tags` (every one of them): in any case.
+    - `since`, `until`: both inclusive, by the entry's day, or where it has none by the day, in `zone` (None: the system's), of the
+      commit that brought it in. What has neither is text that was just written, and counts as today's.
+    - `min_confidence`: from 0 to 1. What has no commit is a person's pending text, which counts as user-stated: it passes.
+    - `log_days_from`: daily logs only from that day on; whatever has no day passes.
+    - `facts_only`: list items only.
+    - `valid_on`: leaves out what has expired before that day; `until D` holds through D.
+    """
+
+    file: str | None = None
+    section: str | None = None
+    kind: str | None = None
+    tags: tuple[str, ...] = ()
+    since: date | None = None
+    until: date | None = None
+    min_confidence: float | None = None
+    log_days_from: date | None = None
+    facts_only: bool = False
+    valid_on: date | None = None
+    zone: tzinfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A search: a query as it was typed, at most so many hits, among those that pass the filter; `today` is the user's."""
+
+    query: str
+    limit: int
+    filter: Filter
+    today: date
+
+
+def found_by(wanted: Wanted) -> "Query | None":
+    """The query of the index; None where the words ask for nothing."""
+    from tantivy import Occur, Query
+
+    terms = query_terms(wanted.query)
+    said = [(Occur.Should, part) for part in _term_queries(terms)]
+    if not said:
+        return None
+    conditions = list(_conditions(wanted.filter, wanted.today))
+    words = Query.boolean_query(said)
+    return Query.boolean_query([(Occur.Must, words), *conditions]) if conditions else words
+
+
+def passing(wanted: Filter, today: date) -> "Query":
+    """The query of the index for everything that passes the filter."""
+    from tantivy import Occur, Query
+
+    return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(wanted, today)])
+
+
+def labelled(name: str, values: Collection[str]) -> "Query":
+    """The query for what bears one of these labels."""
+    from tantivy import Query
+
+    return Query.term_set_query(schema(), name, [encodable(value) for value in values])
+
+
+def _term_queries(terms: Terms) -> "Iterator[Query]":
+    from tantivy import Query
+
+    for name, weight in FIELD_WEIGHTS.items():
+        for term in terms.grams if name == "grams" else terms.words:
+            yield Query.boost_query(Query.term_query(schema(), name, term, index_option="freq"), weight)
+
+
+def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":
+    """What a filter asks for; none of it adds to a score."""
+    from tantivy import FieldType, Occur, Query
+
+    for must in _labels(wanted):
+        yield Occur.Must, Query.const_score_query(must, 0.0)
+    if wanted.since is not None or wanted.until is not None:
+        yield Occur.Must, Query.const_score_query(_brought_in(wanted, today), 0.0)
+    if wanted.min_confidence is not None:
+        yield Occur.MustNot, _range("confidence", FieldType.Float, upper=wanted.min_confidence)
+    if wanted.log_days_from is not None:
+        yield Occur.MustNot, _range("day", FieldType.Integer, upper=wanted.log_days_from.toordinal())
+    if wanted.valid_on is not None:
+        yield Occur.MustNot, _range("until", FieldType.Integer, upper=wanted.valid_on.toordinal())
+
+
+def _labels(wanted: Filter) -> "Iterator[Query]":
+    place = None if wanted.file is None else normpath(encodable(wanted.file))
+    if place not in (None, "."):
+        yield labelled("place", [place])
+    if wanted.section is not None:
+        yield labelled("part", [address_label(encodable(wanted.section))])
+    if wanted.kind is not None:
+        yield labelled("kind", [label(wanted.kind)])
+    for tag in wanted.tags:
+        yield labelled("tag", [label(tag.removeprefix("#"))])
+    if wanted.facts_only:
+        yield labelled("mark", [FACT_MARK])
+
+
+def _brought_in(wanted: Filter, today: date) -> "Query":
+    """From `since` to `until`, by the entry's day; where it has none, by its commit's; where it has none either, by today."""
+    from tantivy import FieldType, Occur, Query
+
+    first, last = wanted.since or date.min, wanted.until or date.max
+    by_day = _range("day", FieldType.Integer, first.toordinal(), last.toordinal() + 1)
+    start, end = _seconds(first, wanted.zone), _seconds(last, wanted.zone, days=1)
+    has_day, has_time = Query.exists_query("day"), Query.exists_query("time")
+    by_commit = Query.boolean_query([(Occur.Must, _range("time", FieldType.Integer, start, end)), (Occur.MustNot, has_day)])
+    ways = [by_day, by_commit]
+    if first <= today <= last:
+        ways.append(Query.boolean_query([(Occur.Must, Query.all_query()), (Occur.MustNot, has_day), (Occur.MustNot, has_time)]))
+    return Query.boolean_query([(Occur.Should, way) for way in ways])
+
+
+def _seconds(day: date, zone: tzinfo | None, days: int = 0) -> int:
+    """When a day (or that many days after it) begins, in seconds since 1970."""
+    near = min(max(day, _FIRST_DAY), _LAST_DAY) + timedelta(days=days)
+    return int(datetime.combine(near, time.min, tzinfo=zone).timestamp())
+
+
+def _range(name: str, kind: "FieldType", lower: float | None = None, upper: float | None = None) -> "Query":
+    """From `lower`, inclusive, up to `upper`, exclusive."""
+    from tantivy import Query
+
+    return Query.range_query(schema(), name, kind, lower_bound=lower, upper_bound=upper, include_upper=False)

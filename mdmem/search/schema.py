@@ -1,0 +1,188 @@
+"""What the index holds of an entry: the fields, and an entry as a document of the index, both ways.
+
+Change anything here or in `words` and raise `VERSION`: an index of another version is built anew.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache, lru_cache
+from hashlib import blake2b
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from mdmem.document import plain_title
+from mdmem.layout import day_of
+from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, Origin, SectionPath, Source
+from mdmem.search import ranking
+from mdmem.search.entries import Entry
+from mdmem.search.words import encodable, grams, split, stemming
+
+if TYPE_CHECKING:
+    from tantivy import Document, Index, Schema
+
+VERSION = 1
+
+NEIGHBOURS = 2
+"""Entries on each side, in the same file, whose words an entry is found by too (LoCoMo: +12 points of R@10)."""
+
+_MAX_NEIGHBOUR_CHARS = 1000
+"""Of each neighbour: a long one would drown the entry, and cost five times its size."""
+
+_WORDS, _GRAMS = "words", "grams"
+_LABELS = ("path", "place", "part", "kind", "tag", "commit", "mark")
+_NUMBERS = ("day", "time", "until")
+FACT_MARK = "fact"
+
+_DAY_NAME = re.compile(r"^\d{4}-\d{2}-\d{2}-?")
+_CURATED_STEM = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An entry with what is known of it: the commit that brought it in (or None), whether its text is uncommitted, its file's kind."""
+
+    entry: Entry
+    origin: Origin | None
+    uncommitted: bool
+    kind: FileKind
+
+
+@cache
+def schema() -> "Schema":
+    """The fields. Labels are compared as a whole; days are ordinals, times seconds since 1970; `factor` multiplies the score."""
+    from tantivy import SchemaBuilder
+
+    builder = SchemaBuilder()
+    for label in _LABELS:
+        builder.add_text_field(label, tokenizer_name="raw", index_option="basic")
+    for number in _NUMBERS:
+        builder.add_integer_field(number, fast=True)
+    builder.add_float_field("confidence", fast=True)
+    builder.add_float_field("factor", fast=True)
+    for name in ("text", "around", "heading"):
+        builder.add_text_field(name, tokenizer_name=_WORDS, index_option="freq")
+    builder.add_text_field("grams", tokenizer_name=_GRAMS, index_option="freq")
+    builder.add_bytes_field("row", stored=True)
+    return builder.build()
+
+
+def prepare(index: "Index") -> "Index":
+    """`index`, with the analyzers that the fields name, and reloaded only when asked (no thread watches its folder)."""
+    from tantivy import TextAnalyzerBuilder, Tokenizer
+
+    index.register_tokenizer(_WORDS, stemming())
+    index.register_tokenizer(_GRAMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
+    index.config_reader("manual")
+    return index
+
+
+def address_label(address: str) -> str:
+    """A section address as it is indexed: case and markup folded."""
+    return _digest(_folded(address))
+
+
+def _folded(title: str) -> str:
+    return plain_title(title).casefold()
+
+
+def _digest(address: str) -> str:
+    """Of a fixed length, since a heading can have any."""
+    return blake2b(address.encode(), digest_size=12).hexdigest()
+
+
+def label(text: str) -> str:
+    """A kind or tag as it is indexed: in any case."""
+    return encodable(text).casefold()
+
+
+@lru_cache(maxsize=4096)
+def _parts(section: SectionPath) -> tuple[str, ...]:
+    """The labels of every contiguous part of a section path."""
+    titles = [_folded(title) for title in section]
+    count = len(titles)
+    parts = (titles[start:end] for start in range(count) for end in range(start + 1, count + 1))
+    return tuple(dict.fromkeys(_digest(PATH_SEPARATOR.join(part)) for part in parts))
+
+
+def _places(path: str) -> tuple[str, ...]:
+    """The path, the folders it lies in, and the file's name."""
+    pure = PurePosixPath(path)
+    return tuple(dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name)))
+
+
+def _names(path: str) -> str:
+    """The words that a path adds to its entries: not the suffix, not a day's digits, not the name that every memory has."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
+    return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
+
+
+def documents(path: FilePath, rows: Sequence[Row]) -> "Iterator[Document]":
+    """The documents of one file, whose rows are in file order."""
+    from tantivy import Document
+
+    names, places = _names(path), _places(path)
+    texts = [split(row.entry.text) for row in rows]
+    cut = [text.spaced[:_MAX_NEIGHBOUR_CHARS] for text in texts]
+    for at, row in enumerate(rows):
+        entry, origin = row.entry, row.origin
+        document = Document()
+        document.add_text("path", path)
+        for place in places:
+            document.add_text("place", place)
+        for part in _parts(entry.section):
+            document.add_text("part", part)
+        for tag in entry.tags:
+            document.add_text("tag", label(tag))
+        if entry.kind is not None:
+            document.add_text("kind", label(entry.kind))
+        if entry.fact is not None:
+            document.add_text("mark", FACT_MARK)
+        if entry.day is not None:
+            document.add_integer("day", entry.day.toordinal())
+        if entry.until is not None:
+            document.add_integer("until", entry.until.toordinal())
+        if origin is not None:
+            document.add_text("commit", origin.commit)
+            document.add_integer("time", origin.time)
+            document.add_float("confidence", origin.confidence)
+        document.add_float("factor", ranking.factor(row.kind, origin.confidence if origin else None))
+        heading = split(" ".join((*entry.section, names)))
+        around = (*cut[max(0, at - NEIGHBOURS) : at], texts[at].spaced, *cut[at + 1 : at + 1 + NEIGHBOURS])
+        document.add_text("text", texts[at].spaced)
+        document.add_text("around", "\n".join(around))
+        document.add_text("heading", heading.spaced)
+        if texts[at].runs or heading.runs:
+            document.add_text("grams", " ".join(grams((*texts[at].runs, *heading.runs))))
+        document.add_bytes("row", _dump(row))
+        yield document
+
+
+def _dump(row: Row) -> bytes:
+    entry, origin = row.entry, row.origin
+    values = [
+        [entry.path, entry.start_line, entry.end_line, entry.section, entry.day and entry.day.isoformat(), entry.text, entry.kind],
+        [entry.key, entry.tags, entry.until and entry.until.isoformat(), entry.fact, entry.first_line],
+        origin and [origin.commit, origin.time, origin.source, origin.confidence],
+        row.uncommitted,
+        row.kind,
+    ]
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _day(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+def row_of(document: "Document") -> Row:
+    """The row that a document of the index was made of."""
+    stored: bytes = document.get_all("row")[0]
+    (path, start, end, section, day, text, kind), more, said, uncommitted, file_kind = json.loads(stored)
+    key, tags, until, fact, first_line = more
+    known = FactId(fact) if fact else None
+    entry = Entry(FilePath(path), start, end, tuple(section), _day(day), text, kind, key, tuple(tags), _day(until), known, first_line)
+    origin = Origin(CommitId(said[0]), said[1], Source(said[2]), said[3]) if said else None
+    return Row(entry, origin, uncommitted, FileKind(file_kind))

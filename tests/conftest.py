@@ -1,0 +1,90 @@
+"""A sealed world for git: a home of its own, fixed dates, nothing inherited."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+DATE = "2026-03-05T09:30:00+00:00"
+NAME = "Ada Example"
+EMAIL = "ada@example.org"
+TIME_LIMIT = 60
+_INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR")
+
+
+@dataclass(frozen=True)
+class World:
+    """A home and an environment in which neither the machine's nor the person's settings count."""
+
+    home: Path
+    environment: Mapping[str, str]
+
+    def run(
+        self,
+        folder: Path,
+        command: Sequence[str | Path],
+        *,
+        check: bool = True,
+        stdin: str = "",
+        environment: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command; `environment` is added to the world's. With `check` a failure fails the test, and says why."""
+        done = subprocess.run(
+            [str(word) for word in command],
+            cwd=folder,
+            env={**self.environment, **(environment or {})},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=TIME_LIMIT,
+            check=False,
+        )
+        assert not check or done.returncode == 0, f"{command} exited {done.returncode}:\n{done.stdout}{done.stderr}"
+        return done
+
+    def git(
+        self, folder: Path, *arguments: str | Path, check: bool = True, stdin: str = "", environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run git."""
+        return self.run(folder, ["git", *arguments], check=check, stdin=stdin, environment=environment)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A sealed world; `os.environ` is its environment too, for code that runs in this process."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CEILING_DIRECTORIES": str(tmp_path),
+        "GIT_EDITOR": "false",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_AUTHOR_DATE": DATE,
+        "GIT_COMMITTER_DATE": DATE,
+    }
+    for name in os.environ:
+        if name.startswith(("GIT_", "MDMEM_", "XDG_", "LC_")) or name == "NO_COLOR":
+            monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return World(home, environment)
+
+
+@pytest.fixture
+def repository(world: World, tmp_path: Path) -> Path:
+    """A fresh git repository whose owner has a name; no commit yet."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    world.git(folder, "init", "-q")
+    world.git(folder, "config", "user.name", NAME)
+    world.git(folder, "config", "user.email", EMAIL)
+    return folder

@@ -1,0 +1,318 @@
+"""The hooks as git runs them: real commits, with a stand-in for the Python that they start or with mdmem itself."""
+
+import os
+import select
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import World
+
+from mdmem import githooks
+from mdmem.hookfiles import HOOKS, install, lines_to_add
+
+WAIT = 20
+CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"
+BACKGROUND = HOOKS[1:]
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+class Calls:
+    """A stand-in for Python that says which hook it was started for; what is heard needs no waiting by the clock."""
+
+    def __init__(self, folder: Path, before: str = "") -> None:
+        self.pipe = folder / "calls"
+        os.mkfifo(self.pipe)
+        self._reader = os.open(self.pipe, os.O_RDWR | os.O_NONBLOCK)
+        self._heard: list[str] = []
+        says = f'case $* in *"import mdmem"*) exit 0 ;; esac\n{before}\nfor last; do :; done\necho "$last" >{shlex.quote(str(self.pipe))}\n'
+        self.python = script(folder / "stand-in for 'python'", says)
+
+    def next(self, seconds: float = WAIT) -> str:
+        """The hook that was started next, or nothing."""
+        if not self._heard and select.select([self._reader], [], [], seconds)[0]:
+            self._heard += os.read(self._reader, 1000).decode().split()
+        return self._heard.pop(0) if self._heard else ""
+
+    def none(self) -> bool:
+        return self.next(0) == ""
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Calls:
+    return Calls(tmp_path)
+
+
+def hooks(repository: Path) -> Path:
+    return repository / ".git" / "hooks"
+
+
+def write(repository: Path, name: str, text: str) -> None:
+    path = repository / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def commit(world: World, repository: Path, name: str, text: str = "- tea\n", **environment: str) -> str:
+    """Commit one file and return what git and the hooks said; "refused: " is before it where the commit did not happen."""
+    write(repository, name, text)
+    world.git(repository, "add", name)
+    done = world.git(repository, "commit", "-q", "-m", "x", check=False, environment=environment)
+    return ("" if done.returncode == 0 else "refused: ") + done.stderr
+
+
+class TestPreCommit:
+    def test_checks_where_markdown_is_staged(self, world: World, repository: Path, calls: Calls):
+        install(hooks(repository), str(calls.python))
+        (hooks(repository) / "post-commit").unlink()
+        for name in ("MEMORY.md", "memory/Deep/2026-03-05.MD"):
+            assert commit(world, repository, name) == ""
+            assert calls.next() == "pre-commit"
+        world.git(repository, "mv", "MEMORY.md", "MEMORY.txt")
+        world.git(repository, "commit", "-q", "-m", "x")
+        assert calls.next() == "pre-commit"
+
+    def test_starts_no_python_otherwise(self, world: World, repository: Path, calls: Calls):
+        install(hooks(repository), str(calls.python))
+        (hooks(repository) / "post-commit").unlink()
+        write(repository, "MEMORY.md", "- not staged\n")
+        assert commit(world, repository, "notes.txt") == ""
+        assert calls.none()
+
+    def test_pathspecs_made_literal_by_a_client(self, world: World, repository: Path, calls: Calls):
+        install(hooks(repository), str(calls.python))
+        assert commit(world, repository, "MEMORY.md", GIT_LITERAL_PATHSPECS="1") == ""
+        assert calls.next() == "pre-commit"
+
+    def test_its_own_commit_is_not_checked(self, world: World, repository: Path, calls: Calls):
+        install(hooks(repository), str(calls.python))
+        assert commit(world, repository, "MEMORY.md", MDMEM_COMMIT="1") == ""
+        assert calls.none()
+
+    def test_a_refusal_stops_the_commit(self, world: World, repository: Path, tmp_path: Path):
+        install(hooks(repository), str(script(tmp_path / "python", "echo no >&2; exit 1\n")))
+        assert commit(world, repository, "MEMORY.md") == "refused: no\n"
+
+    def test_the_kept_hook_comes_first_and_decides(self, world: World, repository: Path, calls: Calls):
+        script(hooks(repository) / "pre-commit", "echo theirs >&2\ntest ! -e stop || exit 7\n")
+        install(hooks(repository), str(calls.python))
+        assert commit(world, repository, "MEMORY.md") == "theirs\n"
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
+        write(repository, "stop", "")
+        assert commit(world, repository, "MEMORY.md", "- coffee\n") == "refused: theirs\n"
+        assert calls.none()
+        assert commit(world, repository, "MEMORY.md", "- coffee\n", MDMEM_COMMIT="1") == "refused: theirs\n"
+
+    def test_a_kept_hook_that_git_would_not_run_is_not_run(self, world: World, repository: Path, calls: Calls):
+        script(hooks(repository) / "pre-commit", "exit 7\n").chmod(0o644)
+        install(hooks(repository), str(calls.python))
+        assert commit(world, repository, "MEMORY.md") == ""
+
+    @pytest.mark.parametrize("broken", [None, "exit 97\n", "exit 127\n"])
+    def test_without_mdmem_it_says_so_and_lets_pass(self, world: World, repository: Path, tmp_path: Path, broken: str | None):
+        python = tmp_path / "python"
+        if broken:
+            script(python, broken)
+        tools = tools_without_mdmem(tmp_path)
+        install(hooks(repository), str(python))
+        said = commit(world, repository, "MEMORY.md", PATH=str(tools))
+        assert said.startswith("mdmem: not found, so the staged memory files were not checked")
+        assert said.count("\n") == 1
+
+    def test_another_python_is_found(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
+        tools = tools_without_mdmem(tmp_path)
+        (tools / "python3").unlink()
+        (tools / "python3").symlink_to(calls.python)
+        install(hooks(repository), str(tmp_path / "gone"))
+        assert commit(world, repository, "MEMORY.md", PATH=str(tools)) == ""
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
+
+    def test_nothing_of_the_work_tree_is_imported(self, world: World, repository: Path):
+        install(hooks(repository), sys.executable)
+        for name in ("mdmem/__init__.py", "mdmem/githooks.py", "typing.py", "re.py"):
+            write(repository, name, "raise SystemExit('imported from the work tree')\n")
+        assert commit(world, repository, "README.md") == ""
+
+    def test_a_part_of_what_is_staged(self, world: World, repository: Path, calls: Calls):
+        install(hooks(repository), str(calls.python))
+        write(repository, "MEMORY.md", "- tea\n")
+        write(repository, "notes.txt", "x\n")
+        world.git(repository, "add", ".")
+        world.git(repository, "commit", "-q", "-m", "x", "--", "notes.txt")
+        assert calls.next() == "post-commit"
+
+
+def tools_without_mdmem(tmp_path: Path) -> Path:
+    """A folder for PATH with git, a shell and a python3 that has no mdmem."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("git", "sh"):
+        found = shutil.which(name)
+        assert found
+        (tools / name).symlink_to(found)
+    script(tools / "python3", f'PYTHONPATH= exec {shlex.quote(sys.executable)} -S "$@"\n')
+    return tools
+
+
+class TestBackground:
+    def test_after_everything_that_moves_head(self, world: World, repository: Path, calls: Calls):
+        commit(world, repository, "a.txt")
+        install(hooks(repository), str(calls.python))
+        commit(world, repository, "b.txt")
+        assert calls.next() == "post-commit"
+        world.git(repository, "checkout", "-q", "-b", "other")
+        assert calls.next() == "post-checkout"
+        world.git(repository, "commit", "-q", "--amend", "-m", "y")
+        assert {calls.next(), calls.next()} == {"post-commit", "post-rewrite"}
+        world.git(repository, "checkout", "-q", "-B", "main", "HEAD~1")
+        assert calls.next() == "post-checkout"
+        world.git(repository, "merge", "-q", "--ff-only", "other")
+        assert calls.next() == "post-merge"
+
+    def test_its_own_commit_is_passed_over(self, world: World, repository: Path, calls: Calls):
+        install(hooks(repository), str(calls.python))
+        commit(world, repository, "a.txt", MDMEM_COMMIT="1")
+        world.git(repository, "checkout", "-q", "-b", "other")
+        assert calls.next() == "post-checkout"
+        assert calls.none()
+
+    def test_git_does_not_wait(self, world: World, repository: Path, tmp_path: Path):
+        gate = tmp_path / "gate"
+        os.mkfifo(gate)
+        calls = Calls(tmp_path, before=f"cat {shlex.quote(str(gate))} >/dev/null")
+        install(hooks(repository), str(calls.python))
+        assert commit(world, repository, "a.txt") == ""  # comes back, its output closed, while the gate holds the catch-up
+        assert calls.none()
+        gate.write_text("go")
+        assert calls.next() == "post-commit"
+
+    def test_in_a_linked_worktree(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
+        commit(world, repository, "a.txt")
+        script(hooks(repository) / "post-checkout", "echo theirs >&2\n")
+        install(hooks(repository), str(calls.python))
+        linked = tmp_path / "linked"
+        assert "theirs" in world.git(repository, "worktree", "add", "-q", linked).stderr
+        assert calls.next() == "post-checkout"
+        assert commit(world, linked, "MEMORY.md") == ""
+        assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
+
+    def test_the_kept_hook_gets_arguments_and_input(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
+        commit(world, repository, "a.txt")
+        script(
+            hooks(repository) / "post-rewrite",
+            f'echo "$@" >{shlex.quote(str(tmp_path / "heard"))}\ncat >>{shlex.quote(str(tmp_path / "heard"))}\n',
+        )
+        install(hooks(repository), str(calls.python))
+        old = world.git(repository, "rev-parse", "HEAD").stdout.strip()
+        world.git(repository, "commit", "-q", "--amend", "-m", "y")
+        new = world.git(repository, "rev-parse", "HEAD").stdout.strip()
+        assert (tmp_path / "heard").read_text() == f"amend\n{old} {new}\n"
+
+    @pytest.mark.parametrize("environment", [{}, {"MDMEM_COMMIT": "1"}])
+    def test_the_kept_hooks_status_is_passed_on(self, world: World, repository: Path, calls: Calls, environment: dict[str, str]):
+        commit(world, repository, "a.txt")
+        script(hooks(repository) / "post-checkout", "exit 7\n")
+        install(hooks(repository), str(calls.python))
+        assert world.git(repository, "checkout", "-q", "-b", "b", check=False, environment=environment).returncode == 1  # git makes it 1
+        script(hooks(repository) / "post-checkout.before-mdmem", "exit 0\n")
+        assert world.git(repository, "checkout", "-q", "-b", "c", check=False, environment=environment).returncode == 0
+
+    @pytest.mark.parametrize("name", BACKGROUND)
+    def test_without_mdmem_it_is_silent(self, world: World, repository: Path, tmp_path: Path, name: str):
+        install(hooks(repository), str(tmp_path / "gone"))
+        environment = {"PATH": str(tools_without_mdmem(tmp_path))}
+        done = world.run(repository, [hooks(repository) / name, "a", "b"], environment=environment)
+        assert (done.stdout, done.stderr) == ("", "")
+
+
+class TestMain:
+    """`mdmem.githooks` itself."""
+
+    @pytest.fixture
+    def workspace(self, world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        commit(world, repository, "MEMORY.md", "# Memory\n" + "".join(f"- fact {number}\n" for number in range(60)))
+        monkeypatch.chdir(repository)
+        return repository
+
+    def stage(self, world: World, workspace: Path, name: str, text: str) -> None:
+        write(workspace, name, text)
+        world.git(workspace, "add", name)
+
+    def test_nothing_to_say(self, world: World, workspace: Path, capfd: pytest.CaptureFixture[str]):
+        self.stage(world, workspace, "memory/topic.md", "- tea\n")
+        assert githooks.main(["pre-commit"]) == 0
+        assert capfd.readouterr() == ("", "")
+
+    def test_errors_refuse(self, world: World, workspace: Path, capfd: pytest.CaptureFixture[str]):
+        self.stage(world, workspace, "memory/topic.md", "# T\n\n" + CONFLICT)
+        assert githooks.main(["pre-commit"]) == 1
+        said = capfd.readouterr()
+        assert said.out == ""
+        assert said.err.splitlines() == [
+            "mdmem: memory/topic.md:3: conflict markers are left in the text",
+            "hint: Resolve the conflict and stage the file again.",
+        ]
+
+    def test_warnings_are_said_and_pass(self, world: World, workspace: Path, capfd: pytest.CaptureFixture[str]):
+        self.stage(world, workspace, "memory/topic.md", "- tea\n- tea\n")
+        assert githooks.main(["pre-commit"]) == 0
+        assert capfd.readouterr().err.startswith("mdmem: memory/topic.md:2: warning: the fact ")
+
+    def test_what_is_allowed_passes(
+        self, world: World, workspace: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ):
+        self.stage(world, workspace, "MEMORY.md", "# Memory\n")
+        assert githooks.main(["pre-commit"]) == 1
+        assert "hint: If that is meant: MDMEM_ALLOW=shrink git commit …" in capfd.readouterr().err
+        monkeypatch.setenv("MDMEM_ALLOW", "shrink")
+        assert githooks.main(["pre-commit"]) == 0
+        assert capfd.readouterr().err == "mdmem: MEMORY.md:1: allowed: 60 of the file's 61 lines would be gone\n"
+
+    def test_an_unknown_allowance_is_wrong_usage(self, workspace: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+        monkeypatch.setenv("MDMEM_ALLOW", "all")
+        assert githooks.main(["pre-commit"]) == 2
+        assert "hint: It takes append, secret, shrink." in capfd.readouterr().err
+
+    @pytest.mark.parametrize("name", HOOKS)
+    def test_its_own_commit(self, world: World, workspace: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+        self.stage(world, workspace, "MEMORY.md", CONFLICT)
+        monkeypatch.setenv("MDMEM_COMMIT", "1")
+        assert githooks.main([name]) == 0
+
+    @pytest.mark.parametrize("words", [[], ["pre-push"], ["catch-up"], ["catch-up", "a", "b"]])
+    def test_wrong_usage(self, words: list[str], capfd: pytest.CaptureFixture[str]):
+        assert githooks.main(words) == 2
+        assert "mdmem.githooks takes" in capfd.readouterr().err
+
+    @pytest.mark.parametrize("name", BACKGROUND)
+    def test_a_catch_up_leaves_its_caller(self, world: World, workspace: Path, name: str):
+        """A session of its own, and none of the descriptors that it inherited."""
+        program = f"""
+import os
+from mdmem import githooks
+inherited, _ = os.pipe()
+print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/dev/fd/{{inherited}}"))
+"""
+        done = world.run(workspace, ["sh", "-c", '"$@"; exit', "sh", sys.executable, "-P", "-c", program])
+        assert (done.stdout, done.stderr) == ("0 True False\n", "")
+
+    def test_a_real_commit(self, world: World, workspace: Path):
+        install(hooks(workspace), sys.executable)
+        said = commit(world, workspace, "MEMORY.md", "# Memory\n")
+        assert said.startswith("refused: mdmem: MEMORY.md:1: 60 of")
+        assert commit(world, workspace, "MEMORY.md", "# Memory\n", MDMEM_ALLOW="shrink").startswith("mdmem: MEMORY.md:1: allowed")
+        said = commit(world, workspace, "memory/caf\u00e9 1.md", CONFLICT)
+        assert said.startswith("refused: mdmem: memory/caf\u00e9 1.md:1: conflict markers")
+
+    def test_lines_added_by_hand_do_the_same(self, world: World, workspace: Path):
+        for name, line in lines_to_add(sys.executable).items():
+            script(hooks(workspace) / name, line + "\n")
+        assert "conflict markers" in commit(world, workspace, "MEMORY.md", CONFLICT)
+        assert world.git(workspace, "log", "--format=%s").stdout.count("x") == 1

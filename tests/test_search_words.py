@@ -1,0 +1,72 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdmem.search.words import MAX_TERMS, Terms, grams, query_terms, split
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", ()),
+        ("   \t\n", ()),
+        ('"?!"', ()),
+        ("()[]{}*^~\\/:+-&&||", ()),
+        ("postgres_port", ("postgr", "port")),
+        ("CI/CD", ("ci", "cd")),
+        ("v2.3", ("v2", "3")),
+        ("user@example.test", ("user", "exampl", "test")),
+        ("Where does the user live?", ("user", "live")),
+        ("running runs RUN", ("run",)),
+        ("Café naïve Straße", ("cafe", "naiv", "strass")),
+        ("Cafe\u0301", ("cafe",)),
+        ("ＰＯＳＴ", ("post",)),
+        ("who was it", ("who", "was", "it")),
+        ("Caroline's", ("carolin",)),
+        ('text:foo AND "bar baz" OR NOT -qux', ("text", "foo", "bar", "baz", "qux")),
+        ("don't", ("don", "t")),
+        ("Москва", ("москва",)),
+        ("bad \udcff bytes", ("bad", "byte")),
+    ],
+)
+def test_words(query: str, words: tuple[str, ...]) -> None:
+    assert query_terms(query) == Terms(words, ())
+
+
+@pytest.mark.parametrize(
+    ("query", "terms"),
+    [
+        ("喜欢喝茶", Terms((), ("喜欢", "欢喝", "喝茶"))),
+        ("茶", Terms((), ("茶",))),
+        ("什么是 the 茶?", Terms((), ("什么", "么是", "茶"))),
+        ("iPhone手机", Terms(("iphon",), ("手机",))),
+        ("カメラ", Terms((), ("カメ", "メラ"))),
+        ("ｶﾒﾗ", Terms((), ("カメ", "メラ"))),
+        ("กาแฟ", Terms((), ("กา", "าแ", "แฟ"))),
+        ("서울에서", Terms((), ("서울", "울에", "에서"))),
+        ("茶茶茶茶", Terms((), ("茶茶",))),
+    ],
+)
+def test_scripts_without_spaces(query: str, terms: Terms) -> None:
+    assert query_terms(query) == terms
+
+
+def test_a_text_without_spaces_is_indexed_by_characters_and_pairs() -> None:
+    text = split("Mein 手机号 ist neu")
+    assert text.spaced == "Mein   ist neu"
+    assert grams(text.runs) == ["手", "机", "号", "手机", "机号"]
+
+
+def test_a_long_query_is_cut() -> None:
+    assert len(query_terms(" ".join(f"word{n}" for n in range(3000))).words) == MAX_TERMS
+    assert query_terms("word " * 3000).words == ("word",)
+    assert query_terms("x" * 50_000) == Terms((), ())
+    assert len(query_terms("".join(map(chr, range(0x4E00, 0x6E00)))).grams) == MAX_TERMS
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(codec=None), max_size=60))
+def test_every_query_is_taken_and_nothing_repeats(query: str) -> None:
+    terms = query_terms(query)
+    assert len(set(terms.words)) == len(terms.words)
+    assert len(set(terms.grams)) == len(terms.grams)
