@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from mdmem import __version__, check, memory, show
-from mdmem.errors import TextProblem, UsageProblem, printable, report
+from mdmem.errors import TextProblem, UsageProblem, json_line, printable, report
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
 from mdmem.memory import Memory
 from mdmem.model import (
@@ -40,7 +41,9 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-hooks_app = typer.Typer(help="git's hooks, which keep the index fresh and check what is committed.", rich_markup_mode=None)
+hooks_app = typer.Typer(
+    help="Install, remove and look at git's hooks.\n\nThey check what is committed and keep the index fresh.", rich_markup_mode=None
+)
 app.add_typer(hooks_app, name="hooks")
 
 _COMBINED_DAYS = 7
@@ -59,23 +62,36 @@ class Answer:
     status: int = 0
 
 
+def _from_0_to_1(number: float | None) -> float | None:
+    if number is not None and not 0 <= number <= 1:
+        raise UsageProblem(f"confidence is {number:g}, which is not from 0 to 1")
+    return number
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 File = Annotated[
     str | None, typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace. [default: MEMORY.md]")
 ]
 AnyFile = Annotated[str | None, typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace.")]
 SectionOption = Annotated[str | None, typer.Option("--section", metavar="SECTION", help="A heading, or several joined by ' > '.")]
-Kind = Annotated[str | None, typer.Option("--kind", help="fact, decision, preference, lesson, status, task or a word of your own.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given several times.")]
-SourceOption = Annotated[Source, typer.Option("--source", help="Who says so.")]
-Confidence = Annotated[float | None, typer.Option("--confidence", help="How sure it is, from 0 to 1. [default: by the source]")]
-Actor = Annotated[str | None, typer.Option("--actor", help="Who writes. [default: MDMEM_ACTOR, else the setting]")]
-Session = Annotated[str | None, typer.Option("--session", help="The session in which it was said.")]
+Kind = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help="fact, decision, preference, lesson, status, task or a word of your own.")
+]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
+SourceOption = Annotated[Source, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
+Confidence = Annotated[
+    float | None,
+    typer.Option("--confidence", metavar="N", help="How sure it is, from 0 to 1. [default: by the source]", callback=_from_0_to_1),
+]
+Actor = Annotated[str | None, typer.Option("--actor", metavar="NAME", help="Who writes. [default: MDMEM_ACTOR, else the setting]")]
+Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="The session in which it was said.")]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")]
 Supersedes = Annotated[str | None, typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]
-Allow = Annotated[list[str] | None, typer.Option("--allow", help="Let a refusal of the check through: shrink, append or secret.")]
-Limit = Annotated[int, typer.Option("-n", help="The most hits to give.")]
+Allow = Annotated[
+    list[str] | None, typer.Option("--allow", metavar="NAME", help="Let a refusal of the check through: shrink, append or secret.")
+]
+Limit = Annotated[int, typer.Option("-n", metavar="N", help="The most hits to give.")]
 
 
 def _version(wanted: bool) -> None:
@@ -139,7 +155,10 @@ def _options(context: typer.Context) -> WriteOptions:
     given = context.params
     names = ("source", "confidence", "actor", "session", "reason", "supersedes", "dry_run")
     shared: dict[str, Any] = {name: given[name] for name in names}
-    return WriteOptions(**shared, allow=check.allowed({"MDMEM_ALLOW": ",".join(given["allow"] or ())}))
+    allow = frozenset(given["allow"] or ())
+    for name in sorted(allow.difference(check.ALLOWABLE)):
+        raise UsageProblem(f"--allow is {name!r}, which is nothing that can be allowed", f"It takes {', '.join(check.ALLOWABLE)}.")
+    return WriteOptions(**shared, allow=allow)
 
 
 def _written(as_json: bool, result: WriteResult, op: Op, fact: str | None = None) -> Answer:
@@ -149,11 +168,14 @@ def _written(as_json: bool, result: WriteResult, op: Op, fact: str | None = None
 @app.command()
 def init(
     context: typer.Context,
-    folder: Annotated[str | None, typer.Argument(metavar="[DIR]", help="Where. [default: -C, else here]")] = None,
+    folder: Annotated[str | None, typer.Argument(metavar="DIR", help="Where. [default: -C, else here]")] = None,
     no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git's hooks.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Make a workspace, or adopt a folder with memory in it; no existing file is altered."""
+    """Make a workspace, or adopt a folder with memory in it.
+
+    No existing file is altered, and twice is harmless.
+    """
     done = memory.initialise(Initialise(folder or context.obj or ".", not no_hooks))
     found = {
         "workspace": str(done.workspace),
@@ -213,14 +235,18 @@ def edit_section(
         raise UsageProblem("name a section, or give --preamble")
     if (replace_ is None) is not (with_ is None):
         raise UsageProblem("--replace and --with go together")
-    if (create or after) and given and given[0] in (Action.REPLACE, Action.RENAME, Action.DELETE):
-        raise UsageProblem("--create and --after go with --body, --append, --prepend and --editor")
+    if replace_ == with_ == "-":
+        raise UsageProblem("--replace and --with cannot both read standard input")
+    if (create or after) and (editor or given[0] in (Action.REPLACE, Action.RENAME, Action.DELETE)):
+        raise UsageProblem("--create and --after go with --body, --append and --prepend")
+    if editor and subtree:
+        raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
     opened = _memory(context)
     action = Action.BODY if editor else given[0]
     change = EditSection(
         section,
         action,
-        _given(texts[action] or ""),
+        _given(texts[action] or "") if action is not Action.RENAME else rename or "",
         _given(with_ or ""),
         file,
         create or after is not None,
@@ -232,7 +258,7 @@ def edit_section(
     )
     if editor:
         seen = opened.show(Show(file, section, nth, preamble))
-        change = replace(change, text=_edited(seen.text), expect=expect or seen.etag)
+        change = replace(change, text=_edited(seen.text.strip("\r\n") + "\n"), expect=expect or seen.etag)
     result = opened.apply(change)
     return _written(as_json, result, _OPS[action])
 
@@ -295,7 +321,7 @@ def remember(
     file: File = None,
     section: SectionOption = None,
     create: Annotated[bool, typer.Option("--create", help="Make the section, and the file, where they are missing.")] = False,
-    key: Annotated[str | None, typer.Option("--key", help="What the fact is about; one fact a key.")] = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What the fact is about; one fact a key.")] = None,
     also: Annotated[bool, typer.Option("--also", help="The key has several values; this is one more.")] = False,
     kind: Kind = None,
     tag: Tags = None,
@@ -310,7 +336,10 @@ def remember(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> Answer:
-    """Put a fact into MEMORY.md; of a key that has a value already the line is replaced."""
+    """Put a fact into MEMORY.md.
+
+    Of a key that has a value already the line is replaced, and superseded.
+    """
     change = Remember(_given(text), file, section, create, key, also, kind, tuple(tag or ()), until, _options(context))
     result = _memory(context).apply(change)
     return _written(as_json, result, Op.REMEMBER, result.added[-1] if result.added else None)
@@ -340,25 +369,27 @@ def forget(
 @app.command("show")
 def show_(
     context: typer.Context,
-    words: Annotated[list[str] | None, typer.Argument(metavar="[FILE] [SECTION]", help="A word that ends in .md is the file.")] = None,
+    first: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="A word that ends in .md; may be left out. [default: MEMORY.md]")
+    ] = None,
+    second: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
     nth: Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, where several match.")] = None,
     preamble: Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Read one section, or a whole file."""
-    given = words or []
-    file = given[0] if given and is_markdown(given[0]) else None
-    rest = given[1:] if file else given
-    if len(rest) > 1 or (rest and preamble):
-        raise UsageProblem("show takes one file and one section")
-    view = _memory(context).show(Show(file, rest[0] if rest else None, nth, preamble))
+    file = first if first and is_markdown(first) else None
+    sections = [word for word in (first if file is None else None, second) if word is not None]
+    if len(sections) + preamble > 1:
+        raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
+    view = _memory(context).show(Show(file, sections[0] if sections else None, nth, preamble))
     return Answer(as_json, show.section_json(view), show.section_text(view, sys.stdout.isatty()))
 
 
 @app.command()
 def outline(
     context: typer.Context,
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A Markdown file. [default: MEMORY.md]")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="A Markdown file. [default: MEMORY.md]")] = None,
     as_json: Json = False,
 ) -> Answer:
     """List the sections of a file with their etags."""
@@ -377,7 +408,7 @@ def search(
     tag: Tags = None,
     since: Annotated[str | None, typer.Option("--since", metavar="DAY", help="From this day on.")] = None,
     until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day.")] = None,
-    min_confidence: Annotated[float | None, typer.Option("--min-confidence", help="At least this sure, from 0 to 1.")] = None,
+    min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="At least this sure, from 0 to 1.")] = None,
     recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Of the logs only the last N days.")] = None,
     combined: Annotated[bool, typer.Option("--combined", help=f"The same as --recent-days {_COMBINED_DAYS}.")] = False,
     as_json: Json = False,
@@ -416,7 +447,10 @@ def save(
     message: Annotated[str | None, typer.Option("-m", metavar="TEXT", help="The commit message.")] = None,
     as_json: Json = False,
 ) -> Answer:
-    """Commit your own edits of memory files, new files included, as yours."""
+    """Commit your own edits of memory files as yours.
+
+    New and deleted files are included.
+    """
     commit, paths = _memory(context).save(message)
     return Answer(as_json, {"changed": commit is not None, "commit": commit, "paths": list(paths)}, show.saved_text(commit, paths))
 
@@ -424,11 +458,14 @@ def save(
 @app.command("check")
 def check_(
     context: typer.Context,
-    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Which files. [default: all of memory]")] = None,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Which files. [default: all of memory]")] = None,
     staged: Annotated[bool, typer.Option("--staged", help="Judge what is staged, as the pre-commit hook does.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Say what is wrong with memory files, or with what is staged."""
+    """Say what is wrong with memory files.
+
+    With --staged: with what is about to be committed.
+    """
     if staged and files:
         raise UsageProblem("--staged takes no files")
     if staged:
@@ -438,7 +475,8 @@ def check_(
     else:
         problems = _memory(context).check(tuple(files or ()))
         status = 1 if any(problem.level == "error" for problem in problems) else 0
-    return Answer(as_json, show.problems_json(problems), "\n".join(map(show.problem_text, problems)), status=status)
+    said = "\n".join(map(show.problem_text, problems))
+    return Answer(as_json, show.problems_json(problems), said, () if problems else ("no problems",), status)
 
 
 @app.command()
@@ -461,7 +499,10 @@ def reindex(
 
 @hooks_app.command("install")
 def hooks_install(context: typer.Context, as_json: Json = False) -> Answer:
-    """Put the hooks where git looks; a hook that is there already is kept and runs first."""
+    """Put the hooks where git looks.
+
+    A hook that is there already is kept and runs first.
+    """
     written = _memory(context).install_hooks()
     return Answer(as_json, {"installed": list(written)}, f"installed {', '.join(written)}" if written else "all hooks are there")
 
@@ -470,7 +511,7 @@ def hooks_install(context: typer.Context, as_json: Json = False) -> Answer:
 def hooks_uninstall(context: typer.Context, as_json: Json = False) -> Answer:
     """Take mdmem's own hooks out, and put kept ones back."""
     removed = _memory(context).uninstall_hooks()
-    return Answer(as_json, {"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "there were none")
+    return Answer(as_json, {"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were there")
 
 
 @hooks_app.command("status")
@@ -484,26 +525,43 @@ def _wants_json(words: Sequence[str]) -> bool:
     return "--json" in words[: words.index("--") if "--" in words else len(words)]
 
 
+def _worded(problem: typer.TyperException) -> UsageProblem:
+    """A wrong call in our own manner, with the help that fits."""
+    said = problem.format_message().removesuffix(".").replace("Value error, ", "")
+    context = getattr(problem, "ctx", None)
+    return UsageProblem(said[:1].lower() + said[1:], f"{context.command_path if context else app.info.name} --help")
+
+
 def _run(words: Sequence[str]) -> int:
+    """Parse and run. Not by Typer's own main, which takes a broken pipe for an error and an interruption for none."""
     try:
-        answer = app(list(words) or ["--help"], prog_name="mdmem", standalone_mode=False)
+        with get_command(app).make_context("mdmem", list(words) or ["--help"]) as context:
+            answer = context.command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
     except typer.TyperException as problem:
-        raise UsageProblem(problem.format_message(), "mdmem --help, mdmem COMMAND --help") from problem
-    if not isinstance(answer, Answer):
-        return int(answer or 0)
+        raise _worded(problem) from problem
     if answer.as_json:
-        print(show.as_json(answer.found))
+        print(json_line(answer.found))
     else:
         if answer.text:
-            print(answer.text)
+            print(answer.text, flush=True)
         for note in answer.notes:
             _say(note)
-    return answer.status
+    return int(answer.status)
+
+
+def _open_streams() -> None:
+    """Standard streams that take what is printed: those that the caller closed lead nowhere, the others speak UTF-8."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    _open_streams()
     return report(lambda: _run(words), _wants_json(words))

@@ -8,10 +8,11 @@ import difflib
 import hashlib
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from mdmem.errors import PathProblem, SectionProblem, TextProblem
@@ -29,6 +30,9 @@ _ETAG_DIGITS = 12
 _MAX_NESTING = 100_000
 _MAX_INLINE_TITLE = 1000
 """A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
+_MARKUP = re.compile(r"[\\`*_\[<&\0]")
+"""Without one of these the inline parser changes nothing but white space."""
+_CACHED_TITLES = 8192
 _PROBE = "\n\n# probe\n"
 
 
@@ -102,20 +106,18 @@ class Document:
 
     def section_at(self, line: int) -> Section | None:
         """The section whose heading or own text holds the line; None in the preamble."""
-        found = None
-        for section in self.sections:
-            if section.start > line:
-                break
-            found = section
-        return found
+        at = bisect_right(self.sections, line, key=lambda section: section.start)
+        return self.sections[at - 1] if at else None
 
     def subsections(self, section: Section) -> tuple[Section, ...]:
         """Everything below a section, at any depth."""
-        return tuple(s for s in self.sections[section.index + 1 :] if s.start < section.tree_end)
+        last = bisect_left(self.sections, section.tree_end, lo=section.index + 1, key=lambda other: other.start)
+        return self.sections[section.index + 1 : last]
 
     def blocks_in(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that begin in lines `start` up to `end`."""
-        return tuple(block for block in self.blocks if start <= block.start < end)
+        first = bisect_left(self.blocks, start, key=lambda block: block.start)
+        return self.blocks[first : bisect_left(self.blocks, end, lo=first, key=lambda block: block.start)]
 
 
 @cache
@@ -163,6 +165,11 @@ def split_lines(text: str) -> list[str]:
 def with_line_end(text: str, end: str) -> str:
     """`text` with every line end replaced by `end`."""
     return _LINE_END.sub(end, text)
+
+
+def blank_line(before: str, end: str) -> str:
+    """The blank line that goes after `before` in a file whose line end is `end`: a lone `\\r` and a `\\n` would be one line end."""
+    return "\r" if end == "\n" and before.endswith("\r") else end
 
 
 def is_blank(line: str) -> bool:
@@ -254,8 +261,8 @@ def load(data: bytes) -> Document:
 
 def ends_open(fragment: str) -> bool:
     """Whether a fragment ends inside a fence, comment or other block that would swallow what follows it."""
-    last = parse(fragment + _PROBE, fragment=True).sections[-1:]
-    return not (last and last[0].title == "probe" and last[0].level == 1)
+    probed = parse(fragment + _PROBE, fragment=True)
+    return not (probed.sections and probed.sections[-1].body == len(probed.lines))
 
 
 def open_block_line(document: Document) -> int | None:
@@ -294,11 +301,15 @@ def fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-@cache
 def plain_title(title: str) -> str:
     """A title as addresses are compared: without inline markup, in NFC, white space folded."""
-    if len(title) > _MAX_INLINE_TITLE:
+    if len(title) > _MAX_INLINE_TITLE or not _MARKUP.search(title):
         return fold(title)
+    return _without_markup(title)
+
+
+@lru_cache(maxsize=_CACHED_TITLES)
+def _without_markup(title: str) -> str:
     children = _inline_parser().parseInline(title)[0].children or []
     parts = (" " if token.type.endswith("break") else "" if token.type == "html_inline" else token.content for token in children)
     return fold("".join(parts))
@@ -314,7 +325,7 @@ _RUNGS: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, la
 
 def matches(document: Document, address: str) -> tuple[Section, ...]:
     """The sections that an address names, in file order; the first rung (as written, plain, any case) with a match decides."""
-    several = PATH_SEPARATOR in fold(address)
+    several = PATH_SEPARATOR in address or PATH_SEPARATOR in fold(address)
     for rung in _RUNGS:
         wanted = rung(address)
         if not wanted:
@@ -361,7 +372,9 @@ def find(document: Document, address: str, nth: int | None = None) -> Section:
         raise SectionProblem("section-not-found", f"no section {address[:120]!r}", hint, near=list(near))
     if nth is not None:
         if not 1 <= nth <= len(found):
-            raise SectionProblem("section-not-found", f"there is no number {nth}: {len(found)} sections are called {address[:120]!r}")
+            raise SectionProblem(
+                "section-not-found", f"there is no number {nth} of the sections called {address[:120]!r}: {len(found)} in all"
+            )
         return found[nth - 1]
     if len(found) > 1:
         places = [{"section": join_path(s.path), "line": s.start + 1} for s in found]

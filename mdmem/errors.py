@@ -2,16 +2,16 @@
 
     MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
-    ├── WorkspaceProblem             `no-workspace`, `not-a-repository`, `bad-settings`
-    ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`
+    ├── WorkspaceProblem             `no-workspace`, `bad-settings`
+    ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`
     ├── TextProblem                  `bad-text`, `empty-text`
-    ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `section-exists`,
-    │                                `body-escapes-section`, `has-subsections`, `open-block`, `append-only`,
-    │                                `text-not-found`, `text-ambiguous`
-    ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `ambiguous`
-    ├── RepositoryProblem            `repository-busy`, `detached-head`, `broken-repository`, `no-identity`, `pending-edits`,
-    │                                `hook-refused`, `commit-failed`, `git-failed`, `git-missing`, `busy`, `hooks-managed`
-    ├── RefusedChange                the codes of `check`, such as `conflict-markers`, `shrink`, `append`
+    ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `body-escapes-section`,
+    │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`
+    ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`
+    ├── RepositoryProblem            `not-a-repository`, `bare-repository`, `broken-repository`, `repository-busy`, `detached-head`,
+    │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
+    │                                `git-timeout`, `busy`, `hooks-managed`
+    ├── RefusedChange                the codes of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`
     └── StorageProblem               `storage`: the disk is full, read-only or failing
 
 Anything else that is raised is a bug.
@@ -94,10 +94,15 @@ def printable(text: str, keep: str = "\n\t") -> str:
     return "".join(c if c.isprintable() or c in keep or c in _JOINERS or unicodedata.category(c) == "Zs" else "\ufffd" for c in text)
 
 
+def json_line(value: Mapping[str, Any]) -> str:
+    """One JSON object on one line; what could steer a terminal is escaped in it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else "".join(c if printable(c) == c else json.dumps(c)[1:-1] for c in text)
+
+
 def _say(failure: MdmemError, as_json: bool) -> None:
     if as_json:
-        found = {"error": failure.code, "message": failure.message, "hint": failure.hint, **failure.details}
-        print(json.dumps(found, ensure_ascii=False, default=str), file=sys.stderr)
+        print(json_line({"error": failure.code, "message": failure.message, "hint": failure.hint, **failure.details}), file=sys.stderr)
         return
     print(f"mdmem: {printable(failure.message)}", file=sys.stderr)
     if failure.hint:
@@ -116,7 +121,7 @@ def report(main: Callable[[], int | None], as_json: bool = False) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("mdmem: interrupted", file=sys.stderr)
+        _say(MdmemError("interrupted", "interrupted"), as_json)
         return 130
     except OSError as failure:
         where = f": {failure.filename}" if failure.filename else ""

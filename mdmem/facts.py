@@ -7,11 +7,13 @@ In this order, everything but the text optional.
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
-from mdmem.document import Block, BlockKind, Document, Section, clean_input, fold, is_blank, split_lines, with_line_end
+from mdmem.document import Block, BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
 from mdmem.errors import FactProblem, TextProblem
 from mdmem.model import Fact, FactId
 
@@ -20,15 +22,14 @@ _MIN_PREFIX = 6
 
 _MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
 _KIND = re.compile(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
-_BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")
-_COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*$", re.DOTALL)
-_TAG = re.compile(r"(?:^|\s)#([^\W\d_][\w/-]*)\s*$")
+_BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+$")
+_COMMENT_OPEN = re.compile(r"(?<!\\)(?:\\\\)*<!--")
 _UNTIL = re.compile(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
+_COLON = re.compile(r":(?=\s)")
 _IDENTIFIER_KEY = re.compile(r"^([a-z][a-z0-9_.]*): +(?=\S)")
 _BOLD_KEY = re.compile(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
-_OPENER = re.compile(r"^(?:#{1,6}(?:[ \t]|$)|```|~~~|(?:[-_*=][ \t]*){2,}$|=+$)")
-_TAG_NAME = re.compile(r"^[^\W\d_][\w/-]*$")
-_KIND_NAME = re.compile(r"^[^\W\d_]{2,}$")
+_OPENER = re.compile(r"(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)", re.MULTILINE)
+_KIND_NAME = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +68,55 @@ def content(item: str) -> str:
     match = _MARKER.match(lines[0])
     if not match:
         return "\n".join(lines)
-    indent = match.end()
+    indent = match.end() if lines[0][match.end() :] else match.end(2) + 1
     rest = [line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines[1:]]
     return "\n".join([lines[0][indent:], *rest])
 
 
-def _strip_tail(text: str) -> tuple[str, tuple[str, ...], date | None]:
-    """Text, tags and `until` of an item's words; comments and block id are dropped."""
-    text = _BLOCK_ID.sub("", text).rstrip()
-    while (shorter := _COMMENT.sub("", text)) != text:
-        text = shorter
+def _without_space(text: str, end: int) -> int:
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _before_marks(text: str) -> int:
+    """Where the words and tags of an item end and its comments and block id begin."""
+    end = _without_space(text, len(text))
+    if match := _BLOCK_ID.search(text, max(0, text.rfind("^", 0, end) - 1), end):
+        end = _without_space(text, match.start())
+    while text.endswith("-->", 0, end):
+        before = text.rfind("-->", 0, end - 3)
+        match = _COMMENT_OPEN.search(text, before + 3 if before >= 0 else 0, end - 3)
+        if not match:
+            break
+        end = _without_space(text, match.end() - len("<!--"))
+    return end
+
+
+def _before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
+    """Where the words of `text[:end]` end, and the tags that trail them."""
     tags: list[str] = []
-    while match := _TAG.search(text):
-        tags.append(match[1])
-        text = text[: match.start()].rstrip()
-    until = None
-    if match := _UNTIL.search(text):
-        try:
-            until = date.fromisoformat(match[1])
-        except ValueError:
-            until = None
-    return text, tuple(reversed(tags)), until
+    at = text.rfind("#", 0, end)
+    while at >= 0 and (not at or text[at - 1].isspace()) and _is_tag(text[at + 1 : end]):
+        tags.append(text[at + 1 : end])
+        end = _without_space(text, at)
+        at = text.rfind("#", 0, end)
+    return end, tuple(reversed(tags))
+
+
+def _is_tag(name: str) -> bool:
+    """Whether a name is a tag's: a letter first, then letters with their marks, digits, `_`, `-` and `/`."""
+    return name[:1].isalpha() and all(c.isalnum() or c in "_-/" or unicodedata.category(c).startswith("M") for c in name)
+
+
+def _until(text: str) -> date | None:
+    match = _UNTIL.search(text, max(0, text.rfind("(") - 1))
+    if not match or not match.start():
+        return None
+    try:
+        return date.fromisoformat(match[1])
+    except ValueError:
+        return None
 
 
 def parse_item(item: str) -> Fact:
@@ -95,15 +124,21 @@ def parse_item(item: str) -> Fact:
     return parse_text(content(item))
 
 
+def split_kind(words: str) -> tuple[str | None, str]:
+    """The kind that an item's words begin with, and the rest of them."""
+    kind = _KIND.match(words)
+    rest = words[kind.end() :].lstrip() if kind else ""
+    return (kind[1], rest) if kind and rest else (None, words)
+
+
 def parse_text(words: str) -> Fact:
     """The fact that the words of a list item state. The `(until …)` stays in the text, but counts neither for key nor id."""
-    kind = _KIND.match(words)
-    text, tags, until = _strip_tail(words[kind.end() :] if kind else words)
-    if not text.strip():
-        text, tags, until = words, (), None
+    kind, said = split_kind(words.strip())
+    end, tags = _before_tags(said, _before_marks(said))
+    text = said[:end] if end else said
+    tags, until = (tags, _until(text)) if end else ((), None)
     key, _ = _split_key(text)
-    said = _UNTIL.sub("", text) if until else text
-    return Fact(fact_id(said), text.strip(), key, kind[1] if kind else None, tags, until)
+    return Fact(fact_id(_UNTIL.sub("", text) if until else text), text, key, kind, tags, until)
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
@@ -117,7 +152,8 @@ def items(document: Document, start: int = 0, end: int | None = None) -> tuple[I
 
 
 def _says_something(document: Document, block: Block) -> bool:
-    return bool(content(document.slice(block.start, block.end)).strip())
+    words = content(document.slice(block.start, block.end))
+    return bool(words[: _before_marks(words)])
 
 
 def _item(document: Document, block: Block) -> Item:
@@ -132,16 +168,26 @@ def in_section(document: Document, section: Section) -> tuple[Item, ...]:
 
 def split_key(text: str, key: str) -> tuple[str, str]:
     """A fact's text cut after `key: ` (NFC, case and white space folded, bold or not); the first part is empty where it has another key."""
-    wanted = normal(key)
+    wanted = _spellings(key)
     match = _BOLD_KEY.match(text)
-    if match and normal(_split_key(text)[0] or "") == wanted:
+    if match and wanted & _spellings(_split_key(text)[0] or ""):
         return match[0], text[match.end() :]
-    at = text.find(": ")
-    while at >= 0:
-        if normal(text[:at].replace("**", "").replace("__", "")) == wanted and text[at + 2 :].strip():
-            return text[: at + 2], text[at + 2 :].lstrip()
-        at = text.find(": ", at + 1)
+    for colon in islice(_COLON.finditer(text), max(map(_colons, wanted)) + 2):
+        rest = text[colon.end() :].lstrip()
+        if rest and wanted & _spellings(text[: colon.start()]):
+            return text[: len(text) - len(rest)], rest
     return "", text
+
+
+def _spellings(key: str) -> set[str]:
+    """A key as written and without bold marks, each normalised and without the escapes that `write` puts in."""
+    said = key.strip().replace("\\<!--", "<!--")
+    said = said[1:] if _OPENER.match(said.removeprefix("\\")) and said.startswith("\\") else said
+    return {normal(said), normal(said.replace("**", "").replace("__", ""))}
+
+
+def _colons(key: str) -> int:
+    return key.count(": ")
 
 
 def holds_key(fact: Fact, key: str) -> bool:
@@ -150,17 +196,18 @@ def holds_key(fact: Fact, key: str) -> bool:
 
 
 def pick(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
-    """The items that a name means: by exact text (normalised, with or without kind, tags and marker), else by id or a prefix of it.
+    """The items that a name means: by exact text (normalised, with or without kind, tags, expiry and marker), else by id or a prefix of it.
 
     Raises:
         FactProblem: `fact-ambiguous` where a prefix fits several ids.
     """
     known = tuple(facts)
-    wanted = {normal(name), normal(parse_text(name.strip()).text), normal(parse_item(name.strip()).text)}
-    exact = tuple(item for item in known if normal(item.fact.text) in wanted or normal(content(item.raw)) in wanted)
+    said = name.strip()
+    wanted = {parse_text(said).id, parse_item(said).id, *([parse_item(write(said)).id] if said else [])}
+    exact = tuple(item for item in known if item.fact.id in wanted or normal(content(item.raw)) == normal(name))
     if exact:
         return exact
-    prefix = name.strip().casefold()
+    prefix = said.casefold()
     if not re.fullmatch(r"[0-9a-f]{6,8}", prefix):
         return ()
     found = tuple(item for item in known if item.fact.id.startswith(prefix))
@@ -182,21 +229,62 @@ def write(text: str, key: str | None = None, kind: str | None = None, tags: Iter
     if not any(lines):
         raise TextProblem("empty-text", "the text is empty")
     said = "\n".join([lines[0], *(f"  {line}" if line else "" for line in map(_tame, lines[1:]))])
-    said = said.replace("<!--", "\\<!--")
+    said = _guarded(_without_comments(said))
     if key is not None:
-        said = _with_key(said, key)
+        said = _without_comments(_with_key(said, key))
     said = _tame(said)
-    if kind is not None:
-        if not _KIND_NAME.match(kind):
-            raise TextProblem("bad-text", f"{kind!r} is no kind: a word of two letters or more")
-        said = f"[{kind}] {said}"
-    marks = [f"(until {until.isoformat()})"] if until else []
-    for tag in tags:
-        name = tag.removeprefix("#")
-        if not _TAG_NAME.match(name):
-            raise TextProblem("bad-text", f"{tag!r} is no tag: a letter first, then letters, digits, _, - or /")
-        marks.append(f"#{name}")
-    return "- " + " ".join([said, *marks])
+    own_kind, rest = split_kind(said)
+    if kind is not None and normal(own_kind or "") == normal(kind):
+        said = rest
+    named = f"[{_kind_name(kind)}] " if kind is not None else ""
+    marks = _before_marks(said)
+    end, own_tags = _before_tags(said, marks)
+    words = _UNTIL.sub("", said[:end]) if until and _until(said[:end]) else said[:end]
+    return f"- {named}" + " ".join([words, *_marks(until, (*own_tags, *tags))]) + said[marks:]
+
+
+def _without_comments(said: str) -> str:
+    return _COMMENT_OPEN.sub(lambda match: match[0].replace("<", "\\<"), said)
+
+
+def _guarded(said: str) -> str:
+    """What is said, escaped where all of it, or all after its key, would be read as kind, tags or block id."""
+    kind = _KIND.match(said)
+    first = kind.end() if kind else 0
+    end = first + _before_tags(said[first:], _before_marks(said[first:]))[0]
+    if end == first:
+        return f"\\{said}"
+    if end < len(said) and said.endswith((":", ":**", ":__"), first, end):
+        return f"{said[:end]} \\{said[end:].lstrip()}"
+    return said
+
+
+def _kind_name(kind: str) -> str:
+    if not _KIND_NAME.fullmatch(kind):
+        raise TextProblem("bad-text", f"{kind!r} is no kind: a word of two letters or more")
+    return kind
+
+
+def _marks(until: date | None, tags: Iterable[str]) -> list[str]:
+    names = [tag.removeprefix("#") for tag in tags]
+    for name in names:
+        if not _is_tag(name):
+            raise TextProblem("bad-text", f"{name!r} is no tag: a letter first, then letters, digits, _, - or /")
+    return [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
+
+
+def amended(item: str, kind: str | None, tags: Iterable[str], until: date | None) -> str:
+    """A list item with these tags and this `until` instead of its own, and this kind if there is one; every other byte of it is kept."""
+    end = _before_marks(item)
+    marker = _MARKER.match(item)
+    start = marker.end() if marker else 0
+    head = _KIND.match(item[start:])
+    first = start + head.end() if head and start + head.end() < end else start
+    words = item[first : _before_tags(item, end)[0]] or item[first:end]
+    if _until(words):
+        words = _UNTIL.sub("", words).rstrip()
+    named = f"[{_kind_name(kind)}] " if kind else item[start:first]
+    return item[:start] + named + " ".join([words, *_marks(until, tags)]) + item[end:]
 
 
 def _with_key(said: str, key: str) -> str:
@@ -208,9 +296,5 @@ def _with_key(said: str, key: str) -> str:
 
 def _tame(line: str) -> str:
     """A line whose first characters cannot open a heading, a fence or a rule."""
-    return f"\\{line}" if _OPENER.match(line) else line
-
-
-def is_item(line: str) -> bool:
-    """Whether a line begins a list item."""
-    return not is_blank(line) and _MARKER.match(line) is not None
+    words = line.lstrip()
+    return f"{line[: len(line) - len(words)]}\\{words}" if _OPENER.match(words) else line

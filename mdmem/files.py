@@ -1,6 +1,7 @@
 """Files on disk: safe reading, atomic replacement, the lock, the write-ahead record, packaged templates."""
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -11,8 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.resources import files as packaged
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from mdmem import layout
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
@@ -64,13 +66,19 @@ def read(place: Path) -> bytes | None:
     """The bytes of a regular file, None where there is no such file.
 
     Raises:
-        PathProblem: `bad-path` or `unsupported-file`: not a regular file, or larger than `MAX_FILE_BYTES`.
+        PathProblem: `bad-path` or `unsupported-file`: not a regular file, not readable, or larger than `MAX_FILE_BYTES`.
     """
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    except PermissionError as problem:
+        raise PathProblem("unsupported-file", f"{place.name} cannot be read: {problem.strerror}") from problem
+    except OSError as problem:
+        if problem.errno in (errno.ELOOP, errno.ENXIO):  # a symbolic link; a socket
+            raise PathProblem("bad-path", f"{place.name} is not a regular file") from problem
+        raise
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise PathProblem("bad-path", f"{place.name} is not a regular file")
@@ -78,7 +86,10 @@ def read(place: Path) -> bytes | None:
             raise PathProblem(
                 "unsupported-file", f"{place.name} has {found.st_size:,} bytes; {MAX_FILE_BYTES:,} is the most that is edited", "Split it."
             )
-        return file.read()
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def sync_folder(folder: Path) -> None:
@@ -222,17 +233,18 @@ def save_record(state: Path, record: Record) -> None:
 def load_record(state: Path) -> Record | None:
     """The write-ahead record that a process left, None where there is none or it is not whole."""
     try:
-        found = json.loads((state / _RECORD_NAME).read_bytes())
-        return Record(**found)
-    except FileNotFoundError:
+        record = Record(**json.loads((state / _RECORD_NAME).read_bytes()))
+    except (FileNotFoundError, ValueError, TypeError):
         return None
-    except (ValueError, TypeError):
-        return None
+    whole = all(isinstance(value, str) for name, value in asdict(record).items() if name != "before")
+    return record if whole and isinstance(record.before, str | None) else None
 
 
 def drop_record(state: Path) -> None:
-    """Take the write-ahead record away."""
+    """Take the write-ahead record away, and what a killed process left of one that it was writing. The caller holds the lock."""
     (state / _RECORD_NAME).unlink(missing_ok=True)
+    for unfinished in state.glob(f"{_TEMPORARY_PREFIX}*.tmp"):
+        unfinished.unlink(missing_ok=True)
 
 
 def drop_temporary(place: Path, temporary: str) -> None:
@@ -253,27 +265,43 @@ class Found:
 def markdown_files(root: Path, folders: Iterable[str]) -> Iterator[Found]:
     """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given).
 
-    Symbolic links and git's own folders are passed over. A path is met once.
+    One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over.
+    A path is met once.
     """
     seen: set[str] = set()
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
-        for found in _scan(root / folder, "" if folder in ("", ".") else folder.rstrip("/") + "/", deep):
+        prefix = "" if folder in ("", ".") else folder.rstrip("/")
+        if _leaves_by_link(root, prefix):
+            continue
+        for found in _scan(root / folder, prefix, deep):
             if found.path not in seen:
                 seen.add(found.path)
                 yield found
 
 
-def _scan(folder: Path, prefix: str, deep: bool) -> Iterator[Found]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+def _leaves_by_link(root: Path, folder: str) -> bool:
+    """Whether a folder that is named as one of the workspace is somewhere else."""
+    way = PurePosixPath(folder)
+    return not way.is_absolute() and ".." not in way.parts and any((root / part).is_symlink() for part in (way, *way.parents))
+
+
+def _scan(place: Path, prefix: str, deep: bool) -> Iterator[Found]:
+    if prefix and layout.is_markdown(prefix) and place.is_file():
+        yield Found(FilePath(prefix), place, place.lstat())
         return
-    for entry in entries:
-        if entry.is_symlink():
+    waiting = [(place, f"{prefix}/" if prefix else "")]
+    while waiting:
+        folder, start = waiting.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
-        if entry.is_dir():
-            if deep and entry.name != ".git":
-                yield from _scan(Path(entry.path), f"{prefix}{entry.name}/", deep)
-        elif entry.name.casefold().endswith(".md") and entry.is_file():
-            with contextlib.suppress(FileNotFoundError):
-                yield Found(FilePath(prefix + entry.name), Path(entry.path), entry.stat(follow_symlinks=False))
+        for entry in entries:
+            if entry.is_symlink():
+                continue
+            if entry.is_dir():
+                if deep and entry.name != ".git":
+                    waiting.append((Path(entry.path), f"{start}{entry.name}/"))
+            elif layout.is_markdown(entry.name) and entry.is_file():
+                with contextlib.suppress(FileNotFoundError):
+                    yield Found(FilePath(start + entry.name), Path(entry.path), entry.stat(follow_symlinks=False))

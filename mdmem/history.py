@@ -1,5 +1,7 @@
 """What a commit says of a change: the message with its trailers, both ways, and the commit that brought each line in."""
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +13,7 @@ from mdmem.repo import FilePatch
 _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200
 _SUBJECT_CHARACTERS = 200
+_LIST_MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,12 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 
 def _quoted(before: str, after: str) -> list[str]:
     removed, added = changed_lines(before, after)
-    lines = [f"{sign} {_one_line(line.strip())}" for sign, part in (("-", removed), ("+", added)) for line in part if line.strip()]
+    lines = [
+        f"{sign} {_one_line(_LIST_MARKER.sub('', line.strip()))}"
+        for sign, part in (("-", removed), ("+", added))
+        for line in part
+        if line.strip()
+    ]
     more = len(lines) - _QUOTED_LINES
     return [*lines[:_QUOTED_LINES], f"({more} more lines)"] if more > 0 else lines
 
@@ -92,10 +100,12 @@ def origin(commit: Commit) -> Origin:
     except ValueError:
         source = Source.INFERRED
     try:
-        confidence = min(1.0, max(0.0, float(said.get("Confidence", [""])[0])))
+        confidence = float(said.get("Confidence", [""])[0])
     except ValueError:
         confidence = source.confidence
-    return Origin(commit.id, commit.time, source, confidence)
+    if math.isnan(confidence):
+        confidence = source.confidence
+    return Origin(commit.id, commit.time, source, min(1.0, max(0.0, confidence)))
 
 
 @dataclass(slots=True)

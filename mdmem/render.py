@@ -1,10 +1,16 @@
 """Markdown -> plain text, by mistune: what a person reads on a terminal."""
 
+import re
 from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mistune import Markdown
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_OF_BLOCKS = ("list", "list_item", "table", "table_body", "block_quote")
+_BETWEEN = {"table_row": " ", "table_head": " "}
 
 
 @cache
@@ -28,8 +34,9 @@ def _words(token: dict[str, Any]) -> str:
     if kind in ("linebreak", "softbreak"):
         return " "
     if kind in ("block_html", "inline_html"):
-        return "" if token["raw"].lstrip().startswith("<!--") else str(token["raw"])
+        return _COMMENT.sub("", token["raw"])
     if "children" in token:
-        between = "\n" if kind in ("list", "table", "table_body", "block_quote") else " " if kind in ("table_row", "table_head") else ""
-        return between.join(_words(child) for child in token["children"])
-    return str(token.get("raw", ""))
+        words = (_words(child) for child in token["children"])
+        return "\n".join(filter(None, words)) if kind in _OF_BLOCKS else _BETWEEN.get(kind, "").join(words)
+    raw = str(token.get("raw", ""))
+    return unescape(raw) if kind == "text" else raw

@@ -1,8 +1,7 @@
 """Results as text for people and as JSON for programs."""
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mdmem.document import join_path
@@ -25,11 +24,6 @@ _SHORT_ID = 10
 _SNIPPET = 320
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _WORD = re.compile(r"\w+")
-
-
-def as_json(value: Mapping[str, Any]) -> str:
-    """One JSON object on one line."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def short(commit: CommitId | None) -> str:
@@ -67,11 +61,9 @@ _DONE = {
     Op.PREPEND: "prepended to",
     Op.RENAME: "renamed",
     Op.DELETE: "deleted",
-    Op.CREATE: "made",
     Op.LOG: "logged in",
     Op.REMEMBER: "remembered in",
     Op.FORGET: "forgotten from",
-    Op.INIT: "made",
 }
 
 
@@ -159,8 +151,8 @@ def _stem(word: str) -> str:
 
 
 def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
-    marks = [mark for mark in (f"[{hit.fact}]" if hit.fact else "", "(uncommitted)" if hit.uncommitted else "") if mark]
-    head = printable(" ".join([f"{hit.path}:{hit.start_line}", join_path(hit.section), *marks]), keep="")
+    marks = (join_path(hit.section), f"[{hit.fact}]" if hit.fact else "", "(uncommitted)" if hit.uncommitted else "")
+    head = printable(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]), keep="")
     words = printable(" ".join(plain(hit.text).split()) or hit.text, keep="")
     words = _window(words, stems)
     if not colour:

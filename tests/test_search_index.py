@@ -149,6 +149,11 @@ def test_neighbours_end_with_the_file() -> None:
     assert search(index_of(file("memory/a.md", "- apples\n"), file("memory/b.md", "- pears\n")), "apples") == ["apples"]
 
 
+@pytest.mark.parametrize(("path", "found"), [("MEMORY.md", ["apples"]), ("memory/2026-01-02.md", ["apples", "pears"])])
+def test_neighbours_end_with_the_section_but_for_a_day(path: str, found: list[str]) -> None:
+    assert search(index_of(file(path, "# T\n\n## A\n\n- apples\n\n## B\n\n- pears\n")), "apples") == found
+
+
 def test_bootstrap_files_and_weak_sources_rank_lower(index: Index) -> None:
     assert search(index, "sailing")[-1] == "sailing rules"
     weak, strong = file("memory/a.md", "- likes tea\n", GUESS), file("memory/b.md", "- likes tea\n")

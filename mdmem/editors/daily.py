@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from mdmem.document import Document, Section, open_block_line
+from mdmem.document import Document, Section, is_blank, open_block_line
 from mdmem.editors import Edited
 from mdmem.editors.section import append, heading, inserted
 from mdmem.errors import SectionProblem
@@ -45,7 +45,10 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
     last = _minute(document, minute)
     if last is None:
         return Edited(_new_minute(document, minute, item), Op.LOG, _minute_path(document, minute))
-    return Edited(append(document, last, item), Op.LOG, last.path)
+    # After blank lines the entry goes below them: what stands in a log is a prefix of what it becomes.
+    ends_blank = is_blank(document.lines[-1])
+    text = inserted(document, len(document.lines), item) if ends_blank else append(document, last, item)
+    return Edited(text, Op.LOG, last.path)
 
 
 def _minute_path(document: Document, minute: str) -> tuple[str, ...]:

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from mdmem.document import Document, Section, find, is_blank, join_path, matches, with_line_end
+from mdmem.document import Document, Section, blank_line, find, is_blank, join_path, matches, parse, with_line_end
 from mdmem.editors import Edited
-from mdmem.editors.section import append, create, has_outline
+from mdmem.editors.section import append, create, same_outline
 from mdmem.errors import FactProblem, SectionProblem, UsageProblem
-from mdmem.facts import Item, holds_key, in_section, items, normal, parse_item, parse_text, pick, split_key, write
+from mdmem.facts import Item, amended, holds_key, in_section, items, normal, parse_item, parse_text, pick, split_key, split_kind, write
 from mdmem.model import Action, EditSection, Fact, FactId, Op, Remember, Superseded
 
 _HOMES = {"preference": "Preferences", "decision": "Decisions"}
 _HOME = "Facts"
 _LIST_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
+_CODE_INDENT = 5
+"""So many spaces after a list marker begin indented code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,9 @@ def remember(document: Document, change: Remember, today: date) -> tuple[Edited,
         FactProblem: `key-ambiguous`: the key has several current values; `fact-not-found`, `fact-ambiguous` for `supersedes`.
         TextProblem: a text, key, kind or tag that cannot be stored.
     """
+    said, text = split_kind(change.text.strip())
+    if said is not None and change.kind is None:
+        change = replace(change, text=text, kind=said)
     until = _until(change.until)
     fact = parse_item(write(change.text, change.key, change.kind, change.tags, until))
     key = change.key or fact.key
@@ -52,8 +57,8 @@ def remember(document: Document, change: Remember, today: date) -> tuple[Edited,
         return replace(made, op=Op.REMEMBER, also=change.also), fact.id
     known = in_section(document, place.section)
     rivals = [item for item in known if key and holds_key(item.fact, key) and _holds(item.fact, today)]
-    past = until is not None and until < today
-    same = [item for item in known if item.fact.id == fact.id and (item in rivals or not key or past or change.also)]
+    past = not _holds(fact, today)
+    same = [i for i in known if i.fact.id == fact.id and (i.fact.until == fact.until if past else _holds(i.fact, today))]
     if same:
         return _restated(document, place.section, same[0], change, fact), fact.id
     replaced = None if past or change.also else _replaced(rivals, known, change, key)
@@ -85,19 +90,18 @@ def _place(document: Document, change: Remember, key: str | None, today: date) -
             )
         if holders:
             return _Place(holders[0], "")
-    home = _HOMES.get(change.kind or "", _HOME)
+    home = _HOMES.get((change.kind or "").casefold(), _HOME)
     return _Place(find(document, home) if matches(document, home) else None, home)
 
 
 def _restated(document: Document, section: Section, item: Item, change: Remember, fact: Fact) -> Edited:
     """The same statement again: nothing to change, unless kind, tags or expiry are new."""
     until = fact.until or item.fact.until
-    richer = replace(change, kind=change.kind or item.fact.kind, tags=tuple(dict.fromkeys((*item.fact.tags, *change.tags))))
-    if (until, richer.kind, richer.tags) == (item.fact.until, item.fact.kind, item.fact.tags):
+    kind, tags = change.kind or item.fact.kind, tuple(dict.fromkeys((*item.fact.tags, *fact.tags)))
+    if (until, kind, tags) == (item.fact.until, item.fact.kind, item.fact.tags):
         return Edited(document.text, Op.REMEMBER, section.path)
-    text = re.sub(r"\s*\(until [0-9-]+\)$", "", item.fact.text) if item.fact.until else item.fact.text
-    line = write(text, None, richer.kind, richer.tags, until)
-    return Edited(_with_line(document, item, line), Op.REMEMBER, section.path)
+    line = amended(item.raw, kind, tags, until)
+    return Edited(_spliced(document, item, [(item.end, line)]), Op.REMEMBER, section.path)
 
 
 def _replaced(rivals: Sequence[Item], known: Sequence[Item], change: Remember, key: str | None) -> Item | None:
@@ -120,13 +124,16 @@ def _line(change: Remember, until: date | None, replaced: Item | None = None) ->
     marker = _LIST_MARKER.match(replaced.raw) if replaced else None
     if marker is None:
         return line
+    head = marker[0] if len(marker[3]) < _CODE_INDENT else f"{marker[1]}{marker[2]} "
+    indent = " " * len(head.expandtabs(4))
     first, *rest = line.removeprefix("- ").split("\n")
-    return "\n".join([marker[0] + first, *(" " * len(marker[0]) + more.removeprefix("  ") if more else "" for more in rest)])
+    return "\n".join([head + first, *(indent + more.removeprefix("  ") if more else "" for more in rest)])
 
 
 def _inheriting(change: Remember, old: Item, key: str | None) -> Remember:
     """The change with what it leaves open taken from the line that it replaces: kind, tags, the spelling of the key."""
-    change = replace(change, kind=change.kind or old.fact.kind, tags=change.tags or old.fact.tags)
+    own_tags = parse_text(change.text).tags or change.tags
+    change = replace(change, kind=change.kind or old.fact.kind, tags=change.tags if own_tags else old.fact.tags)
     if key is None:
         return change
     spelling, _ = split_key(old.fact.text, key)
@@ -137,19 +144,26 @@ def _inheriting(change: Remember, old: Item, key: str | None) -> Remember:
 
 def _with_line(document: Document, item: Item, line: str) -> str:
     """The document with the lines of one item replaced by `line` (LF, no end)."""
-    old = document.slice(item.start, item.end)
-    ending = old[len(old.rstrip("\r\n")) :]
-    return _spliced(document, item.start, item.end, with_line_end(line, document.line_end) + ending)
+    ending = item.raw[len(item.raw.rstrip("\r\n")) :]
+    return _spliced(document, item, [(item.end, with_line_end(line, document.line_end) + ending)])
 
 
-def _spliced(document: Document, start: int, end: int, new: str) -> str:
-    """The document with lines `start` up to `end` replaced; its headings must stay as they are."""
-    text = document.bom + document.slice(0, start) + new + document.slice(end, len(document.lines))
-    if not has_outline(document, text, [(s.level, s.title) for s in document.sections]):
-        raise SectionProblem(
-            "body-escapes-section", "the change would alter the headings around the line", "Put a blank line around the list."
-        )
-    return text
+def _spliced(document: Document, item: Item, candidates: Iterable[tuple[int, str]]) -> str:
+    """The document with the lines from one item up to `end` replaced, by the first of the candidates (end, text) that fits.
+
+    It fits when all headings and all other facts stay as they are.
+    """
+    known = items(document)
+    above = [other.raw for other in known if other.start < item.start]
+    below = [other.raw for other in known if other.start > item.start]
+    for end, new in candidates:
+        text = document.bom + document.slice(0, item.start) + new + document.slice(end, len(document.lines))
+        result = parse(text)
+        found = [other.raw for other in items(result)]
+        rest = len(above) + bool(new.strip())
+        if same_outline(document, result) and found[: len(above)] == above and found[rest:] == below:
+            return text
+    raise SectionProblem("body-escapes-section", "the change would alter what stands around the line", "Put a blank line around the list.")
 
 
 def _candidates(document: Document, section: str | None) -> tuple[Item, ...]:
@@ -165,21 +179,37 @@ def named(document: Document, fact: str, section: str | None = None) -> tuple[It
 
 def forget(document: Document, item: Item) -> Edited:
     """The document without one item."""
-    start, end = item.start, item.end
-    above_blank = start == 0 or is_blank(document.lines[start - 1])
+    end = item.end
+    above_blank = item.start == 0 or is_blank(document.lines[item.start - 1])
     while above_blank and end < len(document.lines) and is_blank(document.lines[end]):
         end += 1
-    section = document.section_at(start)
-    return Edited(_spliced(document, start, end, ""), Op.FORGET, section.path if section else ())
+    section = document.section_at(item.start)
+    candidates = [(end, ""), (item.end, blank_line(document.slice(0, item.start), document.line_end))]
+    return Edited(_spliced(document, item, candidates), Op.FORGET, section.path if section else ())
 
 
-def difference(before: Document | None, after: Document) -> tuple[list[Item], list[Item]]:
-    """The facts that an edit took out and those that it brought in, section by section."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The facts that an edit took out and those that it brought in, and what of it took whose place by its key."""
+
+    removed: tuple[Item, ...] = ()
+    added: tuple[Item, ...] = ()
+    supersedes: tuple[Superseded, ...] = ()
+
+
+def difference(before: Document | None, after: Document) -> Difference:
+    """What an edit did to the facts, section by section: what goes from one section to another goes out there and comes in here."""
     old = _by_section(before) if before else {}
     new = _by_section(after)
-    removed = [item for path, known in old.items() for item in _without(known, new.get(path, []))]
-    added = [item for path, known in new.items() for item in _without(known, old.get(path, []))]
-    return removed, added
+    removed: list[Item] = []
+    added: list[Item] = []
+    pairs: list[Superseded] = []
+    for path in dict.fromkeys((*old, *new)):
+        out, brought = _without(old.get(path, []), new.get(path, [])), _without(new.get(path, []), old.get(path, []))
+        removed += out
+        added += brought
+        pairs += _pairs_by_key(out, brought)
+    return Difference(tuple(removed), tuple(added), tuple(pairs))
 
 
 def _by_section(document: Document) -> dict[tuple[str, ...], list[Item]]:
@@ -201,8 +231,8 @@ def _without(known: Iterable[Item], others: Iterable[Item]) -> list[Item]:
     return result
 
 
-def pairs_by_key(removed: Sequence[Item], added: Sequence[Item]) -> tuple[Superseded, ...]:
-    """What took whose place, by key: one fact went out and one came in under the same key."""
+def _pairs_by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[Superseded]:
+    """What took whose place in one section: one fact went out and one came in under the same key."""
     keys = {normal(item.fact.key) for item in added if item.fact.key}
     pairs = []
     for key in sorted(keys):
@@ -210,4 +240,4 @@ def pairs_by_key(removed: Sequence[Item], added: Sequence[Item]) -> tuple[Supers
         new = [item for item in added if holds_key(item.fact, key)]
         if len(old) == len(new) == 1:
             pairs.append(Superseded(old[0].fact.id, new[0].fact.id))
-    return tuple(pairs)
+    return pairs

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mdmem.document import Document
+from mdmem.document import Document, with_line_end
 
 
 def values(document: Document) -> dict[str, Any]:
@@ -13,7 +13,8 @@ def values(document: Document) -> dict[str, Any]:
     from yaml import YAMLError
 
     try:
-        found, _ = frontmatter.parse(document.front_matter)
+        # The reader knows neither `...` as the end nor lone carriage returns.
+        found, _ = frontmatter.parse(with_line_end("".join(["---\n", *document.lines[1 : document.front - 1], "---\n"]), "\n"))
     except (YAMLError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
     return {name: value for name, value in found.items() if isinstance(name, str)}

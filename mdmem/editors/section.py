@@ -1,7 +1,7 @@
 """Edits of one section: body, append, prepend, replace, rename, delete, create. Neighbours stay byte for byte the same."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mdmem.document import (
@@ -9,6 +9,7 @@ from mdmem.document import (
     BlockKind,
     Document,
     Section,
+    blank_line,
     clean_input,
     ends_open,
     find,
@@ -38,8 +39,10 @@ _OPS = {
     Action.DELETE: Op.DELETE,
 }
 _MAX_LEVEL = 6
+_ANY_LINE_END = r"(?:\r\n|\n|\r(?!\n))"
 _CLOSING_HASHES = re.compile(r"((?:^|[ \t])#*)(#)([ \t]*)$")
-_ATX = re.compile(r"^( {0,3}#{1,6})([ \t]+|(?=[\r\n]|$))(.*?)((?:[ \t]+#*)?[ \t]*)(\r\n?|\n|)$", re.DOTALL)
+_ATX = re.compile(r"^( {0,3}#{1,6})([ \t]*)")
+_ATX_CLOSING = re.compile(r"[ \t]#+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +120,14 @@ def _rewrite(document: Document, target: _Target, change: EditSection) -> str:
 def _trim(text: str) -> str:
     """A text with LF and without blank lines around it."""
     lines = with_line_end(text, "\n").split("\n")
-    while lines and is_blank(lines[0]):
-        del lines[0]
-    while lines and is_blank(lines[-1]):
-        del lines[-1]
-    return "\n".join(lines)
+    first, last = _words(lines)
+    return "\n".join(lines[first:last])
+
+
+def _words(lines: Sequence[str]) -> tuple[int, int]:
+    """Where the first line that is not blank begins and the last one ends."""
+    first = next((i for i, line in enumerate(lines) if not is_blank(line)), len(lines))
+    return first, next((i for i in range(len(lines), first, -1) if not is_blank(lines[i - 1])), first)
 
 
 def _without_own_heading(text: str, target: _Target) -> str:
@@ -137,8 +143,7 @@ def _without_own_heading(text: str, target: _Target) -> str:
 def _own(document: Document, target: _Target) -> tuple[str, str, str]:
     """Leading blank lines, words and trailing blank lines of the target."""
     lines = document.lines[target.start : target.end]
-    first = next((i for i, line in enumerate(lines) if not is_blank(line)), len(lines))
-    last = next((i for i in range(len(lines), first, -1) if not is_blank(lines[i - 1])), first)
+    first, last = _words(lines)
     return "".join(lines[:first]), "".join(lines[first:last]), "".join(lines[last:])
 
 
@@ -168,7 +173,8 @@ def _compose(document: Document, target: _Target, text: str) -> str:
         before += end
     if not words:
         blanks = split_lines(lead)
-        lead, tail = "".join(blanks[:1]) or (end if target.start else ""), "".join(blanks[1:])
+        lead, tail = "".join(blanks[:1]) or (blank_line(before, end) if target.start else ""), "".join(blanks[1:])
+        lead += "" if not lead or lead.endswith(("\n", "\r")) else end
     if not text:
         return _verified(document, target, text, [before + (tail if target.start else "") + after])
     new = before + lead + with_line_end(text, end)
@@ -186,7 +192,7 @@ def _verified(document: Document, target: _Target, text: str, candidates: list[s
         SectionProblem: `body-escapes-section`: in each of them something outside would change.
     """
     fragment = parse(text, fragment=True)
-    shallow = [s for s in fragment.sections if s.level <= target.level]
+    shallow = [s for s in fragment.sections if s.level <= target.level or target.section is None]
     if shallow:
         raise _escapes(f"line {shallow[0].start + 1} of it is a heading at or above the section's own level")
     if ends_open(text):
@@ -216,20 +222,22 @@ def _escapes(reason: str) -> SectionProblem:
     )
 
 
-def _last_block(blocks: tuple[Block, ...]) -> BlockKind | None:
-    return blocks[-1].kind if blocks else None
+def _ends_in_item(text: str, blocks: tuple[Block, ...]) -> bool:
+    return bool(blocks) and blocks[-1].kind is BlockKind.ITEM and blocks[-1].end == len(split_lines(text))
+
+
+def _begins_with_item(blocks: tuple[Block, ...]) -> bool:
+    return bool(blocks) and blocks[0].kind is BlockKind.ITEM and blocks[0].start == 0
 
 
 def _add(document: Document, target: _Target, text: str, at_end: bool) -> str:
-    words = _own(document, target)[1]
-    old = _trim(words)
     section = target.section
-    tree = _trim(document.slice(target.start, section.tree_end)) if section else old
-    if at_end and any(whole == text or whole.endswith("\n" + text) for whole in (old, tree)):
+    has_headings = bool(parse(text, fragment=True).sections)
+    end = section.tree_end if section and has_headings else target.end
+    old = _trim(document.slice(target.start, end))
+    if old == text or (old.endswith("\n" + text) if at_end else old.startswith(text + "\n")):
         return document.text
-    if not at_end and (old == text or old.startswith(text + "\n")):
-        return document.text
-    if section is not None and section.tree_end > target.end and parse(text, fragment=True).sections:
+    if section is not None and section.tree_end > target.end and has_headings:
         raise SectionProblem(
             "has-subsections",
             f"{join_path(section.path)!r} has subsections and the addition brings headings of its own",
@@ -254,8 +262,7 @@ def _join(document: Document, target: _Target, text: str, at_end: bool) -> str:
         )
     first, second = (old, text) if at_end else (text, old)
     first_blocks, second_blocks = parse(first, fragment=True).blocks, parse(second, fragment=True).blocks
-    joins_list = _last_block(first_blocks) is _last_block(second_blocks[:1]) is BlockKind.ITEM and second_blocks[0].start == 0
-    separator = "\n" if joins_list else "\n\n"
+    separator = "\n" if _ends_in_item(first, first_blocks) and _begins_with_item(second_blocks) else "\n\n"
     return _splice(document, target, words, text, separator, at_end)
 
 
@@ -275,14 +282,21 @@ def _splice(document: Document, target: _Target, words: str, text: str, separato
     return _verified(document, target, whole, candidates)
 
 
+def _standing(words: str, text: str) -> list[tuple[int, int]]:
+    """Where words stand in a text, whatever the line ends; overlapping places count one by one."""
+    pattern = _ANY_LINE_END.join(re.escape(line) for line in with_line_end(words, "\n").split("\n"))
+    return [found.span(1) for found in re.finditer(f"(?=({pattern}))", text)]
+
+
 def _replace_words(document: Document, target: _Target, change: EditSection) -> str:
     end = document.line_end
-    old = with_line_end(clean_input(change.text, "text to find"), end)
+    old = clean_input(change.text, "text to find")
     new = with_line_end(clean_input(change.replacement, "replacement"), end)
     if not old:
         raise UsageProblem("the text to find is empty")
     own = document.slice(target.start, target.end)
-    count = own.count(old)
+    found = _standing(old, own)
+    count = len(found)
     where = repr(join_path(target.path)) if target.path else "the text before the first heading"
     if not count:
         raise SectionProblem("text-not-found", f"{change.text[:80]!r} does not stand in {where}", "Its exact words: mdmem show.")
@@ -290,17 +304,27 @@ def _replace_words(document: Document, target: _Target, change: EditSection) -> 
         raise SectionProblem(
             "text-ambiguous", f"{change.text[:80]!r} stands {count} times in {where}", "Give more of the text around it.", count=count
         )
-    if old == new:
+    first, last = found[0]
+    if own[first:last] == new:
         return document.text
     before, after = document.bom + document.slice(0, target.start), document.slice(target.end, len(document.lines))
-    changed = own.replace(old, new)
+    changed = own[:first] + new + own[last:]
     return _verified(document, target, with_line_end(changed, "\n"), [before + changed + after])
 
 
-def has_outline(document: Document, text: str, outline: Sequence[tuple[int, str]]) -> bool:
+def same_outline(document: Document, result: Document) -> bool:
+    """Whether two documents have the same headings and as many lines of front matter."""
+    return result.front == document.front and _outline(result.sections) == _outline(document.sections)
+
+
+def _outline(sections: Iterable[Section]) -> list[tuple[int, str]]:
+    return [(s.level, s.title) for s in sections]
+
+
+def _has_outline(document: Document, text: str, outline: Sequence[tuple[int, str]]) -> bool:
     """Whether a text that a document is to become has these headings (level, title), and the same front matter."""
     result = parse(text)
-    return result.front == document.front and [(s.level, s.title) for s in result.sections] == list(outline)
+    return result.front == document.front and _outline(result.sections) == list(outline)
 
 
 def heading(level: int, title: str) -> str:
@@ -320,23 +344,36 @@ def heading(level: int, title: str) -> str:
     return line
 
 
+def _after_title(line: str) -> str:
+    """What stands after the title in the rest of an ATX heading: white space, closing `#`s, the line end."""
+    title = line.rstrip(" \t\r\n")
+    if title.endswith("#") and _ATX_CLOSING.search(" " + title, len(title.rstrip("#"))):
+        title = title.rstrip("#").rstrip(" \t")
+    return line[len(title) :]
+
+
 def _rename(document: Document, section: Section, title: str) -> Edited:
     name = heading(section.level, title)[section.level + 1 :]
     path = (*section.path[:-1], name)
     if name == section.title:
         return Edited(document.text, Op.RENAME, section.path)
-    lines = list(document.lines)
-    match = _ATX.match(lines[section.start]) if section.body == section.start + 1 else None
+    outline = [(s.level, name if s.index == section.index else s.title) for s in document.sections]
+    before, after = document.bom + document.slice(0, section.start), document.slice(section.body, len(document.lines))
+    for renamed in _renamed(document, section, name):
+        if _has_outline(document, before + renamed + after, outline):
+            return Edited(before + renamed + after, Op.RENAME, path)
+    raise TextProblem("bad-text", f"{title[:80]!r} cannot be this heading")
+
+
+def _renamed(document: Document, section: Section, name: str) -> Iterator[str]:
+    """The heading's lines with another title: in the style that it has, and for a title that setext does not take, as ATX."""
+    first, last = document.lines[section.start], document.lines[section.body - 1]
+    match = _ATX.match(first) if section.body == section.start + 1 else None
     if match:
-        lines[section.start] = f"{match[1]}{match[2] or ' '}{name}{match[4]}{match[5]}"
-    else:
-        first = lines[section.start]
-        ending = first[len(first.rstrip("\r\n")) :]
-        lines[section.start : section.body - 1] = [name + ending]
-    text = document.bom + "".join(lines)
-    if not has_outline(document, text, [(s.level, name if s.index == section.index else s.title) for s in document.sections]):
-        raise TextProblem("bad-text", f"{title[:80]!r} cannot be this heading")
-    return Edited(text, Op.RENAME, path)
+        yield f"{match[1]}{match[2] or ' '}{name}{_after_title(first[match.end() :])}"
+        return
+    yield name + first[len(first.rstrip("\r\n")) :] + last
+    yield f"{'#' * section.level} {name}" + last[len(last.rstrip("\r\n")) :]
 
 
 def _delete(document: Document, section: Section, subtree: bool) -> Edited:
@@ -345,7 +382,7 @@ def _delete(document: Document, section: Section, subtree: bool) -> Edited:
     end = section.tree_end
     text = document.bom + document.slice(0, section.start) + document.slice(end, len(document.lines))
     gone = range(section.index, section.index + 1 + len(document.subsections(section)))
-    if not has_outline(document, text, [(s.level, s.title) for s in document.sections if s.index not in gone]):
+    if not _has_outline(document, text, _outline(s for s in document.sections if s.index not in gone)):
         raise _escapes("without it the sections around it would change")
     return Edited(text, Op.DELETE, section.path)
 
@@ -376,7 +413,8 @@ def create(document: Document, change: EditSection) -> Edited:
     if change.action in (Action.REPLACE, Action.RENAME, Action.DELETE):
         find(document, change.section or "", change.nth)
     parent, missing = _parent(document, [part.strip() for part in (change.section or "").split(PATH_SEPARATOR)])
-    parent = parent or _single_title(document)
+    if parent is None:
+        parent = _single_title(document) if change.after is None else _parent_of(document, find(document, change.after))
     level, at = _place(document, parent, change.after)
     if level + len(missing) - 1 > _MAX_LEVEL:
         raise SectionProblem("body-escapes-section", f"the section would be deeper than {_MAX_LEVEL} levels")
@@ -386,6 +424,11 @@ def create(document: Document, change: EditSection) -> Edited:
         raise _escapes("it has a heading at or above the section's own level")
     path = (*(parent.path if parent else ()), *(head.lstrip("#").strip() for head in heads))
     return Edited(inserted(document, at, "\n\n".join([*heads, body] if body else heads)), Op.CREATE, path)
+
+
+def _parent_of(document: Document, section: Section) -> Section | None:
+    around = [s for s in document.sections[: section.index] if s.tree_end > section.start]
+    return around[-1] if around else None
 
 
 def _place(document: Document, parent: Section | None, after: str | None) -> tuple[int, int]:
@@ -408,7 +451,7 @@ def inserted(document: Document, at: int, text: str) -> str:
     if at and not before.endswith(("\n", "\r")):
         before += end
     if at and not is_blank(document.lines[at - 1]):
-        before += end
+        before += blank_line(before, end)
     new = with_line_end(text, end) + ("" if ends_bare else end) + (end if after else "")
     added = parse(text, fragment=True).sections
     expected = [
@@ -416,7 +459,7 @@ def inserted(document: Document, at: int, text: str) -> str:
         *((s.level, s.title) for s in added),
         *((s.level, s.title) for s in document.sections if s.start >= at),
     ]
-    if ends_open(text) or not has_outline(document, before + new + after, expected):
+    if ends_open(text) or not _has_outline(document, before + new + after, expected):
         line = open_block_line(document)
         if line is not None:
             raise SectionProblem(

@@ -4,7 +4,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from mdmem import files, hookfiles, layout, repo
+from mdmem import config, files, hookfiles, layout, repo
+from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.memory.freshness import start_catching_up
 from mdmem.memory.reading import require_hooks_free
@@ -31,25 +32,34 @@ def initialise(wanted: Initialise) -> Initialised:
     """Make or adopt the workspace in a folder.
 
     Raises:
-        MdmemError: the folder cannot hold one, or git cannot take a commit now; nothing is left half done that a second call does
-            not finish.
+        MdmemError: the folder cannot hold one, or git cannot take a commit now; no file is left that was not there before.
     """
     folder = Path(wanted.folder).absolute()
     if folder.exists() and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} lies in git's own folder")
+    settings = config.load(folder)
     files.make_folders(folder)
     repository, made = _repository(folder)
-    if not made:
-        repository.require_ready(True, repository.branch())
-    written, notes = _write_missing(repository.folder, repository)
-    workspace = open_at(repository.folder)
-    commit = _first_commit(workspace, written, made)
+    root = repository.folder
+    due, notes = _missing(root, repository, settings)
+    if due and not made:
+        repository.require_ready(settings.allow_detached, repository.branch())
+    for path, text in due.items():
+        files.write_durably(root / path, text.encode())
+    files.sync_folder(root)
+    try:
+        workspace = open_at(root)
+        commit = _first_commit(workspace, tuple(due), made)
+    except BaseException:
+        for path in due:
+            (root / path).unlink(missing_ok=True)
+        raise
     hooks, more = _hooks(workspace) if wanted.hooks else ((), ())
     workspace.ensure_state()
     start_catching_up(workspace)
-    return Initialised(workspace.root, made, written, commit, hooks, (*notes, *more))
+    return Initialised(workspace.root, made, tuple(due), commit, hooks, (*notes, *more))
 
 
 def _repository(folder: Path) -> tuple[Repository, bool]:
@@ -61,22 +71,17 @@ def _repository(folder: Path) -> tuple[Repository, bool]:
     return repo.create(folder.resolve()), True
 
 
-def _write_missing(root: Path, repository: Repository) -> tuple[tuple[FilePath, ...], tuple[str, ...]]:
-    """Write the templates where there is no curated file, and an author where nobody is known."""
-    written: list[FilePath] = []
-    notes: list[str] = []
+def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[dict[FilePath, str], tuple[str, ...]]:
+    """What is to be written: the templates where there is no curated file, an author where nobody is known; and lines for the user."""
     names = {entry.name.casefold() for entry in root.iterdir()}
+    due: dict[FilePath, str] = {}
     if layout.CURATED_NAMES[0].casefold() not in names:
-        for name in (layout.CURATED_NAMES[0], *layout.PROFILE_NAMES):
-            if name.casefold() not in names:
-                files.write_durably(root / name, files.template(name).encode())
-                written.append(FilePath(name))
-    if not repository.identity_known() and SETTINGS_NAME not in names:
-        files.write_durably(root / SETTINGS_NAME, f'author = "{_FALLBACK_AUTHOR}"\n'.encode())
-        written.append(FilePath(SETTINGS_NAME))
-        notes.append(f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says")
-    files.sync_folder(root)
-    return tuple(written), tuple(notes)
+        absent = [name for name in (layout.CURATED_NAMES[0], *layout.PROFILE_NAMES) if name.casefold() not in names]
+        due |= {FilePath(name): files.template(name) for name in absent}
+    if repository.identity_known() or settings.author or SETTINGS_NAME in names:
+        return due, ()
+    due[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n'
+    return due, (f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says",)
 
 
 def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: bool) -> CommitId | None:

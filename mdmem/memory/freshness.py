@@ -5,19 +5,20 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from mdmem import files, history, repo
-from mdmem.document import decode, parse
+from mdmem.document import BOM, decode, parse, split_lines
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.files import Found
 from mdmem.memory.workspace import Workspace, known_in, open_at
-from mdmem.model import CommitId, FilePath
+from mdmem.model import CommitId, FilePath, Origin
 from mdmem.search.entries import entries
-from mdmem.search.indexer import FileEntries, Index, Seen, SeenFile, Stamp
+from mdmem.search.indexer import BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
 
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -52,11 +53,14 @@ class _Survey:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """What happened between the commit that the index has seen and the one that is there: `paths` and commits that it touched."""
+    """What happened between the commit that the index has seen and the one that is there.
 
-    origins: history.Origins
-    paths: Collection[FilePath] = ()
-    lost: Collection[CommitId] = ()
+    `origins` are those of the lines brought in since, None where the commits between do not tell, so that all of history is asked.
+    `paths` are those that differ or whose lines may have another origin now.
+    """
+
+    origins: history.Origins | None
+    paths: Collection[str] = ()
 
 
 def _survey(workspace: Workspace) -> _Survey:
@@ -86,16 +90,16 @@ def is_current(workspace: Workspace) -> tuple[Index, bool]:
     return index, _has_seen(index, _survey(workspace))
 
 
-def fresh(workspace: Workspace, say: Say, progress: Progress | None = None) -> Fresh:
-    """The index, brought up to date first. Another process that is busy with it is waited for."""
-    index = Index.open(workspace.state / _INDEX)
-    survey = _survey(workspace)
-    if _has_seen(index, survey):
-        return Fresh(index, survey.commit)
+def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False) -> Fresh:
+    """The index, brought up to date first, or (`full`) built anew. Another process that is busy with it is waited for."""
     try:
+        index = Index.anew(workspace.state / _INDEX) if full else Index.open(workspace.state / _INDEX)
+        survey = _survey(workspace)
+        if _has_seen(index, survey):
+            return Fresh(index, survey.commit)
         workspace.ensure_state()
         with files.lock(workspace.state / _INDEX_LOCK, workspace.settings.lock_timeout, say):
-            return _bring_up(workspace, progress=progress)
+            return _bring_up(workspace, full, progress)
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -115,7 +119,12 @@ def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | Non
 def _bring_up(workspace: Workspace, full: bool = False, progress: Progress | None = None) -> Fresh:
     index = Index.anew(workspace.state / _INDEX) if full else Index.open(workspace.state / _INDEX)
     survey = _survey(workspace)
-    if not _has_seen(index, survey):
+    if _has_seen(index, survey):
+        return Fresh(index, survey.commit)
+    try:
+        _update(workspace, index, survey, progress)
+    except BrokenIndex:
+        index = Index.anew(workspace.state / _INDEX)
         _update(workspace, index, survey, progress)
     return Fresh(index, survey.commit)
 
@@ -126,30 +135,34 @@ def _in_memory(workspace: Workspace, note: str) -> Fresh:
     return Fresh(index, survey.commit, False, (note,))
 
 
-def _gap(workspace: Workspace, seen: CommitId | None, now: CommitId | None) -> _Gap | None:
-    """What lies between two commits; None where it cannot be told, so that everything is to be read again."""
+def _gap(workspace: Workspace, index: Index, now: CommitId | None) -> _Gap | None:
+    """What lies between the commit that the index has seen and this one; None where everything is to be read again."""
+    repository, seen = workspace.repository, index.seen.commit
     if seen == now:
         return _Gap(history.Origins())
-    if seen is None or now is None or not workspace.repository.has(seen):
+    if seen is None or now is None or not repository.has(seen):
         return None
-    base = workspace.repository.merge_base(seen, now)
+    base = repository.merge_base(seen, now)
     if base is None:
         return None
-    lost = workspace.repository.between(base, seen) if base != seen else ()
-    return _Gap(history.origins(workspace.repository.walk(base, now)), workspace.repository.changed_paths(seen, now), set(lost))
+    brought = history.origins(repository.walk(base, now))
+    # A file that is the same in both commits may still owe its lines to other commits: taken out and put back, or on both branches.
+    paths: set[str] = {*repository.changed_paths(seen, now), *brought.lines}
+    if base == seen and not repository.has_merges(seen, now):
+        return _Gap(brought, paths)
+    return _Gap(None, paths | index.paths_with_commits(repository.between(base, seen)))
 
 
 def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progress | None) -> None:
     """Have the index read what it has not seen; what it has seen already stays."""
-    gap = _gap(workspace, index.seen.commit, survey.commit) if index.seen.settings == survey.settings else None
+    gap = _gap(workspace, index, survey.commit) if index.seen.settings == survey.settings else None
     known = dict(index.seen.files) if gap else {}
-    if gap is None:
-        gap = _Gap(history.origins(workspace.repository.walk(None, survey.commit) if survey.commit else ()))
-    touched = {*gap.paths, *index.paths_with_commits(gap.lost)}
+    gap = gap or _Gap(None)
+    touched: set[str] = set(gap.paths)
     if index.seen.commit != survey.commit:
         touched |= {path for path, file in known.items() if file.uncommitted}
     due = [f for path, f in survey.files.items() if path in touched or path not in known or known[path].stamp != _stamp(f.status)]
-    pages = _Pages(workspace, index, survey.commit, gap, {found.path for found in due})
+    pages = _Pages(workspace, index, survey.commit, gap.origins, {found.path for found in due})
     seen: dict[str, SeenFile] = {path: known[path] for path in survey.files if path in known}
 
     def changed() -> Iterator[FileEntries]:
@@ -166,14 +179,21 @@ def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progr
 class _Pages:
     """Reads files for the index: their entries, where each comes from, and whether it is committed."""
 
-    def __init__(self, workspace: Workspace, index: Index, commit: CommitId | None, gap: _Gap, due: set[FilePath]) -> None:
+    def __init__(
+        self, workspace: Workspace, index: Index, commit: CommitId | None, origins: history.Origins | None, due: set[FilePath]
+    ) -> None:
         self._workspace = workspace
         self._index = index
-        self._gap = gap
-        self._lost = set(gap.lost)
+        self._commit = commit
+        self._newest = origins
         pending = [path for path in workspace.repository.pending() if path in due] if due else []
         self._committed = workspace.repository.read(commit, pending) if commit else dict.fromkeys(pending)
         self._kept = workspace.repository.tracked() if due else set()
+
+    @cached_property
+    def _all(self) -> history.Origins:
+        """The origins of all lines there ever were: read only where what is known already does not tell."""
+        return history.origins(self._workspace.repository.walk(None, self._commit) if self._commit else ())
 
     def read(self, found: Found, before: SeenFile | None) -> tuple[SeenFile, FileEntries | None]:
         """What is to be remembered of a file, and its entries; None where they are the same as `before`."""
@@ -191,24 +211,36 @@ class _Pages:
         listed = entries(document, path, frontmatter.tags(document))
         open_lines = self._open_lines(path, document.lines)
         uncommitted = tuple(open_lines is not None and not open_lines.isdisjoint(range(e.start_line, e.end_line + 1)) for e in listed)
-        earlier = self._index.origins(self._gap.origins.renamed.get(path, path)) if self._index.count else {}
-        earlier = {line: origin for line, origin in earlier.items() if origin.commit not in self._lost}
-        origins = tuple(
-            None if is_open else self._gap.origins.of(path, entry.first_line, earlier)
-            for entry, is_open in zip(listed, uncommitted, strict=True)
-        )
+        origins = self._origins(path, [None if is_open else entry.first_line for entry, is_open in zip(listed, uncommitted, strict=True)])
         page = FileEntries(path, listed, origins, uncommitted, self._workspace.kind_of(path))
         return SeenFile(stamp, digest, any(uncommitted)), page
 
+    def _origins(self, path: FilePath, lines: Sequence[str | None]) -> tuple[Origin | None, ...]:
+        """The origin of each line; None for a line that has none (yet)."""
+        if _is_outside(path):
+            return (None,) * len(lines)
+        newest = self._newest
+        earlier = self._index.origins(newest.renamed.get(path, path)) if newest else {}
+
+        def origin(line: str) -> Origin | None:
+            return (newest.of(path, line, earlier) if newest else None) or self._all.of(path, line, {})
+
+        return tuple(None if line is None else origin(line) for line in lines)
+
     def _open_lines(self, path: FilePath, lines: tuple[str, ...]) -> frozenset[int] | None:
         """The numbers (from 1) of the lines that are in no commit yet; None where all are."""
-        if path.startswith(("/", "../")):
+        if _is_outside(path):
             return None
         if path not in self._committed:
             return None if path in self._kept else frozenset(range(1, len(lines) + 1))
         blob = self._committed[path] or b""
-        kept = {line.strip() for line in blob.decode("utf-8", "replace").splitlines()}
+        kept = {line.strip() for line in split_lines(blob.decode("utf-8", "replace").removeprefix(BOM))}
         return frozenset(number for number, line in enumerate(lines, 1) if line.strip() not in kept)
+
+
+def _is_outside(path: FilePath) -> bool:
+    """Whether a file (of an extra path) is not the repository's."""
+    return path.startswith(("/", "../"))
 
 
 # In the background.
@@ -218,7 +250,8 @@ def start_catching_up(workspace: Workspace) -> None:
     """Start a detached process that brings the index up to date, unless one runs or waits already. It is never a reason to fail."""
     if any(files.is_locked(workspace.state / name) for name in (_QUEUE_LOCK, _INDEX_LOCK)) or not sys.executable:
         return
-    command = [sys.executable, "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
+    # -P: nothing is imported from the folder that the user is in.
+    command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
     null = os.devnull
     streams = [(os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)]
     with contextlib.suppress(OSError):

@@ -164,11 +164,11 @@ def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
             edited = _log(workspace, change, old)
         case EditSection():
             if old is None and not change.create:
-                raise missing_file(workspace, path)
+                raise missing_file(workspace, path, "--create makes it.")
             edited = section.edit(old or parse(""), change)
         case Remember():
             if old is None and not change.create:
-                raise missing_file(workspace, path)
+                raise missing_file(workspace, path, "--create makes it.")
             edited, fact = fact_editor.remember(old or parse(""), change, workspace.now().date())
         case Forget():
             if old is None:
@@ -177,10 +177,11 @@ def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
             edited = fact_editor.forget(old, _one_place([(path, old, item) for item in known], change.fact)[2])
     decode(edited.text.encode())
     new = parse(edited.text)
-    removed, added = fact_editor.difference(old, new)
-    pairs = dict.fromkeys((*edited.supersedes, *(() if edited.also else fact_editor.pairs_by_key(removed, added))))
-    brought = fact or (added[-1].fact.id if added else None)
-    explicit, ended = _explicit(workspace, change.options, removed, brought, pairs)
+    # Under another title the facts of a section are the same facts.
+    facts = fact_editor.Difference() if edited.op is Op.RENAME else fact_editor.difference(old, new)
+    pairs = dict.fromkeys((*edited.supersedes, *(() if edited.also else facts.supersedes)))
+    brought = fact or (facts.added[-1].fact.id if facts.added else None)
+    explicit, ended = _explicit(workspace, change.options, facts.removed, brought, pairs)
     plan = Plan(
         path,
         place,
@@ -188,8 +189,8 @@ def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
         old,
         new,
         edited,
-        tuple(item.fact.id for item in added),
-        tuple(item.fact.id for item in removed),
+        tuple(item.fact.id for item in facts.added),
+        tuple(item.fact.id for item in facts.removed),
         tuple(dict.fromkeys((*pairs, *explicit))),
         ended,
     )
@@ -205,7 +206,7 @@ def _log(workspace: Workspace, change: Log, old: Document | None) -> Edited:
 
 
 def _explicit(
-    workspace: Workspace, options: WriteOptions, removed: list[Item], brought: FactId | None, known: dict[Superseded, None]
+    workspace: Workspace, options: WriteOptions, removed: tuple[Item, ...], brought: FactId | None, known: dict[Superseded, None]
 ) -> tuple[tuple[Superseded, ...], tuple[FactId, ...]]:
     """What `--supersedes` adds to what the edit itself says."""
     if options.supersedes is None:

@@ -18,7 +18,7 @@ from mdmem.document import (
     tree_etag,
 )
 from mdmem.errors import PathProblem, RepositoryProblem, UsageProblem
-from mdmem.memory.freshness import Progress, Say, fresh, is_current, rebuild
+from mdmem.memory.freshness import Progress, Say, fresh, is_current
 from mdmem.memory.workspace import Workspace, is_marked, missing_file, read_at
 from mdmem.model import (
     FileKind,
@@ -140,7 +140,7 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
     try:
         hits = index.index.search(asked)
     except BrokenIndex:
-        index = rebuild(workspace, True, say, progress)
+        index = fresh(workspace, say, progress, full=True)
         hits = index.index.search(asked)
     return SearchResult(wanted.query, index.commit, index.stale, hits, index.notes)
 
@@ -155,7 +155,7 @@ def facts(workspace: Workspace, wanted: ListFacts, say: Say, progress: Progress 
     try:
         return index.entries(passing, today)
     except BrokenIndex:
-        return rebuild(workspace, True, say, progress).index.entries(passing, today)
+        return fresh(workspace, say, progress, full=True).index.entries(passing, today)
 
 
 def status(workspace: Workspace) -> WorkspaceStatus:

@@ -1,5 +1,6 @@
 """A workspace: the folder, its repository, its settings and its state folder; and how one is found."""
 
+import difflib
 import hashlib
 import os
 import re
@@ -69,7 +70,9 @@ class Workspace:
         prefix = self.state / _PREFIX_NAME
         if not prefix.exists():
             files.make_folders(self.state)
-            prefix.write_text(self.repository.prefix, encoding="utf-8", errors="surrogateescape")
+            new = self.state / files.temporary_name()
+            new.write_text(self.repository.prefix, encoding="utf-8", errors="surrogateescape")
+            new.replace(prefix)
 
 
 def _state_name(prefix: str) -> str:
@@ -130,12 +133,10 @@ def known_in(folder: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def missing_file(workspace: Workspace, path: str) -> PathProblem:
-    """The failure for a file that is not there, with the memory files whose names are nearest."""
-    import difflib
-
+def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
+    """The failure for a file that is not there; its hint is the memory files whose names are nearest, `otherwise` where there are none."""
     near = difflib.get_close_matches(path, workspace.memory_files(), n=3)
-    hint = f"Did you mean {', '.join(near)}?" if near else "--create makes it, where a command can."
+    hint = f"Did you mean {', '.join(near)}?" if near else otherwise
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 
 

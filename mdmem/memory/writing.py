@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from mdmem import config, files, history, repo
-from mdmem.errors import PathProblem, RepositoryProblem, UsageProblem
+from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.memory import planning
 from mdmem.memory.planning import Plan
 from mdmem.memory.workspace import Workspace, read_at
 from mdmem.model import Change, CommitId, FilePath, Provenance, WriteOptions, WriteResult
-from mdmem.repo import Identity, State
+from mdmem.repo import Identity, IndexEntry, State
 
 Say = Callable[[str], None]
 _TRIES = 50
@@ -23,6 +24,7 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
         MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
     """
     path = planning.target(workspace, change)
+    said = _provenance(workspace, change.options)
     if change.options.dry_run:
         plan = planning.draw_up(workspace, change, path)
         return planning.result(plan, None, diff=planning.diff(plan))
@@ -35,7 +37,7 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
             plan = planning.draw_up(workspace, change, path)
             if not plan.changes:
                 return planning.result(plan, None, notes=notes)
-            done = _carry_out(workspace, change, plan, identity)
+            done = _carry_out(workspace, plan, said, identity)
             if done is not None:
                 return planning.result(plan, done[0], notes=(*notes, *done[1]))
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
@@ -44,24 +46,16 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
 # Carrying it out.
 
 
-def _carry_out(workspace: Workspace, change: Change, plan: Plan, identity: Identity | None) -> tuple[CommitId, tuple[str, ...]] | None:
+def _carry_out(workspace: Workspace, plan: Plan, said: Provenance, identity: Identity | None) -> tuple[CommitId, tuple[str, ...]] | None:
     """Write and commit a plan; None where the file was saved by someone else meanwhile, so that it must be planned anew."""
     state = workspace.repository.state(plan.path)
-    if state.ignored and plan.before is None:
+    if state.ignored:
         raise PathProblem(
             "ignored-path", f"{plan.path} is ignored by .gitignore", "Take the rule out; memory that git does not keep has no history."
         )
     moment = repo.raw_date(workspace.now())
     pending = _commit_pending(workspace, plan, state, moment, identity)
-    note = history.Note(
-        plan.edited.op,
-        plan.path,
-        plan.edited.section,
-        _provenance(workspace, change.options),
-        plan.supersedes,
-        plan.ended,
-        plan.edited.also,
-    )
+    note = history.Note(plan.edited.op, plan.path, plan.edited.section, said, plan.supersedes, plan.ended, plan.edited.also)
     text = history.message(note, plan.old.text if plan.old else "", plan.edited.text)
     record = files.Record(
         plan.path,
@@ -80,57 +74,63 @@ def _carry_out(workspace: Workspace, change: Change, plan: Plan, identity: Ident
             return None
         commit = workspace.repository.commit([plan.path], text, moment, workspace.settings.hook_timeout, identity)
     except BaseException as problem:
-        done = _committed(workspace, plan)
-        if done is None:
-            _put_back(workspace, plan, made, problem)
+        if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
+            _put_back(workspace, plan, made, record, problem)
             if pending:
-                workspace.repository.take_back(pending, state.commit, plan.path)
-            raise
-        if not isinstance(problem, RepositoryProblem):
-            raise
-        commit = done
+                workspace.repository.take_back(pending.commit, state.commit, plan.path, pending.entry)
+        raise
     files.drop_record(workspace.state)
     return commit, ((f"committed the pending edits of {plan.path} first, as yours",) if pending else ())
 
 
-def _committed(workspace: Workspace, plan: Plan) -> CommitId | None:
-    """The commit that holds the plan, where git made it although it (or a hook after it) failed later."""
+def _is_committed(workspace: Workspace, plan: Plan) -> bool:
+    """Whether git made the commit before this process was interrupted."""
     head = workspace.repository.head()
-    if head is None or files.read(plan.place) != plan.after or workspace.repository.state(plan.path).pending:
-        return None
-    return head if read_at(workspace, plan.path, head) is not None else None
+    return (
+        files.read(plan.place) == plan.after
+        and not workspace.repository.state(plan.path).pending
+        and read_at(workspace, plan.path, head) is not None
+    )
 
 
-def _put_back(workspace: Workspace, plan: Plan, made: tuple[Path, ...], problem: BaseException) -> None:
+def _put_back(workspace: Workspace, plan: Plan, made: tuple[Path, ...], record: files.Record, problem: BaseException) -> None:
     """The file as it was before; where the disk does not even take that, the record stays and settles it later."""
     try:
         if files.read(plan.place) == plan.after and plan.after != plan.before:
             if plan.before is None:
                 plan.place.unlink()
             else:
-                files.replace(plan.place, plan.before, plan.after, files.temporary_name())
+                files.replace(plan.place, plan.before, plan.after, record.temporary)
         for folder in reversed(made):
             if not any(folder.iterdir()):
                 folder.rmdir()
         files.drop_record(workspace.state)
     except OSError as failure:
-        raise RepositoryProblem(
-            "storage",
+        raise StorageProblem(
             f"{problem}; and {plan.path} could not be put back: {failure.strerror}",
             "Make room on the disk; the next command settles it.",
         ) from problem
 
 
-def _commit_pending(workspace: Workspace, plan: Plan, state: State, moment: str, identity: Identity | None) -> CommitId | None:
-    """A person's pending edits of the file as a commit of their own."""
-    if not state.pending or plan.before is None:
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A person's edits as they were committed, and what git's index said of the file before."""
+
+    commit: CommitId
+    entry: IndexEntry
+
+
+def _commit_pending(workspace: Workspace, plan: Plan, state: State, moment: str, identity: Identity | None) -> _Pending | None:
+    """A person's pending edits of the file, or that it is gone, as a commit of their own."""
+    if not state.pending or (plan.before is None and read_at(workspace, plan.path, state.commit) is None):
         return None
     if workspace.settings.direct_edits == "refuse":
         raise RepositoryProblem(
             "pending-edits", f"{plan.path} has edits that are not committed", "Commit them (mdmem save) or take them back."
         )
-    text = f"{plan.path}: edited by hand\n"
-    return workspace.repository.commit([plan.path], text, moment, workspace.settings.hook_timeout, identity)
+    entry = workspace.repository.index_entry(plan.path)
+    text = f"{plan.path}: {'removed' if plan.before is None else 'edited'} by hand\n"
+    return _Pending(workspace.repository.commit([plan.path], text, moment, workspace.settings.hook_timeout, identity), entry)
 
 
 def _provenance(workspace: Workspace, options: WriteOptions) -> Provenance:
@@ -144,21 +144,31 @@ def _provenance(workspace: Workspace, options: WriteOptions) -> Provenance:
 def _recover(workspace: Workspace, identity: Identity | None) -> tuple[str, ...]:
     """Finish, or drop, what a killed process left; lines for the user."""
     record = files.load_record(workspace.state)
-    if record is None:
-        files.drop_record(workspace.state)
-        return ()
-    place = files.locate(workspace.root, record.path)
-    files.drop_temporary(place, record.temporary)
-    now = files.read(place)
-    found = files.digest(now) if now is not None else None
-    notes: tuple[str, ...] = ()
-    if found == record.after and workspace.repository.state(record.path).pending:
-        workspace.repository.commit([record.path], record.message, record.date, workspace.settings.hook_timeout, identity)
-        notes = (f"finished an interrupted write of {record.path}",)
-    elif found not in (record.after, record.before):
-        notes = (f"{record.path} was changed after an interrupted write; it is kept as it is",)
+    notes = _settle(workspace, record, identity) if record else ()
     files.drop_record(workspace.state)
     return notes
+
+
+def _settle(workspace: Workspace, record: files.Record, identity: Identity | None) -> tuple[str, ...]:
+    kept = (f"{record.path} was changed after an interrupted write; it is kept as it is",)
+    try:
+        place = files.locate(workspace.root, record.path)
+        files.drop_temporary(place, record.temporary)
+        now = files.read(place)
+    except PathProblem:
+        return kept
+    found = files.digest(now) if now is not None else None
+    if found not in (record.after, record.before):
+        return kept
+    if found == record.before or not workspace.repository.state(record.path).pending:
+        return ()
+    try:
+        workspace.repository.commit([record.path], record.message, record.date, workspace.settings.hook_timeout, identity)
+    except RepositoryProblem:
+        # The git of the killed process may have outlived it, and have committed meanwhile.
+        if workspace.repository.state(record.path).pending:
+            raise
+    return (f"finished an interrupted write of {record.path}",)
 
 
 # A person's own edits.

@@ -2,6 +2,6 @@
 
 from mdmem.repo.patches import FilePatch
 from mdmem.repo.runner import environment
-from mdmem.repo.worktree import Identity, Repository, StagedFile, State, create, discover, raw_date
+from mdmem.repo.worktree import Identity, IndexEntry, Repository, StagedFile, State, create, discover, raw_date
 
-__all__ = ["FilePatch", "Identity", "Repository", "StagedFile", "State", "create", "discover", "environment", "raw_date"]
+__all__ = ["FilePatch", "Identity", "IndexEntry", "Repository", "StagedFile", "State", "create", "discover", "environment", "raw_date"]

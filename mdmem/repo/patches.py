@@ -14,7 +14,10 @@ _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What one commit did to one Markdown file: the lines it brought in; `renamed_from` where the file had another name."""
+    """What one commit did to one Markdown file: the lines it brought in; `renamed_from` where the file had another name.
+
+    `added` are lines as a document has them: without line ends (a lone CR is one too) and byte order mark.
+    """
 
     path: FilePath
     renamed_from: FilePath | None
@@ -54,7 +57,7 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
                     continue
                 count -= 1
                 if body.startswith(b"+"):
-                    added.append(body[1:].decode("utf-8", "replace"))
+                    added += body[1:].decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r").split("\r")
     close()
     return {commit: tuple(patches) for commit, patches in found.items()}
 

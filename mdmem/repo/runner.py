@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ _KEPT = {
     *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEMPLATE_DIR"),
 }
 _FIXED = {
+    "LANGUAGE": "en",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": ":",
     "GIT_SEQUENCE_EDITOR": ":",
@@ -22,12 +24,13 @@ _FIXED = {
     "GIT_OPTIONAL_LOCKS": "0",
 }
 _SETTINGS = (
-    *("-c", "maintenance.auto=false", "-c", "gc.auto=0", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
+    *("-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
     *("-c", "color.ui=false", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
     *("-c", "advice.detachedHead=false", "-c", "core.untrackedCache=keep"),
 )
 READ_SECONDS = 60.0
 _KILL_SECONDS = 2.0
+_STEP_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,35 @@ def run(
             raise PathProblem("bad-path", f"there is no folder {folder}") from problem
         raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
     try:
-        output, words = process.communicate(text, timeout=seconds)
+        output, words = _finish(process, text, seconds)
     except subprocess.TimeoutExpired as problem:
         _end_group(process)
         raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} seconds") from problem
     except BaseException:
         _end_group(process)
         raise
+    finally:
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream and not stream.closed:
+                stream.close()
     return Outcome(process.returncode, output, words.decode("utf-8", "replace").strip())
+
+
+def _finish(process: "subprocess.Popen[bytes]", text: bytes, seconds: float) -> tuple[bytes, bytes]:
+    """What a process says until it ends. What a hook started in the background may keep the pipes open; that is not waited for."""
+    ends = time.monotonic() + seconds
+    given: bytes | None = text
+    ended = False
+    while True:
+        try:
+            return process.communicate(given, timeout=min(_STEP_SECONDS, seconds))
+        except subprocess.TimeoutExpired as waiting:
+            if ended:
+                return waiting.output or b"", waiting.stderr or b""
+            ended = process.poll() is not None
+            if not ended and time.monotonic() >= ends:
+                raise
+        given = None
 
 
 def _end_group(process: "subprocess.Popen[bytes]") -> None:
@@ -91,9 +115,7 @@ def _end_group(process: "subprocess.Popen[bytes]") -> None:
         except ProcessLookupError:
             break
         try:
-            process.communicate(timeout=_KILL_SECONDS)
+            process.wait(timeout=_KILL_SECONDS)
         except subprocess.TimeoutExpired:
-            continue
-        if number is signal.SIGTERM:
             continue
     process.wait()

@@ -1,8 +1,9 @@
 """A work tree: what is in it now, what is committed, what is staged, how it came about."""
 
 import os
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,15 +16,20 @@ from mdmem.repo.runner import READ_SECONDS, Outcome, run
 _DURABLE = ("-c", "core.fsync=committed,loose-object,reference,index")
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+_SHA1_DIGITS = 40
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
+    "sequencer": "a cherry-pick or revert",
     "BISECT_LOG": "a bisect",
 }
+_LOCKED = re.compile(r"Unable to create '[^\n]*\.lock': File exists")
+_OBJECT = re.compile(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
 _PATCHES_AT_ONCE = 500
+_MARKDOWN = ":(icase,glob)**/*.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +47,15 @@ class State:
     commit: CommitId | None
     branch: str | None
     pending: bool
-    untracked: bool
     ignored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """What git's index says of one path: `text` as `git update-index --index-info` takes it, empty where it says nothing."""
+
+    text: bytes
+    intended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,11 @@ def create(folder: Path) -> "Repository":
     if made.status:
         raise RepositoryProblem("git-failed", f"git init: {made.words}")
     return discover(folder)
+
+
+def _unreadable_branch() -> RepositoryProblem:
+    hint = "git fsck says more; git reflog has the last commit."
+    return RepositoryProblem("broken-repository", "the branch that HEAD names cannot be read", hint)
 
 
 def _literal(paths: Sequence[FilePath]) -> list[str]:
@@ -143,9 +161,15 @@ class Repository:
         return CommitId(found.output.decode().strip()) if found.status == 0 else None
 
     def branch(self) -> str | None:
-        """The branch that HEAD is on; None where it is detached."""
-        found = run(self.folder, ["symbolic-ref", "-q", "--short", "HEAD"])
-        return found.output.decode("utf-8", "replace").strip() if found.status == 0 else None
+        """The branch that HEAD is on; None where it is detached.
+
+        Raises:
+            RepositoryProblem: `broken-repository`: what HEAD names cannot be read.
+        """
+        found = run(self.folder, ["symbolic-ref", "-q", "HEAD"])
+        if found.status not in (0, 1):
+            raise _unreadable_branch()
+        return found.output.decode("utf-8", "replace").strip().removeprefix("refs/heads/") if found.status == 0 else None
 
     def state(self, path: FilePath) -> State:
         """How HEAD and one path stand.
@@ -167,15 +191,11 @@ class Repository:
             elif line.startswith(b"# branch.head "):
                 name = line[14:].decode("utf-8", "replace")
                 if name == "(unknown)":
-                    raise RepositoryProblem(
-                        "broken-repository",
-                        "the branch that HEAD names cannot be read",
-                        "git fsck says more; git reflog has the last commit.",
-                    )
+                    raise _unreadable_branch()
                 branch = None if name == "(detached)" else name
             elif line and not line.startswith(b"#"):
                 marks.add(line[:1])
-        return State(commit, branch, bool(marks & {b"1", b"2", b"u", b"?"}), b"?" in marks, b"!" in marks)
+        return State(commit, branch, bool(marks & {b"1", b"2", b"u", b"?"}), b"!" in marks)
 
     def require_ready(self, allow_detached: bool, branch: str | None) -> None:
         """Refuse where a commit would come at the wrong moment.
@@ -221,19 +241,16 @@ class Repository:
                 blobs.append(None)
                 continue
             end = output.index(b"\n", at)
-            head = output[at:end].rsplit(b" ", 2)
+            head = _OBJECT.match(output[at:end])
             at = end + 1
-            if len(head) == 3 and head[1] == b"blob":
-                size = int(head[2])
-                blobs.append(output[at : at + size])
-                at += size + 1
-            else:
-                blobs.append(None)
+            size = int(head[2]) if head else 0
+            blobs.append(output[at : at + size] if head and head[1] == b"blob" else None)
+            at += size + 1 if head else 0
         return blobs
 
     def last_commit(self, path: FilePath) -> CommitId | None:
         """The newest commit that touched a file; None where there is none."""
-        found = run(self.folder, ["log", "-1", "--format=%H", "--", *_literal([path])])
+        found = run(self.folder, ["rev-list", "-1", "HEAD", "--", *_literal([path])])
         return CommitId(found.output.decode().strip()) if found.status == 0 and found.output.strip() else None
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
@@ -303,37 +320,70 @@ class Repository:
         if identity:
             for role in ("AUTHOR", "COMMITTER"):
                 extra |= {f"GIT_{role}_NAME": identity.name, f"GIT_{role}_EMAIL": identity.email}
+        before = self.head()
         added = self._intend_to_add(paths, extra)
         options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
         options += ["--", *_literal(paths)] if paths else ["--allow-empty"]
-        try:
-            done = self._retried([*_DURABLE, "-c", "commit.verbose=false", "commit", *options], message.encode(), extra, seconds)
-        except BaseException:
-            self._unstage(added)
-            raise
-        if done.status:
-            self._unstage(added)
-            words = done.words or "a hook refused without a word"
-            raise RepositoryProblem(
-                "commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed."
-            )
-        return self.head() or CommitId("")
 
-    def _retried(self, arguments: Sequence[str], text: bytes, extra: Mapping[str, str], seconds: float) -> Outcome:
-        """Run git, again and again while another git holds a lock that it needs or moves the branch."""
+        def made() -> CommitId | None:
+            return self._made(before, paths, message)
+
+        try:
+            done = self._retried(
+                *([*_DURABLE, "-c", "commit.verbose=false", "commit", *options], message.encode("utf-8", "replace"), extra, seconds),
+                stop=lambda: made() is not None,
+            )
+        except RepositoryProblem as problem:
+            if commit := made():
+                return commit
+            self._unstage(added)
+            if problem.code != "git-timeout":
+                raise
+            raise RepositoryProblem(
+                "hook-timeout", f"git commit (with its hooks) took longer than {seconds:g} seconds", "hook_timeout sets how long."
+            ) from problem
+        except BaseException:
+            if made() is None:
+                self._unstage(added)
+            raise
+        if done.status == 0:
+            return self.head() or CommitId("")
+        if commit := made():
+            # The branch has moved, but the index could not be written.
+            self._retried(["reset", "-q", "--", *_literal(paths)], b"", extra, READ_SECONDS)
+            return commit
+        self._unstage(added)
+        words = done.words or "a hook refused without a word"
+        raise RepositoryProblem("commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed.")
+
+    def _made(self, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
+        """The commit with this message that came after `before`, where git made it although it, or a hook after it, failed later."""
+        now = self.head()
+        if now is None or now == before:
+            return None
+        listed = self._git(
+            *("log", "--no-show-signature", "--no-color", "--format=%H %s", "--end-of-options", f"{before}..{now}" if before else str(now)),
+            *("--", *_literal(paths)),
+        )
+        subject = message.strip().split("\n")[0].strip()
+        commits = [line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines()]
+        return next((CommitId(commit) for commit, _, said in commits if subject in said), None)
+
+    def _retried(
+        self,
+        arguments: Sequence[str],
+        text: bytes,
+        extra: Mapping[str, str],
+        seconds: float,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Outcome:
+        """Run git, again and again while another git holds a lock that it needs or moves the branch, unless it is done (`stop`)."""
         started, pause = time.monotonic(), _FIRST_PAUSE
         while True:
             before = self.head()
-            try:
-                done = run(self.folder, arguments, text, extra, seconds)
-            except RepositoryProblem as problem:
-                if problem.code != "git-timeout":
-                    raise
-                raise RepositoryProblem(
-                    "hook-timeout", f"git commit (with its hooks) took longer than {seconds:g} seconds", "hook_timeout sets how long."
-                ) from problem
-            locked = done.status and (".lock'" in done.words or self.head() != before)
-            if not locked or time.monotonic() - started > _LOCK_SECONDS:
+            done = run(self.folder, arguments, text, extra, seconds)
+            locked = done.status and (_LOCKED.search(done.words) or self.head() != before)
+            if not locked or time.monotonic() - started > _LOCK_SECONDS or stop():
                 return done
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
@@ -343,7 +393,7 @@ class Repository:
         if not paths:
             return []
         known = set(self._paths(self._git("ls-files", "-z", "--", *_literal(paths))))
-        new = [path for path in paths if path not in known]
+        new = [path for path in paths if path not in known and os.path.lexists(self.folder / path)]
         if new:
             done = self._retried(["add", "--intent-to-add", "--", *_literal(new)], b"", extra, READ_SECONDS)
             if done.status:
@@ -355,18 +405,34 @@ class Repository:
 
     def _unstage(self, paths: Sequence[FilePath]) -> None:
         if paths:
-            run(self.folder, ["update-index", "--force-remove", "--", *paths], extra={"GIT_OPTIONAL_LOCKS": "1"})
+            self._change_index(["update-index", "--force-remove", "--", *paths])
 
-    def take_back(self, newer: CommitId, older: CommitId | None, path: FilePath) -> None:
-        """Undo a commit of our own that nothing builds on yet; the file on disk stays."""
-        name = "HEAD"
-        arguments = ["update-ref", "-m", "mdmem: taken back", name, older, newer] if older else ["update-ref", "-d", name, newer]
-        if run(self.folder, arguments).status == 0:
-            run(self.folder, ["reset", "-q", "--", *_literal([path])], extra={"GIT_OPTIONAL_LOCKS": "1"})
+    def _change_index(self, arguments: Sequence[str], text: bytes = b"") -> None:
+        done = self._retried(arguments, text, {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS)
+        if done.status:
+            raise RepositoryProblem("git-failed", f"git {arguments[0]}: {done.words}", "git status says how the index stands.")
+
+    def index_entry(self, path: FilePath) -> IndexEntry:
+        """What the index says of a path, to be put back by `take_back`."""
+        text = self._git("ls-files", "-s", "-z", "--full-name", "--", *_literal([path]))
+        status = self._git("status", "--porcelain=v1", "-z", "--no-renames", "--", *_literal([path])) if text else b""
+        return IndexEntry(text, status.startswith(b" A"))
+
+    def take_back(self, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry) -> None:
+        """Undo a commit of one path that nothing builds on yet, in the index (`entry` as it was before) too; the file on disk stays."""
+        moved = ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer] if older else ["update-ref", "-d", "HEAD", newer]
+        if run(self.folder, moved).status:
+            return
+        if entry.text and not entry.intended:
+            self._change_index(["update-index", "-z", "--index-info"], entry.text)
+            return
+        self._unstage([path])
+        if entry.intended:
+            self._change_index(["add", "--intent-to-add", "--", *_literal([path])])
 
     def maintain(self) -> None:
         """Maintenance by git itself, which never runs in front of the user."""
-        run(self.folder, ["-c", "gc.autoDetach=false", "-c", "gc.auto=6700", "maintenance", "run", "--auto", "--quiet"])
+        run(self.folder, ["-c", "gc.autoDetach=false", "maintenance", "run", "--auto", "--quiet"])
 
     # History.
 
@@ -385,17 +451,30 @@ class Repository:
 
     def between(self, old: CommitId | None, new: CommitId) -> tuple[CommitId, ...]:
         """The commits that `new` has and `old` has not, oldest first."""
-        span = [f"{old}..{new}"] if old else [str(new)]
-        return tuple(CommitId(line) for line in self._git("rev-list", "--reverse", "--topo-order", *span).decode().split())
+        return self._listed(old, new)
+
+    def _listed(self, old: CommitId | None, new: CommitId, *paths: str) -> tuple[CommitId, ...]:
+        span = f"{old}..{new}" if old else str(new)
+        limits = ["--full-history", span, "--", *paths] if paths else [span]
+        return tuple(CommitId(line) for line in self._git("rev-list", "--reverse", "--topo-order", *limits).decode().split())
+
+    def has_merges(self, old: CommitId, new: CommitId) -> bool:
+        """Whether a commit that `new` has and `old` has not is a merge."""
+        return bool(self._git("rev-list", "-n1", "--merges", f"{old}..{new}"))
 
     def walk(self, old: CommitId | None, new: CommitId) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-        """The commits that `new` has and `old` has not, oldest first, with what each did to the workspace's Markdown files."""
+        """The commits that `new` has and `old` has not, oldest first, with what each did to the workspace's Markdown files.
+
+        GitPython reads no SHA-256 repositories, so there are none in those.
+        """
+        if len(new) != _SHA1_DIGITS:
+            return
         import git
 
         reader = git.Repo(self.root)
         reader.git.update_environment(GIT_DIR=str(self.git_dir), GIT_COMMON_DIR=str(self.common_dir), GIT_WORK_TREE=str(self.root))
         try:
-            ids = self.between(old, new)
+            ids = self._listed(old, new, _MARKDOWN)
             for start in range(0, len(ids), _PATCHES_AT_ONCE):
                 chunk = ids[start : start + _PATCHES_AT_ONCE]
                 patches = self._patches(chunk)
@@ -409,21 +488,8 @@ class Repository:
     def _patches(self, commits: Sequence[CommitId]) -> dict[CommitId, tuple[FilePatch, ...]]:
         asked = "".join(f"{commit}\n" for commit in commits).encode()
         output = self._git(
-            *(
-                "diff-tree",
-                "--stdin",
-                "-r",
-                "-p",
-                "-U0",
-                "-M",
-                "--root",
-                "--relative",
-                "--no-prefix",
-                "--no-color",
-                "--no-ext-diff",
-                "--no-textconv",
-            ),
-            *("--", ":(glob)**/*.md"),
+            *("diff-tree", "--stdin", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "-M", "--root", "--relative"),
+            *("--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", _MARKDOWN),
             text=asked,
         )
         return parse_patches(output)

@@ -120,6 +120,11 @@ def _names(path: str) -> str:
     return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
 
 
+def _are_near(row: Row, other: Row) -> bool:
+    """Whether what stands beside an entry is about the same: on one day it is, across headings; elsewhere a heading parts subjects."""
+    return row.entry.day is not None or row.entry.section == other.entry.section
+
+
 def documents(path: FilePath, rows: Sequence[Row]) -> "Iterator[Document]":
     """The documents of one file, whose rows are in file order."""
     from tantivy import Document
@@ -151,9 +156,9 @@ def documents(path: FilePath, rows: Sequence[Row]) -> "Iterator[Document]":
             document.add_float("confidence", origin.confidence)
         document.add_float("factor", ranking.factor(row.kind, origin.confidence if origin else None))
         heading = split(" ".join((*entry.section, names)))
-        around = (*cut[max(0, at - NEIGHBOURS) : at], texts[at].spaced, *cut[at + 1 : at + 1 + NEIGHBOURS])
+        near = (other for other in range(max(0, at - NEIGHBOURS), min(len(rows), at + NEIGHBOURS + 1)) if _are_near(row, rows[other]))
         document.add_text("text", texts[at].spaced)
-        document.add_text("around", "\n".join(around))
+        document.add_text("around", "\n".join(texts[at].spaced if other == at else cut[other] for other in near))
         document.add_text("heading", heading.spaced)
         if texts[at].runs or heading.runs:
             document.add_text("grams", " ".join(grams((*texts[at].runs, *heading.runs))))

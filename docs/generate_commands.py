@@ -1,0 +1,76 @@
+"""Write docs/commands.md from the command line itself: `make docs`. A test holds that the page is current."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from mdmem.cli import app
+
+PAGE = Path(__file__).with_name("commands.md")
+HEAD = """\
+# Commands
+
+This page is made by `make docs` from the command line itself; `mdmem COMMAND --help` says the same. What the words mean is in the
+[glossary](glossary.md), what can go wrong in [errors](errors.md).
+
+Results go to standard output, everything else to standard error. `--json` prints one object; a failure is then one object on standard
+error. The exit status is 0 (done; no match is done too), 1 (an expected failure), 2 (wrong usage), 3 (a bug in mdmem) or 130
+(interrupted). `-` is standard input in `--body`, `--append`, `--prepend`, `--replace`, `--with` and the TEXT of `log` and `remember`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    root = get_command(app)
+    return "\n".join(
+        [HEAD, "## Before the command", "", *table(root), *(line for name, one in commands(root) for line in about(name, one))]
+    )
+
+
+def commands(group: Any, prefix: str = "mdmem") -> Iterator[tuple[str, Any]]:
+    """Every command by the words that it is called with, in the order of the help."""
+    for name, command in group.commands.items():
+        words = f"{prefix} {name}"
+        yield from commands(command, words) if hasattr(command, "commands") else [(words, command)]
+
+
+def about(words: str, command: Any) -> list[str]:
+    """One command's part of the page."""
+    return [f"## {words}", "", f"    {usage(words, command)}", "", command.help, "", *table(command)]
+
+
+def usage(words: str, command: Any) -> str:
+    """How it is called."""
+    arguments = (p for p in command.params if p.param_type_name == "argument")
+    shown = (
+        f"{p.metavar}{'…' if p.nargs == -1 else ''}" if p.required else f"[{p.metavar}{'…' if p.nargs == -1 else ''}]" for p in arguments
+    )
+    return " ".join([words, *shown, "[OPTIONS]"])
+
+
+def table(command: Any) -> list[str]:
+    """The arguments and options of a command."""
+    rows = [f"| `{name(p)}` | {described(p)} |" for p in command.params if not p.hidden]
+    return ["| | |", "|---|---|", *rows, ""]
+
+
+def name(parameter: Any) -> str:
+    """A parameter as it is typed."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar)
+    return " ".join([*parameter.opts, *([] if parameter.is_flag else [parameter.metavar or "?"])])
+
+
+def described(parameter: Any) -> str:
+    """What it is for, and its default where the words do not say it."""
+    said = str(parameter.help).replace("|", "\\|")
+    default = parameter.default
+    if default in (None, False) or "[default" in said:
+        return said
+    return f"{said} [default: {default}]"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,85 @@
+"""Markdown as people and programs write it, and worse: a strategy for the property tests."""
+
+from hypothesis import strategies as st
+
+WORDS = (
+    "tea",
+    "editor: vim",
+    "Größe",
+    "日本語",
+    "a > b",
+    "**bold**",
+    "`code`",
+    "x\u2028y",
+    "x\u0085y",
+    "x\x0cy",
+    "\ufeff",
+    "#tag",
+    "<b>",
+    "- ",
+)
+TITLES = ("A", "B", "Work", "work", "*Work*", "A > B", "Größe", "Gro\u0308ße", "x #", "probe", "[l](u)", "1. n", "09:00")
+ENDS = ("\n", "\n", "\n", "\r\n", "\r")
+
+words = st.sampled_from(WORDS)
+titles = st.sampled_from(TITLES)
+
+
+def _lines(*lines: st.SearchStrategy[str] | str) -> st.SearchStrategy[list[str]]:
+    return st.tuples(*(st.just(line) if isinstance(line, str) else line for line in lines)).map(list)
+
+
+def _atx(levels: st.SearchStrategy[int]) -> st.SearchStrategy[list[str]]:
+    def written(level: int, indent: str, title: str, closing: str) -> list[str]:
+        return [f"{indent}{'#' * level} {title}{closing}"]
+
+    return st.builds(written, levels, st.sampled_from(["", "", "  "]), titles, st.sampled_from(["", "", " ##", "  "]))
+
+
+def headings(lowest: int = 1) -> st.SearchStrategy[list[str]]:
+    """ATX headings from a level downwards, and setext ones where that level allows them."""
+    atx = _atx(st.integers(lowest, 6) if lowest > 1 else st.sampled_from([1, 2, 2, 2, 3, 3, 4, 6]))
+    setext = _lines(titles, st.sampled_from(["===", "---", "-"]))
+    several = _lines("two", "lines", "===")
+    return st.one_of(atx, atx, atx, setext, several, st.just(["#" * lowest])) if lowest == 1 else atx
+
+
+closed_blocks = st.one_of(
+    _lines(words),
+    _lines(words, words),
+    _lines(words.map("- {}".format), words.map("- {}".format)),
+    _lines(words.map("* {}".format), words.map("  {}".format), "", words.map("  {}".format)),
+    _lines("1. one", "2. two"),
+    _lines("- a", "  - b", "    - c"),
+    _lines("```", "# no", words, "```"),
+    _lines("~~~ text", "```", "~~~"),
+    _lines("<!--", "# no", "", "-->"),
+    _lines("<div>", "# no", "</div>"),
+    _lines("| a | b |", "|---|---|", "| 1 | 2 |"),
+    _lines("> # no", "> - x"),
+    _lines("    indented"),
+    _lines("[ref]: https://example.org"),
+    _lines("***"),
+    _lines("- ```", "  # no"),
+)
+open_blocks = st.sampled_from([["```", "# no"], ["<!--", "# no"], ["<script>", "x"], ["~~~~", "~~~"]])
+blanks = st.sampled_from([[], [""], [""], ["", ""], ["  "], ["", "\t", ""]])
+
+
+def _text(parts: list[list[str]], ends: list[str], bare: bool) -> str:
+    lines = [line for part in parts for line in part]
+    text = "".join(line + ends[number % len(ends)] for number, line in enumerate(lines))
+    return text.rstrip("\r\n") if bare else text
+
+
+def texts(*parts: st.SearchStrategy[list[str]], most: int = 14) -> st.SearchStrategy[str]:
+    """Texts made of such parts, with blank lines of all sorts between them and line ends of one sort or mixed."""
+    whole = st.lists(st.one_of(*parts, blanks), max_size=most)
+    ends = st.one_of(st.sampled_from(ENDS).map(lambda end: [end]), st.lists(st.sampled_from(ENDS), min_size=2, max_size=5))
+    return st.builds(_text, whole, ends, st.booleans())
+
+
+_front = st.sampled_from(["", "", "", "\ufeff", "---\ntags: [a]\n---\n", "\ufeff---\r\n# no\r\n...\r\n", "---\nunclosed: 1\n"])
+documents = st.builds("{}{}".format, _front, texts(headings(), headings(), closed_blocks, closed_blocks, open_blocks))
+closed_documents = st.builds("{}{}".format, _front, texts(headings(), headings(), closed_blocks, closed_blocks))
+bodies = texts(closed_blocks, most=4)

@@ -1,0 +1,198 @@
+"""`init`: a workspace made, or one adopted with no file altered."""
+
+from pathlib import Path
+
+import pytest
+from conftest import NAME, World
+from workspaces import NOW, SEED, Desk, append, desk
+
+from mdmem import files, hookfiles
+from mdmem.errors import MdmemError
+from mdmem.memory import Initialised, adopting, initialise
+from mdmem.memory.workspace import open_at
+from mdmem.model import Initialise
+
+TEMPLATES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md")
+
+
+@pytest.fixture(autouse=True)
+def _now(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    # Nothing catches up in the background: where no Python is known, none is started.
+    monkeypatch.setattr("mdmem.memory.freshness.sys.executable", "")
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+@pytest.fixture
+def known(world: World) -> None:
+    world.git(world.home, "config", "--global", "user.name", NAME)
+    world.git(world.home, "config", "--global", "user.email", "ada@example.org")
+
+
+def init(folder: Path, hooks: bool = False) -> Initialised:
+    return initialise(Initialise(str(folder), hooks))
+
+
+def refused(at: Desk, folder: Path, code: str) -> None:
+    before = at.standing()
+    with pytest.raises(MdmemError) as failure:
+        init(folder)
+    assert failure.value.code == code
+    assert at.standing() == before
+
+
+@pytest.mark.usefixtures("known")
+class TestAnew:
+    def test_a_folder_that_is_not_there(self, world: World, tmp_path: Path):
+        done = init(tmp_path / "a" / "b", hooks=True)
+        at = Desk(world, tmp_path / "a" / "b")
+        assert done.workspace == at.root
+        assert done.made_repository
+        assert sorted(done.written) == sorted(TEMPLATES)
+        assert done.hooks == hookfiles.HOOKS
+        assert done.notes == ()
+        assert at.git("log", "--format=%H %s %an") == f"{done.commit} mdmem: init {NAME}\n"
+        assert at.git("status", "--porcelain") == ""
+        assert all(at.read(name) == files.template(name) for name in TEMPLATES)
+        assert "Mdmem-Op: init" in at.git("log", "-1", "--format=%B")
+
+    def test_twice_is_harmless(self, world: World, tmp_path: Path):
+        at = Desk(world, tmp_path / "new")
+        init(at.root, hooks=True)
+        before = at.standing()
+        done = init(at.root, hooks=True)
+        assert (done.made_repository, done.written, done.commit, done.hooks) == (False, (), None, ())
+        assert at.standing() == before
+
+    def test_files_that_are_there_are_adopted_byte_for_byte(self, world: World, tmp_path: Path):
+        at = Desk(world, tmp_path / "old")
+        given = {
+            "memory.md": b"\xef\xbb\xbf# Mine\r\n",
+            "user.md": b"x",
+            "memory/2026-03-01.md": b"- a\n",
+            "README.md": b"r",
+            "a.txt": b"\0",
+        }
+        for name, data in given.items():
+            at.write(name, data)
+        done = init(at.root)
+        assert done.written == ()
+        assert {name: (at.root / name).read_bytes() for name in given} == given
+        assert sorted(at.git("ls-files").split()) == ["memory.md", "memory/2026-03-01.md", "user.md"]
+        assert at.git("status", "--porcelain") == "?? README.md\n?? a.txt\n"
+
+    def test_profiles_that_are_there_stay(self, world: World, tmp_path: Path):
+        at = Desk(world, tmp_path / "old")
+        at.write("soul.md", "mine")
+        assert sorted(init(at.root).written) == ["IDENTITY.md", "MEMORY.md", "USER.md"]
+        assert at.read("soul.md") == "mine"
+
+    def test_below_an_existing_repository_only_what_it_wrote_is_committed(self, at: Desk):
+        at.write("sub/memory/old.md", "# Old\n")
+        at.write("staged.txt", "x")
+        at.git("add", "staged.txt")
+        done = init(at.root / "sub")
+        assert not done.made_repository
+        assert at.git("show", "--format=", "--name-only").split() == sorted(f"sub/{name}" for name in TEMPLATES)
+        assert at.git("status", "--porcelain") == "A  staged.txt\n?? sub/memory/\n"
+        assert open_at(at.root / "sub").repository.prefix == "sub/"
+
+
+class TestWhoCommits:
+    def test_nobody_is_known(self, world: World, tmp_path: Path):
+        at = Desk(world, tmp_path / "new")
+        done = init(at.root)
+        assert at.read("mdmem.toml") == 'author = "mdmem <mdmem@localhost>"\n'
+        assert "mdmem.toml" in done.notes[0]
+        assert at.git("log", "--format=%an <%ae> %cn <%ce>") == "mdmem <mdmem@localhost> mdmem <mdmem@localhost>\n"
+        assert at.git("status", "--porcelain") == ""
+        assert at.apply(append(section=None)).commit
+        assert at.git("log", "-1", "--format=%an") == "mdmem\n"
+
+    def test_whoever_the_users_own_settings_name(self, world: World, tmp_path: Path):
+        own = world.home / ".config" / "mdmem" / "config.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text('author = "Own <own@example.org>"\n')
+        done = init(tmp_path / "new")
+        assert "mdmem.toml" not in done.written
+        assert Desk(world, tmp_path / "new").git("log", "--format=%an") == "Own\n"
+
+    @pytest.mark.parametrize("text", ["", 'author = "nobody"\n'])
+    def test_settings_that_name_nobody_are_not_altered(self, world: World, at: Desk, text: str):
+        at.git("config", "--unset", "user.name")
+        at.write("sub/mdmem.toml", text)
+        refused(at, at.root / "sub", "no-identity")
+
+
+@pytest.mark.usefixtures("known")
+class TestRefused:
+    def test_a_file(self, at: Desk):
+        refused(at, at.root / "MEMORY.md", "bad-path")
+
+    @pytest.mark.parametrize("name", [".git", ".git/sub", ".GIT/sub"])
+    def test_gits_own_folder(self, at: Desk, name: str):
+        refused(at, at.root / name, "bad-path")
+
+    def test_a_bare_repository(self, at: Desk, tmp_path: Path):
+        at.git("clone", "-q", "--bare", at.root, tmp_path / "bare")
+        before = sorted(tmp_path.rglob("bare/*"))
+        refused(at, tmp_path / "bare", "bare-repository")
+        assert sorted(tmp_path.rglob("bare/*")) == before
+
+    def test_a_broken_repository_is_not_made_anew(self, at: Desk):
+        (at.root / ".git" / "HEAD").write_text("nonsense\n")
+        refused(at, at.root, "broken-repository")
+
+    @pytest.mark.parametrize(("name", "code"), [("MERGE_HEAD", "repository-busy"), ("BISECT_LOG", "repository-busy")])
+    def test_while_something_is_under_way(self, at: Desk, name: str, code: str):
+        (at.root / "sub").mkdir()
+        (at.root / ".git" / name).write_text(at.git("rev-parse", "HEAD"))
+        refused(at, at.root / "sub", code)
+
+    def test_on_a_detached_head(self, at: Desk):
+        at.git("checkout", "-q", "--detach")
+        (at.root / "sub").mkdir()
+        refused(at, at.root / "sub", "detached-head")
+        assert init(at.root).commit is None
+
+    def test_settings_that_cannot_be_read(self, at: Desk, tmp_path: Path):
+        at.write("sub/mdmem.toml", "nonsense = 1\n")
+        refused(at, at.root / "sub", "bad-settings")
+        (tmp_path / "none").mkdir()
+        (tmp_path / "none" / "mdmem.toml").write_text("= 1\n")
+        refused(at, tmp_path / "none", "bad-settings")
+        assert [place.name for place in (tmp_path / "none").iterdir()] == ["mdmem.toml"]
+
+    def test_a_hook_that_refuses_leaves_no_template(self, at: Desk):
+        (at.root / "sub").mkdir()
+        at.write("sub/USER.md", "mine\n")
+        at.hook("pre-commit", "exit 1")
+        refused(at, at.root / "sub", "commit-failed")
+
+
+class TestHooks:
+    def test_managed_elsewhere_they_are_left_and_it_says_what_to_add(self, at: Desk, tmp_path: Path):
+        at.git("config", "core.hooksPath", tmp_path / "hooks")
+        done = init(at.root, hooks=True)
+        assert done.hooks == ()
+        assert "core.hooksPath" in done.notes[0]
+        assert "githooks" in done.notes[1]
+        assert not (tmp_path / "hooks").exists()
+
+    def test_not_wanted(self, at: Desk):
+        init(at.root)
+        assert hookfiles.state(at.root / ".git" / "hooks")["pre-commit"] == "missing"
+
+    def test_a_person_who_is_known_writes_no_settings(self, at: Desk):
+        init(at.root)
+        assert not (at.root / "mdmem.toml").exists()
+
+
+def test_the_state_says_which_workspace_it_is_for(at: Desk):
+    adopting.initialise(Initialise(str(at.root), False))
+    assert (at.workspace.state / "workspace").read_text() == ""
+    assert at.read("MEMORY.md") == SEED

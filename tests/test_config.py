@@ -1,0 +1,139 @@
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import World
+
+from mdmem.config import Settings, load, now, user_settings_path, zone
+from mdmem.errors import UsageProblem, WorkspaceProblem
+
+
+@pytest.fixture
+def folder(world: World, tmp_path: Path) -> Path:
+    place = tmp_path / "workspace"
+    place.mkdir()
+    return place
+
+
+def own(world: World, text: str) -> None:
+    place = world.home / ".config" / "mdmem"
+    place.mkdir(parents=True)
+    (place / "config.toml").write_text(text)
+
+
+def test_defaults(folder: Path) -> None:
+    settings = load(folder)
+    assert settings == Settings()
+    assert (settings.direct_edits, settings.allow_detached, settings.lock_timeout, settings.hook_timeout) == ("commit", False, 30, 30)
+    assert (settings.half_life_days, settings.budget_lines, settings.budget_bytes, settings.log_queries) == (None, 200, 25_000, False)
+
+
+def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
+    own(world, 'actor = "user"\nagents = ["a", "b"]\nlock_timeout = 1\n')
+    (folder / "mdmem.toml").write_text('actor = "here"\nlog_queries = true\nbudget_lines = 10\nhalf_life_days = 7.5\n')
+    expected = Settings(actor="here", agents=("a", "b"), lock_timeout=1.0, log_queries=True, budget_lines=10, half_life_days=7.5)
+    assert load(folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("timezon = 'UTC'", "Did you mean timezone?"),
+        ("zzz = 1", "The settings are timezone, author"),
+        ("timezone = 'Nowhere/None'", "Europe/Berlin"),
+        ("timezone = '../etc'", "Europe/Berlin"),
+        ("timezone = 3", "a one-line text"),
+        ("author = ''", "a one-line text"),
+        ('author = "a\\nb"', "a one-line text"),
+        ("direct_edits = 'perhaps'", "commit or refuse"),
+        ("allow_detached = 1", "true or false"),
+        ("lock_timeout = true", "a number above 0"),
+        ("lock_timeout = 0", "a number above 0"),
+        ("lock_timeout = -1", "a number above 0"),
+        ("lock_timeout = nan", "a number above 0"),
+        ("lock_timeout = inf", "a number above 0"),
+        ("lock_timeout = '3'", "a number above 0"),
+        ("agents = 'a'", "a list of texts"),
+        ("agents = [1]", "a list of texts"),
+        ("extra_paths = ['']", "a list of texts"),
+        ("extra_paths = ['../x']", "outside the workspace"),
+        ("extra_paths = ['/x']", "outside the workspace"),
+        ("extra_paths = ['~/x']", "outside the workspace"),
+        ("a = ", "Mend the file"),
+        ("[agents]\nx = 1", "a list of texts"),
+    ],
+)
+def test_settings_that_are_refused(folder: Path, text: str, said: str) -> None:
+    (folder / "mdmem.toml").write_text(text)
+    with pytest.raises(WorkspaceProblem) as caught:
+        load(folder)
+    assert caught.value.code == "bad-settings"
+    assert said in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"a = 1\0"])
+def test_files_that_are_no_toml(folder: Path, data: bytes) -> None:
+    (folder / "mdmem.toml").write_bytes(data)
+    with pytest.raises(WorkspaceProblem):
+        load(folder)
+
+
+def test_a_folder_is_no_settings_file(folder: Path) -> None:
+    (folder / "mdmem.toml").mkdir()
+    with pytest.raises(WorkspaceProblem) as caught:
+        load(folder)
+    assert caught.value.code == "bad-settings"
+
+
+def test_paths_outside_need_the_users_own_word(world: World, folder: Path) -> None:
+    own(world, 'extra_paths = ["/notes"]\n')
+    assert load(folder).extra_paths == ("/notes",)
+    (folder / "mdmem.toml").write_text('extra_paths = ["docs", "/notes"]\n')
+    assert load(folder).extra_paths == ("docs", "/notes")
+    (folder / "mdmem.toml").write_text('extra_paths = ["/other"]\n')
+    with pytest.raises(WorkspaceProblem, match="outside the workspace"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "path"),
+    [
+        ("linux", {"HOME": "/h"}, "/h/.config/mdmem/config.toml"),
+        ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/x/mdmem/config.toml"),
+        ("linux", {}, None),
+        ("darwin", {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/h/Library/Application Support/mdmem/config.toml"),
+        ("win32", {"APPDATA": "/a"}, "/a/mdmem/config.toml"),
+        ("win32", {"HOME": "/h"}, None),
+    ],
+)
+def test_where_the_users_own_settings_are(platform: str, environment: dict[str, str], path: str | None) -> None:
+    assert user_settings_path(environment, platform) == (Path(path) if path else None)
+
+
+@pytest.mark.parametrize(
+    ("given", "zone_name", "written"),
+    [
+        ("2026-03-05T10:00:00", "Europe/Berlin", "2026-03-05T10:00:00+01:00"),
+        ("2026-03-05T23:30:00Z", "Europe/Berlin", "2026-03-06T00:30:00+01:00"),
+        ("2026-07-05T10:00:00+00:00", "Asia/Tokyo", "2026-07-05T19:00:00+09:00"),
+        ("2026-03-05", None, "2026-03-05T00:00:00+00:00"),
+        ("2026-03-05T10:00:00+05:00", None, "2026-03-05T05:00:00+00:00"),
+    ],
+)
+def test_the_time_that_is_written(world: World, given: str, zone_name: str | None, written: str) -> None:
+    assert now(Settings(timezone=zone_name), {"MDMEM_NOW": given}).isoformat() == written
+
+
+@pytest.mark.parametrize("given", ["tomorrow", "2026-13-01", "25:00", "0001-01-01T00:00:00+14:00"])
+def test_times_that_are_none(world: World, given: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        now(Settings(timezone="America/Los_Angeles"), {"MDMEM_NOW": given})
+    assert caught.value.exit_status == 2
+
+
+def test_without_a_given_time_it_is_the_real_one(world: World) -> None:
+    before = datetime.now(UTC)
+    moment = now(Settings(timezone="Asia/Tokyo"), {})
+    assert before <= moment <= datetime.now(UTC)
+    assert moment.utcoffset() == timedelta(hours=9)
+    assert zone(None) is None

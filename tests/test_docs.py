@@ -1,0 +1,194 @@
+"""The documentation says what the program does: commands, error codes, links, the demo."""
+
+import ast
+import importlib.util
+import re
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from conftest import World
+from typer.main import get_command
+
+from mdmem import cli
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def script(name: str) -> ModuleType:
+    """A program of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def all_commands() -> list[tuple[str, Any]]:
+    root = get_command(cli.app)
+    return [("mdmem", root), ("mdmem hooks", root.commands["hooks"]), *script("generate_commands").commands(root)]
+
+
+class TestCommands:
+    def test_page_is_current(self):
+        assert (DOCS / "commands.md").read_text(encoding="utf-8") == script("generate_commands").page(), "run make docs"
+
+    @pytest.mark.parametrize(("name", "command"), all_commands(), ids=lambda value: value if isinstance(value, str) else "")
+    def test_everything_has_a_help_text(self, name: str, command: Any):
+        assert command.help
+        first = command.help.splitlines()[0]
+        assert first.endswith(".")
+        assert name == "mdmem" or len(first) <= 62, "the list of commands would cut it on a terminal of 80 columns"
+        for parameter in command.params:
+            assert parameter.help, f"{name} {parameter.name}"
+            assert parameter.param_type_name == "option" or parameter.metavar
+            assert parameter.param_type_name == "argument" or parameter.is_flag or parameter.metavar, "a Python type would show"
+
+    def test_the_readme_names_commands_and_options_that_are_there(self):
+        known = {word for name, _ in all_commands() for word in name.split()}
+        said = (ROOT / "README.md").read_text(encoding="utf-8")
+        named = set(re.findall(r"^\$ mdmem (?:-C \S+ )?([a-z-]+)", said, re.MULTILINE)) | set(re.findall(r"`mdmem ([a-z-]+)", said))
+        assert named
+        assert named <= known
+        options = {option for _, command in all_commands() for p in command.params if p.param_type_name == "option" for option in p.opts}
+        of_git = {"--format", "--cached", "--absolute-git-dir"}
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", said)) <= options | of_git
+
+
+def raised() -> set[str]:
+    """The codes of the failures that mdmem/ can raise, the refusals of check among them."""
+    return {code for kind, code in _written() if kind != "Problem"} | {code for kind, code in _written() if kind == "error"}
+
+
+def reported() -> set[str]:
+    """The codes of the problems that `check` names."""
+    return {code for kind, code in _written() if kind in ("Problem", "error")}
+
+
+def _written() -> set[tuple[str, str]]:
+    """Every code in the source with what it is for: a class of failures, `Problem`, or `error` (a problem that refuses)."""
+    found: set[tuple[str, str]] = set()
+    for path in sorted((ROOT / "mdmem").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                found |= _of_call(node)
+            elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "code":
+                found |= {("code", text) for text in _texts(node.value)}
+    return found
+
+
+def _of_call(node: ast.Call) -> set[tuple[str, str]]:
+    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    if name == "Problem" and len(node.args) > 3:
+        codes = _texts(node.args[2])
+        return {("Problem", code) for code in codes} | {("error", code) for code in codes if "error" in _texts(node.args[3])}
+    if name == "__init__" or name == "MdmemError" or (name.endswith(("Problem", "Change")) and name not in ("Problem", "UsageProblem")):
+        return {(name, code) for code in _texts(node.args[0])} if node.args else set()
+    return set()
+
+
+def _texts(node: ast.expr) -> set[str]:
+    if isinstance(node, ast.IfExp):
+        return _texts(node.body) | _texts(node.orelse)
+    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) and CODE.fullmatch(node.value) else set()
+
+
+def tables() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The two tables of docs/errors.md: the other cells by code."""
+    first, second = (DOCS / "errors.md").read_text(encoding="utf-8").split("## What `check` says")
+    return _table(first), _table(second)
+
+
+def _table(text: str) -> dict[str, list[str]]:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")]
+    return {cells[0].strip("`"): cells[1:] for cells in rows}
+
+
+class TestErrors:
+    def test_every_code_is_documented_and_no_other(self):
+        assert set(tables()[0]) == raised()
+
+    def test_so_is_every_problem(self):
+        assert set(tables()[1]) == reported()
+
+    def test_in_order(self):
+        for table in tables():
+            assert list(table) == sorted(table)
+
+    def test_exit_status(self):
+        status = {code: cells[0] for code, cells in tables()[0].items()}
+        assert {code: value for code, value in status.items() if value != "1"} == {"usage": "2", "bug": "3"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+class TestPages:
+    def test_links_lead_somewhere(self, page: Path):
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), target
+
+    def test_lines_are_not_long(self, page: Path):
+        blocks = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        long = [line for line in blocks.splitlines() if len(line) > 150 and not line.startswith("|")]
+        assert long == []
+
+
+def test_decisions_are_numbered_and_half_a_page():
+    found = sorted((DOCS / "decisions").glob("*.md"))
+    for number, page in enumerate(found, 1):
+        text = page.read_text(encoding="utf-8")
+        assert page.name.startswith(f"{number:04}-")
+        assert text.startswith(f"# {number}. ")
+        assert all(f"**{part}.**" in text for part in ("Context", "Decision", "Consequences"))
+        assert len(text.splitlines()) <= 30
+
+
+def test_every_setting_is_documented():
+    from mdmem.config import Settings
+
+    text = (DOCS / "file-format.md").read_text(encoding="utf-8").split("## Settings")[1]
+    assert [name for name in Settings.__dataclass_fields__ if f"`{name}`" not in text] == []
+
+
+class TestDemo:
+    def path_with(self, folder: Path) -> str:
+        """PATH with our own program first, or what stands in for it."""
+        return f"{folder}:/usr/bin:/bin"
+
+    def test_runs_without_identity_in_an_empty_home_and_leaves_nothing(self, world: World, tmp_path: Path):
+        home, temporary = tmp_path / "empty", tmp_path / "temporary"
+        home.mkdir()
+        temporary.mkdir()
+        git = Path(shutil.which("git") or "git").parent
+        path = f"{Path(sys.executable).parent}:{git}:/usr/bin:/bin"
+        done = world.run(tmp_path, ["env", "-i", f"HOME={home}", f"PATH={path}", f"TMPDIR={temporary}", "sh", DOCS / "demo.sh"])
+        for said in ("staging server moved to Frankfurt", "editor: Helix", "Mdmem-Source: user-stated", "theme Solarized", "# Done."):
+            assert said in done.stdout
+        assert list(home.iterdir()) == []
+        assert list(temporary.iterdir()) == []
+
+    def test_fails_loudly_where_a_search_does_not_find(self, world: World, tmp_path: Path):
+        stand_in = tmp_path / "bin" / "mdmem"
+        stand_in.parent.mkdir()
+        stand_in.write_text('#!/bin/sh\n[ "$1" = init ] && mkdir -p "$2"\nexit 0\n')
+        stand_in.chmod(0o755)
+        done = world.run(tmp_path, ["sh", DOCS / "demo.sh"], check=False, environment={"PATH": self.path_with(stand_in.parent)})
+        assert done.returncode == 1
+        assert 'did not find "Frankfurt"' in done.stderr
+        assert "# Done." not in done.stdout
+
+    def test_fails_loudly_where_a_command_fails(self, world: World, tmp_path: Path):
+        stand_in = tmp_path / "bin" / "mdmem"
+        stand_in.parent.mkdir()
+        stand_in.write_text("#!/bin/sh\nexit 7\n")
+        stand_in.chmod(0o755)
+        done = world.run(tmp_path, ["sh", DOCS / "demo.sh"], check=False, environment={"PATH": self.path_with(stand_in.parent)})
+        assert done.returncode == 7

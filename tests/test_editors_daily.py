@@ -1,0 +1,108 @@
+from datetime import date
+
+import pytest
+from generated_markdown import closed_documents, documents
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mdmem.document import open_block_line, parse
+from mdmem.editors.daily import log, new_log
+from mdmem.errors import SectionProblem
+from mdmem.facts import items, parse_item, write
+from mdmem.model import Op
+
+
+@pytest.mark.parametrize(
+    ("before", "entry", "after"),
+    [
+        ("# D\n", "x", "# D\n\n## 09:00\n\n- x\n"),
+        ("# D\n\n## 09:00\n\n- x\n", "y", "# D\n\n## 09:00\n\n- x\n- y\n"),
+        ("# D\n\n## 09:00\n\n- x\n", "X", "# D\n\n## 09:00\n\n- x\n"),
+        ("# D\n\n- x\n\n## 08:00\n", "x", "# D\n\n- x\n\n## 08:00\n"),
+        ("# D\n\n## 08:00\n\n- x\n", "y", "# D\n\n## 08:00\n\n- x\n\n## 09:00\n\n- y\n"),
+        ("# D\n\n## 09:00\n\n- x\n\n## 10:00\n", "y", "# D\n\n## 09:00\n\n- x\n\n## 10:00\n\n## 09:00\n\n- y\n"),
+        ("# D\n\n## 09:00\n\n### Sub\n", "y", "# D\n\n## 09:00\n\n### Sub\n\n## 09:00\n\n- y\n"),
+        ("# D\n\n# 09:00\n", "y", "# D\n\n# 09:00\n\n## 09:00\n\n- y\n"),
+        ("# D\n\n## 09:00 \n\ntext\n", "y", "# D\n\n## 09:00 \n\ntext\n\n- y\n"),
+        ("# D\n\n## *09:00*\n", "y", "# D\n\n## *09:00*\n\n## 09:00\n\n- y\n"),
+        ("# D\n\n## 09:00", "y", "# D\n\n## 09:00\n\n- y"),
+        ("# D\n\n## 09:00\n\n- x", "y", "# D\n\n## 09:00\n\n- x\n- y"),
+        ("# D\n\n## 09:00\n\n- x\n\n\n", "y", "# D\n\n## 09:00\n\n- x\n\n\n- y\n"),
+        ("# D\n\n## 09:00\n\n\n", "y", "# D\n\n## 09:00\n\n\n- y\n"),
+        ("# D\r\n\r\n## 09:00\r\n", "a\nb", "# D\r\n\r\n## 09:00\r\n\r\n- a\r\n  b\r\n"),
+        ("", "y", "## 09:00\n\n- y\n"),
+        ("text", "y", "text\n\n## 09:00\n\n- y"),
+        ("\ufeff---\na: 1\n---\n", "y", "\ufeff---\na: 1\n---\n\n## 09:00\n\n- y\n"),
+    ],
+)
+def test_log(before: str, entry: str, after: str) -> None:
+    edited = log(parse(before), "09:00", write(entry))
+    assert (edited.text, edited.op) == (after, Op.LOG)
+    assert log(parse(after), "09:30", write(entry)).text == after
+
+
+def test_again_writes_the_same_entry_again() -> None:
+    before = "# D\n\n## 09:00\n\n- x\n"
+    assert log(parse(before), "09:00", "- x", again=True).text == before + "- x\n"
+    assert log(parse(before), "09:01", "- [fact] X #tag").text == before
+
+
+def test_the_section_is_told() -> None:
+    document = parse("# D\n\n## 08:00\n\n- x\n")
+    assert log(document, "09:00", "- y").section == ("D", "09:00")
+    assert log(document, "08:00", "- y").section == ("D", "08:00")
+    assert log(document, "09:00", "- x").section == ("D", "08:00")
+    assert log(parse("- x\n"), "09:00", "- x").section == ()
+    assert log(parse(""), "09:00", "- x").section == ("09:00",)
+
+
+@pytest.mark.parametrize(("text", "line"), [("# D\n\n```\nx\n", 3), ("# D\n\n## 09:00\n\n- x\n\n<!-- y\n", 7), ("~~~\n", 1)])
+def test_an_open_block_is_not_written_into(text: str, line: int) -> None:
+    with pytest.raises(SectionProblem) as caught:
+        log(parse(text), "09:00", "- x")
+    assert caught.value.code == "open-block"
+    assert caught.value.details["line"] == line
+    assert f"line {line})" in caught.value.message
+
+
+def test_a_new_log_is_the_template_of_its_day() -> None:
+    assert new_log("# {day}\n", date(2026, 3, 5)) == "# 2026-03-05\n"
+
+
+ENTRIES = st.lists(
+    st.sampled_from(
+        ["tea", "# ", "## 09:00", "```", "<!-- ", "---", "===", "\n", "\n\n", "- ", "Mdmem-Op: log", "#t ", "k: v", "> ", "\r"]
+    ),
+    min_size=1,
+    max_size=6,
+).map("".join)
+
+
+@given(documents, ENTRIES, st.sampled_from(["09:00", "10:00"]))
+@settings(max_examples=400)
+def test_a_log_only_grows(text: str, entry: str, minute: str) -> None:
+    document = parse(text)
+    assume(entry.strip() and open_block_line(document) is None)
+    item = write(entry)
+    edited = log(document, minute, item, again=True)
+    assert edited.text.startswith(text)
+    assert len(edited.text) > len(text)
+    result = parse(edited.text)
+    before = [(s.level, s.title) for s in document.sections]
+    after = [(s.level, s.title) for s in result.sections]
+    assert after in (before, [*before, (2, minute)])
+    assert after == before or before[-1:] != [(2, minute)]
+    last = items(result)[-1]
+    assert last.fact.id == parse_item(item).id
+    assert result.section_at(last.start) == result.sections[-1]
+    assert result.sections[-1].path == edited.section
+    assert log(result, "23:59", item).text == edited.text
+
+
+@given(closed_documents, ENTRIES)
+@settings(max_examples=150)
+def test_entries_that_stand_are_not_changed(text: str, entry: str) -> None:
+    document = parse(text)
+    assume(entry.strip())
+    edited = log(document, "09:00", write(entry), again=True)
+    assert [i.fact for i in items(parse(edited.text))][:-1] == [i.fact for i in items(document)]

@@ -1,0 +1,225 @@
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from generated_markdown import closed_documents
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mdmem.document import parse
+from mdmem.editors.facts import difference, forget, named, remember
+from mdmem.errors import MdmemError
+from mdmem.facts import holds_key, items, parse_item
+from mdmem.model import Op, Remember, Superseded, WriteOptions
+
+TODAY = date(2026, 3, 5)
+
+
+def put(text: str, said: str, **options: object) -> str:
+    return remember(parse(text), replace(Remember(said), **options), TODAY)[0].text
+
+
+def refused(text: str, said: str, **options: object) -> MdmemError:
+    with pytest.raises(MdmemError) as caught:
+        put(text, said, **options)
+    return caught.value
+
+
+EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "options", "after"),
+    [
+        # One fact a key.
+        (EDITOR, "editor: helix", {}, "# M\n\n## Facts\n\n- editor: helix\n- tea\n"),
+        (EDITOR, "helix", {"key": "editor"}, "# M\n\n## Facts\n\n- editor: helix\n- tea\n"),
+        (EDITOR, "Editor: helix", {"key": "Editor"}, "# M\n\n## Facts\n\n- editor: helix\n- tea\n"),
+        (EDITOR, "EDITOR:  Vim", {"key": "editor"}, EDITOR),
+        (EDITOR, "editor: vim", {}, EDITOR),
+        (EDITOR, "coffee", {}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- coffee\n"),
+        (EDITOR, "TEA", {}, EDITOR),
+        # The spelling of the key, the list's marker, kind and tags stay.
+        (
+            "## A\n\n* [preference] **Editor:** vim #tools\n* x\n",
+            "editor: helix",
+            {},
+            "## A\n\n* [preference] **Editor:** helix #tools\n* x\n",
+        ),
+        ("## A\n\n1. x\n2. **Home Town**: Graz\n", "Wien", {"key": "home town"}, "## A\n\n1. x\n2. **Home Town**: Wien\n"),
+        ("## A\n\n- [fact] k: a #t\n", "k: b", {"kind": "lesson", "tags": ("u",)}, "## A\n\n- [lesson] k: b #u\n"),
+        ("## A\n\n- [fact] k: a\n", "[lesson] k: b", {}, "## A\n\n- [lesson] k: b\n"),
+        ("## A\n\n- [fact] k: a\n", "[fact] k: b", {}, "## A\n\n- [fact] k: b\n"),
+        ("## A\n\n- k: a\n  more\n\n  and more\n- x\n", "k: b", {}, "## A\n\n- k: b\n- x\n"),
+        ("## A\n\n-\tk: a\n-\tx\n", "k: b\n\nc", {}, "## A\n\n-\tk: b\n\n    c\n-\tx\n"),
+        ("## A\n\n10. k: a\n", "k: b\nc", {}, "## A\n\n10. k: b\n    c\n"),
+        ("## A\r\n\r\n- k: a\r\n- x\r\n", "k: b\nc", {}, "## A\r\n\r\n- k: b\r\n  c\r\n- x\r\n"),
+        ("## A\n\n- k: a", "k: b", {}, "## A\n\n- k: b"),
+        # Restated: what is new is added to the line, and nothing else of it changes.
+        ("## A\n\n* k:  a <!-- c --> ^id\n", "k: a", {"tags": ("t",)}, "## A\n\n* k:  a #t <!-- c --> ^id\n"),
+        ("## A\n\n1. k: a #t\n", "k: A", {"kind": "fact", "tags": ("t", "u")}, "## A\n\n1. [fact] k: a #t #u\n"),
+        ("## A\n\n- k: a (until 2026-04-01)\n", "k: a", {"until": "2026-05-01"}, "## A\n\n- k: a (until 2026-05-01)\n"),
+        ("## A\n\n- k: a (until 2026-04-01)\n", "k: a", {}, "## A\n\n- k: a (until 2026-04-01)\n"),
+        ("## A\n\n- k: a\n", "k: a #t", {}, "## A\n\n- k: a #t\n"),
+        # Several values.
+        (EDITOR, "editor: emacs", {"also": True}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: emacs\n"),
+        (EDITOR, "editor: vim", {"also": True}, EDITOR),
+        ("## A\n\n- k: a\n- k: b\n", "k: b", {}, "## A\n\n- k: a\n- k: b\n"),
+        ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="k: b")}, "## A\n\n- k: a\n- k: c\n"),
+        # What used to be true is added, and what holds stays.
+        (EDITOR, "editor: nano", {"until": "2026-03-04"}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2026-03-04)\n"),
+        (EDITOR, "editor: nano (until 2020-01-01)", {}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2020-01-01)\n"),
+        (EDITOR, "editor: nano", {"until": "2026-03-05"}, "# M\n\n## Facts\n\n- editor: nano (until 2026-03-05)\n- tea\n"),
+        # What no longer holds is neither replaced nor restated.
+        ("## A\n\n- k: a (until 2026-03-04)\n", "k: b", {"section": "A"}, "## A\n\n- k: a (until 2026-03-04)\n- k: b\n"),
+        ("## Facts\n\n- tea (until 2026-03-04)\n", "tea", {}, "## Facts\n\n- tea (until 2026-03-04)\n- tea\n"),
+        # Homes.
+        ("# M\n", "tea", {}, "# M\n\n## Facts\n\n- tea\n"),
+        ("# M\n", "tea", {"kind": "Preference"}, "# M\n\n## Preferences\n\n- [Preference] tea\n"),
+        ("# M\n", "[decision] tea", {}, "# M\n\n## Decisions\n\n- [decision] tea\n"),
+        ("# M\n\n## preferences\n", "tea", {"kind": "preference"}, "# M\n\n## preferences\n\n- [preference] tea\n"),
+        ("", "k: v", {}, "## Facts\n\n- k: v\n"),
+        ("# M\n", "tea", {"section": "A > B", "create": True}, "# M\n\n## A\n\n### B\n\n- tea\n"),
+        ("## A\n\n- editor: vim\n\n## Facts\n", "editor: helix", {}, "## A\n\n- editor: helix\n\n## Facts\n"),
+        ("## A\n\n- k: a\n\n## B\n\n- k: b\n", "k: c", {"section": "B"}, "## A\n\n- k: a\n\n## B\n\n- k: c\n"),
+        # Where the line goes.
+        ("## Facts\n\ntext\n\n### Sub\n\n- x\n", "tea", {}, "## Facts\n\ntext\n\n- tea\n\n### Sub\n\n- x\n"),
+        ("## Facts\n\n* x\n", "tea", {}, "## Facts\n\n* x\n- tea\n"),
+        ("## Facts\n<!-- what belongs here -->\n## B\n", "tea", {}, "## Facts\n<!-- what belongs here -->\n\n- tea\n## B\n"),
+        ("## Facts\n\n- a\n  - b\n", "tea", {}, "## Facts\n\n- a\n  - b\n- tea\n"),
+    ],
+)
+def test_remember(before: str, said: str, options: dict[str, object], after: str) -> None:
+    assert put(before, said, **options) == after
+    assert put(after, said, **options) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "options", "code"),
+    [
+        ("## A\n\n- k: a\n- k: b\n", "k: c", {}, "key-ambiguous"),
+        ("## A\n\n- k: a\n\n## B\n\n- k: b\n", "k: c", {}, "section-ambiguous"),
+        ("## Facts\n\n## Facts\n", "tea", {}, "section-ambiguous"),
+        (EDITOR, "tea", {"section": "Nowhere"}, "section-not-found"),
+        (EDITOR, " ", {}, "empty-text"),
+        (EDITOR, "x", {"until": "tomorrow"}, "usage"),
+        (EDITOR, "x", {"tags": ("a b",)}, "bad-text"),
+        (EDITOR, "x", {"kind": "1"}, "bad-text"),
+        ("## Facts\n\n```\nopen\n", "tea", {}, "open-block"),
+        ("## Facts\n\n- tea\n- tea\n", "x: y", {"options": WriteOptions(supersedes="tea")}, "fact-ambiguous"),
+    ],
+)
+def test_what_is_not_remembered(before: str, said: str, options: dict[str, object], code: str) -> None:
+    assert refused(before, said, **options).code == code
+
+
+def test_what_was_replaced_is_told() -> None:
+    old, new = parse_item("- editor: vim").id, parse_item("- editor: helix").id
+    edited, fact = remember(parse(EDITOR), Remember("helix", key="Editor"), TODAY)
+    assert (edited.op, edited.section, edited.supersedes, fact) == (Op.REMEMBER, ("M", "Facts"), (Superseded(old, new),), new)
+    edited, fact = remember(parse(EDITOR), Remember("editor: helix", also=True), TODAY)
+    assert (edited.supersedes, edited.also, fact) == ((), True, new)
+
+
+def test_several_values_are_listed() -> None:
+    problem = refused("## A\n\n- k: a\n- k: b\n", "k: c")
+    assert problem.details["facts"] == [{"id": parse_item(f"- k: {v}").id, "text": f"k: {v}"} for v in "ab"]
+
+
+KEYS = ("editor", "Home Town", "a: b", "__init__", "# a", "**x**", "1. a", "[k]", "日本", "<!-- k")
+VALUES = ("vim", "x\ny", "# z", "```", "日本語", "a: b", "#hash", "z <!-- q", "- l", "---\nq")
+
+
+@given(closed_documents, st.sampled_from(KEYS), st.lists(st.sampled_from(VALUES), min_size=1, max_size=3))
+@settings(max_examples=150)
+def test_a_key_has_the_last_value_alone(text: str, key: str, values: list[str]) -> None:
+    start = len(items(parse(text)))
+    others = [item.raw.rstrip("\r\n") for item in items(parse(text))]
+    assume(not any(holds_key(item.fact, key) for item in items(parse(text))))
+    for value in values:
+        text = put(text, value, key=key, section="Own", create=True)
+        assert put(text, value, key=key, section="Own", create=True) == text
+    found = items(parse(text))
+    (held,) = [item for item in found if holds_key(item.fact, key)]
+    assert held.fact.id == parse_item(items(parse(put("", values[-1], key=key)))[0].raw).id
+    assert len(found) == start + 1
+    assert [item.raw.rstrip("\r\n") for item in found if item is not held] == others
+
+
+# Forgetting.
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "after"),
+    [
+        ("## A\n\n- a\n- b\n- c\n", "b", "## A\n\n- a\n- c\n"),
+        ("## A\n\n- a\n\n- b\n\n- c\n", "b", "## A\n\n- a\n\n- c\n"),
+        ("## A\n\n- a\n\n## B\n", "a", "## A\n\n## B\n"),
+        ("## A\n- a\n## B\n", "a", "## A\n## B\n"),
+        ("## A\n\n- a\n  more\n\n  and\n- b", "- a\n  more\n\n  and", "## A\n\n- b"),
+        ("## A\n\n- a\n- b", "b", "## A\n\n- a\n"),
+        # A list that does not begin with 1 cannot interrupt a paragraph: without the blank line the fact b would be gone.
+        ("## A\n\ntext\n1. a\n2. b\n", "a", "## A\n\ntext\n\n2. b\n"),
+        ("## A\n\ntext\n- a\nB\n---\n", "a", None),
+        ("- a\n\n# B\n", "a", "# B\n"),
+        ("## A\n\n- \\# odd\n- x\n", "# odd", "## A\n\n- x\n"),
+    ],
+)
+def test_forget(before: str, name: str, after: str | None) -> None:
+    document = parse(before)
+    found = named(document, name)
+    if after is None:
+        assert found == ()
+        return
+    (item,) = found
+    assert forget(document, item).text == after
+    assert forget(document, item).op is Op.FORGET
+
+
+@given(closed_documents, st.data())
+@settings(max_examples=200)
+def test_forgetting_takes_one_fact_and_nothing_else(text: str, data: st.DataObject) -> None:
+    document = parse(text)
+    known = items(document)
+    assume(known)
+    item = data.draw(st.sampled_from(known))
+    edited = forget(document, item)
+    result = parse(edited.text)
+    assert [i.raw for i in items(result)] == [i.raw for i in known if i is not item]
+    assert [s.path for s in result.sections] == [s.path for s in document.sections]
+    assert edited.text.startswith(document.bom + document.slice(0, item.start))
+    assert edited.text.endswith(document.slice(item.end, len(document.lines)).lstrip(" \t\r\n"))
+
+
+def test_names_may_be_limited_to_a_section() -> None:
+    document = parse("## A\n\n- x\n\n## B\n\n- x\n")
+    assert [item.start for item in named(document, "x")] == [2, 6]
+    assert [item.start for item in named(document, "x", "B")] == [6]
+    assert named(document, "y") == ()
+
+
+# What an edit took out and brought in.
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "removed", "added", "pairs"),
+    [
+        ("## A\n- k: a\n- x\n", "## A\n- x\n- k: b\n", ["k: a"], ["k: b"], [("k: a", "k: b")]),
+        ("## A\n- x\n## B\n", "## A\n## B\n- x\n", ["x"], ["x"], []),
+        ("## A\n- x\n- x\n", "## A\n- x\n", ["x"], [], []),
+        ("## A\n- x\n", "## A\n- X #t\n", [], [], []),
+        ("## A\n- k: a\n- k: b\n", "## A\n- k: c\n", ["k: a", "k: b"], ["k: c"], []),
+        ("## A\n- **K:** a\n", "## A\n- k: b\n", ["**K:** a"], ["k: b"], [("**K:** a", "k: b")]),
+        ("## A\n- k: a\n", "## A\n- j: a\n", ["k: a"], ["j: a"], []),
+        ("## A\n- k: a\n## B\n", "## A\n## B\n- k: b\n", ["k: a"], ["k: b"], []),
+    ],
+)
+def test_difference(before: str, after: str, removed: list[str], added: list[str], pairs: list[tuple[str, str]]) -> None:
+    found = difference(parse(before), parse(after))
+    assert ([i.fact.text for i in found.removed], [i.fact.text for i in found.added]) == (removed, added)
+    assert found.supersedes == tuple(Superseded(parse_item(f"- {a}").id, parse_item(f"- {b}").id) for a, b in pairs)
+
+
+def test_a_new_file_brings_all_its_facts() -> None:
+    found = difference(None, parse("- a\n# B\n- b\n"))
+    assert ([i.fact.text for i in found.removed], [i.fact.text for i in found.added]) == ([], ["a", "b"])

@@ -1,0 +1,358 @@
+import re
+from datetime import date
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mdmem.document import parse
+from mdmem.errors import FactProblem, TextProblem
+from mdmem.facts import amended, content, fact_id, holds_key, items, normal, parse_item, parse_text, pick, split_key, split_kind, write
+
+DAY = date(2026, 3, 5)
+_UNTIL = re.compile(r" \(until [-0-9]+\)$")
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "key", "kind", "tags", "until"),
+    [
+        ("- plain", "plain", None, None, (), None),
+        ("* [decision] db: sqlite\n", "db: sqlite", "db", "decision", (), None),
+        ("1. [fact] x", "x", None, "fact", (), None),
+        ("12) x", "x", None, None, (), None),
+        ("   + x", "x", None, None, (), None),
+        ("-\t[fact] x", "x", None, "fact", (), None),
+        ("- \t[fact] x", "x", None, "fact", (), None),
+        ("-     [fact] x", "x", None, "fact", (), None),
+        ("- editor: vim (until 2026-03-05) #a #b <!-- c --> ^id-1", "editor: vim (until 2026-03-05)", "editor", None, ("a", "b"), DAY),
+        ("- x <!-- #a --> <!-- b\n  c -->", "x", None, None, (), None),
+        ("- x #a\n  y #b", "x #a\ny", None, None, ("b",), None),
+        ("- x\r\n  y\r\n", "x\ny", None, None, (), None),
+        ("- x\n\n  y\n", "x\n\ny", None, None, (), None),
+        ("- a\n  - b", "a\n- b", None, None, (), None),
+        # Kinds.
+        ("- [x] done", "[x] done", None, None, (), None),
+        ("- [ ] task: open", "[ ] task: open", None, None, (), None),
+        ("- [link](u)", "[link](u)", None, None, (), None),
+        ("- [link][r]", "[link][r]", None, None, (), None),
+        ("- [note]: x", "[note]: x", None, None, (), None),
+        ("- [v2] x", "[v2] x", None, None, (), None),
+        ("- [决定] 用茶", "用茶", None, "决定", (), None),
+        ("- [fact]", "[fact]", None, None, (), None),
+        # Keys.
+        ("- **Home town:** Graz", "**Home town:** Graz", "Home town", None, (), None),
+        ("- **Home town**: Graz", "**Home town**: Graz", "Home town", None, (), None),
+        ("- __Home__: Graz", "__Home__: Graz", "Home", None, (), None),
+        ("- a.b_c2: x", "a.b_c2: x", "a.b_c2", None, (), None),
+        ("- Note: x", "Note: x", None, None, (), None),
+        ("- two words: x", "two words: x", None, None, (), None),
+        ("- http://example.org", "http://example.org", None, None, (), None),
+        ("- key:", "key:", None, None, (), None),
+        ("- key:x", "key:x", None, None, (), None),
+        ("- 编辑器: vim", "编辑器: vim", None, None, (), None),
+        # Tags.
+        ("- x #标签 #हिन्दी #a/b-c_1", "x", None, None, ("标签", "हिन्दी", "a/b-c_1"), None),
+        ("- issue #12", "issue #12", None, None, (), None),
+        ("- C#", "C#", None, None, (), None),
+        ("- #only #tags", "#only #tags", None, None, (), None),
+        ("- [fact] #only", "#only", None, "fact", (), None),
+        ("- #first word", "#first word", None, None, (), None),
+        # Until.
+        ("- x (until 2026-02-30)", "x (until 2026-02-30)", None, None, (), None),
+        ("- x (until 2026-03-05) y", "x (until 2026-03-05) y", None, None, (), None),
+        ("- (until 2026-03-05)", "(until 2026-03-05)", None, None, (), None),
+        # What only looks like a comment.
+        ("- x \\<!-- y -->", "x \\<!-- y -->", None, None, (), None),
+        ("- x <!-- y --> z", "x <!-- y --> z", None, None, (), None),
+        ("- x -->", "x -->", None, None, (), None),
+        ("- x ^id y", "x ^id y", None, None, (), None),
+        ("- x^2", "x^2", None, None, (), None),
+    ],
+)
+def test_an_item_is_a_fact(item: str, text: str, key: str | None, kind: str | None, tags: tuple[str, ...], until: date | None) -> None:
+    fact = parse_item(item)
+    assert (fact.text, fact.key, fact.tags, fact.until) == (text, key, tags, until)
+    assert fact.kind == kind
+
+
+def test_the_id_is_of_key_and_text_alone() -> None:
+    plain = parse_item("- editor: Vim")
+    assert plain.id == "6466f4d0"
+    same = ["* [fact] EDITOR:   vim #a", "1. **editor:** vim (until 2026-01-01)", "- **Editor**: vim <!-- c --> ^b", "- editor:\n  vim"]
+    assert {parse_item(item).id for item in same} == {plain.id}
+    assert parse_item("- Cafe\u0301").id == parse_item("- CAFÉ").id == fact_id("café")
+    assert parse_item("- editor: vi").id != plain.id
+    assert parse_item("- x y").id != parse_item("- xy").id
+
+
+def test_facts_are_list_items_at_the_top_level_of_a_section() -> None:
+    text = "- pre\n\n# A\n\n- a\n  - nested\n\ntext\n\n> - quoted\n\n```\n- code\n```\n\n1. b\n2. c\n\n-\n- <!-- hint -->\n- ^id\n* last"
+    found = items(parse(text))
+    assert [(i.fact.text, i.start, i.end) for i in found] == [
+        ("pre", 0, 1),
+        ("a\n- nested", 4, 6),
+        ("b", 15, 16),
+        ("c", 16, 17),
+        ("last", 21, 22),
+    ]
+    assert [i.raw for i in found][1] == "- a\n  - nested\n"
+    assert [i.fact.text for i in items(parse(text), 15, 17)] == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [("- a\n  b\n c\n    d", "a\nb\nc\n  d"), ("10. a\n    b", "a\nb"), ("-\n  a", "\na"), ("no item", "no item"), ("-\ta\n\tb", "a\n\tb")],
+)
+def test_content(item: str, words: str) -> None:
+    assert content(item) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "parts"),
+    [
+        ("Home Town: Graz", "home  town", ("Home Town: ", "Graz")),
+        ("**Home town:**  Graz", "Home town", ("**Home town:**  ", "Graz")),
+        ("**Home town**: Graz", "**home town**", ("**Home town**: ", "Graz")),
+        ("Cafe\u0301: x", "CAFÉ", ("Cafe\u0301: ", "x")),
+        ("a: b: c", "a", ("a: ", "b: c")),
+        ("a: b: c", "a: b", ("a: b: ", "c")),
+        ("__init__: x", "__init__", ("__init__: ", "x")),
+        ("my__var: x", "my__var", ("my__var: ", "x")),
+        ("\\# a: x", "# a", ("\\# a: ", "x")),
+        ("\\<!-- a: x", "<!-- a", ("\\<!-- a: ", "x")),
+        ("key:\nvalue", "key", ("key:\n", "value")),
+        ("ab: x", "a", ("", "ab: x")),
+        ("a:x", "a", ("", "a:x")),
+        ("a: ", "a", ("", "a: ")),
+        ("text", "a", ("", "text")),
+        (": ".join("x" * 50_000), "y", ("", ": ".join("x" * 50_000))),
+    ],
+)
+def test_keys_of_any_words(text: str, key: str, parts: tuple[str, str]) -> None:
+    assert split_key(text, key) == parts
+    assert holds_key(parse_text(text), key) is bool(parts[0])
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"), [("[fact] x", ("fact", "x")), ("[fact]x", ("fact", "x")), ("[x] y", (None, "[x] y")), ("", (None, ""))]
+)
+def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
+    assert split_kind(words) == parts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "item"),
+    [
+        ({"text": "x"}, "- x"),
+        ({"text": " x \r\n\r\n y  "}, "- x\n\n   y"),
+        ({"text": "a\nb"}, "- a\n  b"),
+        ({"text": "x", "key": "Home  Town"}, "- Home Town: x"),
+        ({"text": "home town: x", "key": "Home Town"}, "- home town: x"),
+        ({"text": "**Home Town:** x", "key": "home town"}, "- **Home Town:** x"),
+        ({"text": "x", "kind": "fact", "tags": ("a", "#b", "a"), "until": DAY}, "- [fact] x (until 2026-03-05) #a #b"),
+        ({"text": "x #own", "tags": ("b",), "until": DAY}, "- x (until 2026-03-05) #own #b"),
+        ({"text": "x ^id", "tags": ("b",)}, "- x #b ^id"),
+        ({"text": "[Fact] x", "kind": "fact"}, "- [fact] x"),
+        ({"text": "[lesson] x", "kind": "fact"}, "- [fact] [lesson] x"),
+        ({"text": "# x"}, "- \\# x"),
+        ({"text": "# x", "kind": "fact"}, "- [fact] \\# x"),
+        ({"text": "```"}, "- \\```"),
+        ({"text": "a\n# b"}, "- a\n  \\# b"),
+        ({"text": "a\n  # b"}, "- a\n    \\# b"),
+        ({"text": "a\n---"}, "- a\n  \\---"),
+        ({"text": "a\n="}, "- a\n  \\="),
+        ({"text": "a\n~~~\nb"}, "- a\n  \\~~~\n  b"),
+        ({"text": "---"}, "- \\---"),
+        ({"text": "---\ntea"}, "- \\---\n  tea"),
+        ({"text": "a <!-- b -->"}, "- a \\<!-- b -->"),
+        ({"text": "a \\<!-- b"}, "- a \\<!-- b"),
+        ({"text": "a \\\\<!-- b"}, "- a \\\\\\<!-- b"),
+        ({"text": "x", "key": "<!-- k"}, "- \\<!-- k: x"),
+        ({"text": "#only", "tags": ("b",)}, "- \\#only #b"),
+        ({"text": "#hash", "key": "k"}, "- k: \\#hash"),
+        ({"text": "k: #hash #b"}, "- k: \\#hash #b"),
+        ({"text": "**K:** ^id"}, "- **K:** \\^id"),
+        ({"text": "[fact]"}, "- \\[fact]"),
+        ({"text": "#tag is prose"}, "- #tag is prose"),
+        ({"text": "\ufeffx"}, "- x"),
+    ],
+)
+def test_writing(arguments: dict[str, object], item: str) -> None:
+    assert write(**arguments) == item  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"text": " \n\t"}, "empty-text"),
+        ({"text": "a\0"}, "bad-text"),
+        ({"text": "a", "kind": "x"}, "bad-text"),
+        ({"text": "a", "kind": "two words"}, "bad-text"),
+        ({"text": "a", "kind": "fact\n"}, "bad-text"),
+        ({"text": "a", "kind": "v2"}, "bad-text"),
+        ({"text": "a", "key": " "}, "bad-text"),
+        ({"text": "a", "key": "b\nc"}, "bad-text"),
+        ({"text": "a", "tags": ("1a",)}, "bad-text"),
+        ({"text": "a", "tags": ("a b",)}, "bad-text"),
+        ({"text": "a", "tags": ("a\n",)}, "bad-text"),
+        ({"text": "a", "tags": ("",)}, "bad-text"),
+    ],
+)
+def test_what_cannot_be_written(arguments: dict[str, object], code: str) -> None:
+    with pytest.raises(TextProblem) as caught:
+        write(**arguments)  # type: ignore[arg-type]
+    assert caught.value.code == code
+
+
+PIECES = (
+    "tea",
+    "vim",
+    "# ",
+    "```",
+    "~~~",
+    "---",
+    "===",
+    "=",
+    "<!-- ",
+    " -->",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "- ",
+    "1. ",
+    "> ",
+    " ",
+    "\t",
+    "日本語",
+    "k: ",
+    "**b**: ",
+    "\\",
+    "^id",
+    "#t",
+    "[fact] ",
+    "(until 2026-01-01)",
+    "\u2028",
+    "<div>",
+    "</script>",
+    "<script>",
+    "`",
+    "Mdmem-Op: x",
+    "e\u0301",
+    "İ",
+)
+said = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join)
+plain = st.lists(st.sampled_from(["tea", "Größe", "日本語", "vim 9", "it's", "a-b"]), min_size=1, max_size=4).map(" ".join)
+names = st.sampled_from(["a", "Größe", "标签", "a/b", "x_1"])
+keys = st.one_of(
+    st.sampled_from(["editor", "Home Town", "a: b", "__init__", "**x**", "# a", "```", "<!-- k", "- a", "1. a", "[k]", "日本"]), plain
+)
+kinds = st.one_of(st.none(), st.sampled_from(["fact", "decision", "决定"]))
+
+
+@given(plain, kinds, st.lists(names, max_size=3, unique=True), st.one_of(st.none(), st.dates(min_value=date(1000, 1, 1))))
+@settings(max_examples=150)
+def test_what_is_written_reads_back(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
+    fact = parse_item(write(text, None, kind, tags, until))
+    suffix = f" (until {until.isoformat()})" if until else ""
+    assert (fact.text, fact.kind, fact.tags, fact.until) == (text + suffix, kind, tuple(tags), until)
+    assert fact.id == fact_id(text)
+
+
+@given(said, kinds, st.lists(names, max_size=2), st.one_of(st.none(), st.just(DAY)))
+@settings(max_examples=400)
+def test_any_text_stays_one_item(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
+    assume(text.strip())
+    item = write(text, None, kind, tags, until)
+    document = parse(f"# A\n\n- before\n{item}\n- after\n\n## B\n", fragment=True)
+    assert [(s.level, s.title) for s in document.sections] == [(1, "A"), (2, "B")]
+    first, own, last = items(document)
+    assert (first.fact.text, last.fact.text) == ("before", "after")
+    assert own.raw.rstrip("\n") == item.rstrip()
+    assert own.fact.id == parse_item(item).id
+    assert own.fact.id == parse_item(write(text)).id or (kind and split_kind(text.strip())[0] not in (None, kind))
+    assert set(tags) <= set(own.fact.tags)
+    if until:
+        assert own.fact.until == until
+
+
+@given(keys, said)
+@settings(max_examples=300)
+def test_a_key_is_held(key: str, text: str) -> None:
+    assume(text.strip())
+    item = write(text, key)
+    document = parse(f"{item}\n\n# B\n", fragment=True)
+    (own,) = items(document)
+    assert holds_key(own.fact, key)
+    assert holds_key(own.fact, f"  {key.upper()} ")
+    assert len(document.sections) == 1
+    assert write(own.fact.text, key) == item or "\n" in item or "#" in item or "^" in item
+
+
+@given(said, kinds, st.lists(names, max_size=2, unique=True), st.one_of(st.none(), st.just(DAY)))
+@settings(max_examples=200)
+def test_amending_keeps_the_words(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
+    assume(text.strip())
+    item = write(text, None, "lesson", ["old"]) + " <!-- c --> ^keep\n"
+    before = parse_item(item)
+    until = until or before.until
+    changed = amended(item, kind, tags, until)
+    after = parse_item(changed)
+    assert changed.endswith(" <!-- c --> ^keep\n")
+    assert after.tags == tuple(tags)
+    assert after.until == until
+    assert _UNTIL.sub("", normal(after.text)) == _UNTIL.sub("", normal(before.text))
+    assert after.kind == (kind or before.kind)
+    assert amended(changed, kind, tags, until) == changed
+
+
+LIST = "- [fact] editor: vim #a\n- tea\n- Tea\n- \\# odd\n- beef\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("editor: VIM", [0]),
+        ("- [fact] editor: vim #a", [0]),
+        ("[fact] editor: vim #a", [0]),
+        ("tea", [1, 2]),
+        ("te", []),
+        ("\\# odd", [3]),
+        ("# odd", [3]),
+        ("6466f4d0", [0]),
+        ("6466F4", [0]),
+        ("6466f", []),
+        ("6466f4d0f", []),
+        ("", []),
+    ],
+)
+def test_picking(name: str, lines: list[int]) -> None:
+    assert [item.start for item in pick(items(parse(LIST)), name)] == lines
+
+
+def test_a_prefix_of_several_ids_is_ambiguous() -> None:
+    many = [parse_item(f"- n{i}") for i in range(9000)]
+    by_prefix: dict[str, str] = {}
+    pair = next((by_prefix[f.id[:6]], f.text) for f in many if by_prefix.setdefault(f.id[:6], f.text) != f.text)
+    known = items(parse("".join(f"- {text}\n" for text in pair)))
+    with pytest.raises(FactProblem) as caught:
+        pick(known, known[0].fact.id[:6])
+    assert caught.value.code == "fact-ambiguous"
+    assert caught.value.details["facts"] == sorted(item.fact.id for item in known)
+    assert pick(known, known[0].fact.id) == known[:1]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- " + "<!-- " * 50_000,
+        "- x" + " #t" * 50_000,
+        "- " + "a: " * 50_000,
+        "- x" + " ^a" * 50_000,
+        "- x" + " " * 100_000 + "y",
+        "- " + "\\" * 50_000 + "<!--",
+    ],
+)
+def test_long_runs_are_read_in_linear_time(item: str) -> None:
+    assert parse_item(item).text
+    assert not holds_key(parse_item(item), "other")
+    assert write(item)

@@ -1,0 +1,206 @@
+"""Reading, replacing, locking and listing files, on a real disk."""
+
+import os
+import socket
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import World
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from workspaces import where_modes_count
+
+from mdmem import files
+from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.layout import MAX_FILE_BYTES
+from mdmem.model import FilePath
+
+TEMPORARY = ".mdmem-0.tmp"
+
+
+def code_of(failure: pytest.ExceptionInfo[PathProblem]) -> str:
+    return failure.value.code
+
+
+class TestRead:
+    def test_bytes_as_they_are(self, tmp_path: Path):
+        (tmp_path / "a.md").write_bytes(b"\xff\r\n\0")
+        assert files.read(tmp_path / "a.md") == b"\xff\r\n\0"
+
+    @pytest.mark.parametrize("path", ["none.md", "none/a.md", "a.md/b.md"])
+    def test_what_is_not_there(self, tmp_path: Path, path: str):
+        (tmp_path / "a.md").write_text("x")
+        assert files.read(tmp_path / path) is None
+
+    def test_what_is_no_regular_file_is_refused_at_once(self, tmp_path: Path):
+        (tmp_path / "link.md").symlink_to("a.md")
+        (tmp_path / "folder.md").mkdir()
+        os.mkfifo(tmp_path / "pipe.md")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(os.path.relpath(tmp_path / "socket.md"))
+            for name in ("link", "folder", "pipe", "socket"):
+                with pytest.raises(PathProblem) as failure:
+                    files.read(tmp_path / f"{name}.md")
+                assert code_of(failure) == "bad-path"
+        with pytest.raises(PathProblem):
+            files.read(Path("/dev/zero"))
+
+    def test_the_size_that_is_read(self, tmp_path: Path):
+        (tmp_path / "a.md").write_bytes(b"x" * MAX_FILE_BYTES)
+        assert len(files.read(tmp_path / "a.md") or b"") == MAX_FILE_BYTES
+        (tmp_path / "a.md").write_bytes(b"x" * (MAX_FILE_BYTES + 1))
+        with pytest.raises(PathProblem) as failure:
+            files.read(tmp_path / "a.md")
+        assert code_of(failure) == "unsupported-file"
+
+    @where_modes_count
+    def test_what_may_not_be_read(self, tmp_path: Path):
+        (tmp_path / "a.md").touch(0)
+        with pytest.raises(PathProblem) as failure:
+            files.read(tmp_path / "a.md")
+        assert code_of(failure) == "unsupported-file"
+
+
+class TestLocate:
+    @pytest.mark.parametrize("path", ["a.md", "new.md", "sub/a.md", "none/deep/a.md"])
+    def test_inside(self, tmp_path: Path, path: str):
+        (tmp_path / "sub").mkdir()
+        (tmp_path / "a.md").touch()
+        assert files.locate(tmp_path, FilePath(path)) == tmp_path / path
+
+    @pytest.mark.parametrize("path", ["link.md", "dangling.md", "linked/a.md", "sub", "a.md/b.md", "pipe.md", "x" * 300 + ".md"])
+    def test_refused(self, tmp_path: Path, path: str):
+        (tmp_path / "sub").mkdir()
+        (tmp_path / "a.md").touch()
+        (tmp_path / "link.md").symlink_to("a.md")
+        (tmp_path / "dangling.md").symlink_to("nowhere")
+        (tmp_path / "linked").symlink_to("sub")
+        os.mkfifo(tmp_path / "pipe.md")
+        with pytest.raises(PathProblem) as failure:
+            files.locate(tmp_path, FilePath(path))
+        assert code_of(failure) == "bad-path"
+
+
+class TestReplace:
+    @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=30)
+    @given(before=st.none() | st.binary(), after=st.binary(), expected=st.none() | st.binary())
+    def test_all_or_nothing(self, tmp_path: Path, before: bytes | None, after: bytes, expected: bytes | None):
+        place = tmp_path / "a.md"
+        place.unlink(missing_ok=True)
+        if before is not None:
+            place.write_bytes(before)
+        done = files.replace(place, after, expected, TEMPORARY)
+        assert done is (before == expected)
+        assert files.read(place) == (after if done else before)
+        assert [other.name for other in tmp_path.iterdir()] == ["a.md"] * (done or before is not None)
+
+    @pytest.mark.parametrize("mode", [0o400, 0o644, 0o755, 0o666])
+    def test_the_mode_stays_whatever_the_umask(self, tmp_path: Path, mode: int):
+        place = tmp_path / "a.md"
+        place.write_text("x")
+        place.chmod(mode)
+        before = os.umask(0o077)
+        try:
+            assert files.replace(place, b"y", b"x", TEMPORARY)
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE(place.stat().st_mode) == mode
+
+    def test_a_new_file_has_the_mode_of_the_umask(self, tmp_path: Path):
+        before = os.umask(0o027)
+        try:
+            files.replace(tmp_path / "a.md", b"y", None, TEMPORARY)
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE((tmp_path / "a.md").stat().st_mode) == 0o640
+
+    def test_what_fails_leaves_nothing(self, tmp_path: Path):
+        (tmp_path / "a.md").mkdir()
+        with pytest.raises(PathProblem):
+            files.replace(tmp_path / "a.md", b"y", b"x", TEMPORARY)
+        assert [place.name for place in tmp_path.iterdir()] == ["a.md"]
+
+    def test_a_temporary_file_that_is_there_is_not_written_through(self, tmp_path: Path):
+        (tmp_path / TEMPORARY).symlink_to("victim")
+        with pytest.raises(FileExistsError):
+            files.replace(tmp_path / "a.md", b"y", None, TEMPORARY)
+        assert not (tmp_path / "victim").exists()
+
+
+def test_folders_that_are_made_are_named_outermost_first(tmp_path: Path):
+    assert files.make_folders(tmp_path / "a" / "b") == (tmp_path / "a", tmp_path / "a" / "b")
+    assert files.make_folders(tmp_path / "a" / "b") == ()
+
+
+class TestLock:
+    def test_one_at_a_time(self, tmp_path: Path):
+        place = tmp_path / "lock"
+        assert not files.is_locked(place)
+        with files.lock(place, 0):
+            assert files.is_locked(place)
+            with pytest.raises(RepositoryProblem) as failure, files.lock(place, 0.01):
+                pass
+            assert failure.value.code == "busy"
+        assert not files.is_locked(place)
+        with files.lock(place, 0):
+            pass
+
+    def test_whoever_waits_says_so_once(self, tmp_path: Path):
+        said: list[str] = []
+        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 1.2, said.append):
+            pass
+        assert said == ["waiting for another mdmem to finish"]
+
+    def test_a_child_does_not_inherit_it(self, world: World, tmp_path: Path):
+        command = [sys.executable, "-c", "import os; print(os.listdir('/dev/fd'))"]
+        with files.lock(tmp_path / "lock", 0):
+            held = world.run(tmp_path, command).stdout
+        assert held == world.run(tmp_path, command).stdout
+
+
+class TestMarkdownFiles:
+    def listed(self, root: Path, *folders: str) -> list[str]:
+        return sorted(found.path for found in files.markdown_files(root, folders))
+
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        root = tmp_path / "root"
+        for path in ("a.md", "B.MD", "c.txt", "memory/d.md", "memory/.git/e.md", "memory/deep/er/f.md", "other/g.md", "memory/h.md/i.md"):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(path)
+        (root / "link.md").symlink_to("a.md")
+        (root / "linked").symlink_to("other")
+        (root / "memory" / "linked").symlink_to("../other")
+        os.mkfifo(root / "memory" / "pipe.md")
+        (tmp_path / "outside").mkdir()
+        (tmp_path / "outside" / "o.md").write_text("o")
+        return root
+
+    def test_those_beside_and_those_below(self, root: Path):
+        memory = ["memory/d.md", "memory/deep/er/f.md", "memory/h.md/i.md"]
+        assert self.listed(root) == ["B.MD", "a.md"]
+        assert self.listed(root, "memory") == ["B.MD", "a.md", *memory]
+        assert self.listed(root, "memory", "memory/", "memory/deep", "none") == ["B.MD", "a.md", *memory]
+        assert self.listed(root, "other/g.md", "c.txt") == ["B.MD", "a.md", "other/g.md"]
+        assert self.listed(root, ".") == ["B.MD", "a.md", *memory, "other/g.md"]
+
+    def test_no_link_is_followed_out(self, root: Path):
+        assert self.listed(root, "linked", "linked/sub", "link.md") == ["B.MD", "a.md"]
+
+    def test_a_folder_outside_keeps_the_path_given(self, root: Path):
+        outside = root.parent / "outside"
+        assert self.listed(root, "../outside", str(outside)) == sorted(["B.MD", "a.md", "../outside/o.md", f"{outside}/o.md"])
+        (root / "way").symlink_to(outside)
+        assert self.listed(root, f"{root}/way") == sorted(["B.MD", "a.md", f"{root}/way/o.md"])
+
+    def test_where_it_is_on_disk(self, root: Path):
+        (found,) = (one for one in files.markdown_files(root, ["memory"]) if one.path == "memory/deep/er/f.md")
+        assert found.place == root / "memory/deep/er/f.md"
+        assert found.status.st_size == len("memory/deep/er/f.md")
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "daily.md", "USER.md", "SOUL.md", "IDENTITY.md"])
+def test_templates_are_packaged(name: str):
+    assert files.template(name).startswith("#")

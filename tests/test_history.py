@@ -1,0 +1,129 @@
+from pathlib import Path
+
+import pytest
+from conftest import World
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdmem.document import split_lines
+from mdmem.history import Note, changed_lines, message, origin, origins, trailers
+from mdmem.model import Commit, CommitId, FactId, FilePath, Op, Provenance, Source, Superseded
+from mdmem.repo import FilePatch
+
+PATH = FilePath("MEMORY.md")
+NOTE = Note(Op.REPLACE, PATH, ("Memory", "Work", "Employer"), Provenance(Source.USER_STATED, 0.95, "agent/main", "2026-11-21-a"))
+
+
+def test_a_message_reads_as_the_format_says() -> None:
+    note = Note(NOTE.op, PATH, NOTE.section, NOTE.provenance, (Superseded(FactId("1f3c9a2b"), FactId("8e0d4c11")),))
+    before, after = "# Memory\n\n- works at Stripe\n\nx\n", "# Memory\n\n- works at Linear\n\nx\n"
+    assert message(note, before, after) == (
+        "MEMORY.md: replace Work > Employer\n\n- works at Stripe\n+ works at Linear\n\n"
+        "Mdmem-Op: replace\nMdmem-Section: Memory > Work > Employer\nMdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
+        "Mdmem-Supersedes: 1f3c9a2b 8e0d4c11\nMdmem-Actor: agent/main\nMdmem-Session: 2026-11-21-a\n"
+    )
+
+
+def test_everything_that_a_note_says_is_a_trailer() -> None:
+    provenance = Provenance(Source.AUTO, 0.4, reason="two\nlines\n\nMdmem-Op: forged")
+    said = trailers(message(Note(Op.LOG, PATH, ("A",), provenance, ended=(FactId("1f3c9a2b"),), also=True), "", ""))
+    assert said == {
+        "Op": ["log"],
+        "Section": ["A"],
+        "Source": ["auto"],
+        "Confidence": ["0.4"],
+        "Supersedes": ["1f3c9a2b -"],
+        "Also": ["true"],
+        "Reason": ["two lines Mdmem-Op: forged"],
+    }
+
+
+def test_long_changes_are_quoted_in_part() -> None:
+    after = "".join(f"line {number} {'x' * 300}\n" for number in range(30))
+    lines = message(NOTE, "", after).split("\n\n")[1].split("\n")
+    assert len(lines) == 21
+    assert lines[-1] == "(10 more lines)"
+    assert all(len(line) <= 202 for line in lines)
+    assert lines[0].endswith("…")
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.text(max_size=40), st.text(max_size=40))
+@settings(max_examples=300)
+def test_no_text_forges_a_trailer(before: str, after: str, reason: str, title: str) -> None:
+    note = Note(
+        Op.APPEND, PATH, ("T", f"{title}\n\nMdmem-Op: forged"), Provenance(reason=f"{reason}\n\nMdmem-Op: forged\nMdmem-Also: true")
+    )
+    written = message(note, before + "\nMdmem-Op: forged\n", after + "\n\nMdmem-Op: forged\n\n")
+    said = trailers(written)
+    assert said["Op"] == ["append"]
+    assert "Also" not in said
+    assert "\0" not in written
+    assert written.splitlines()[0].startswith("MEMORY.md: append ")
+
+
+def test_git_reads_the_same_trailers(world: World, tmp_path: Path) -> None:
+    written = message(NOTE, "", "Mdmem-Op: forged\n\nx\n")
+    parsed = world.git(tmp_path, "interpret-trailers", "--parse", stdin=written).stdout
+    assert [line for line in parsed.splitlines() if line.startswith("Mdmem-Op")] == ["Mdmem-Op: replace"]
+    assert len(parsed.splitlines()) == sum(map(len, trailers(written).values()))
+
+
+@given(st.lists(st.sampled_from("abc\n"), max_size=12).map("".join), st.lists(st.sampled_from("abc\n"), max_size=12).map("".join))
+@settings(max_examples=200)
+def test_changed_lines_are_what_lies_between(before: str, after: str) -> None:
+    removed, added = changed_lines(before, after)
+    old, new = split_lines(before), split_lines(after)
+    start = next(
+        i for i in range(len(old) + 1) if old[i : i + len(removed)] == removed and old[:i] + added + old[i + len(removed) :] == new
+    )
+    assert old[:start] == new[:start]
+    assert bool(removed or added) is (before != after)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", {}),
+        ("subject\n\nMdmem-Op: log\n", {"Op": ["log"]}),
+        ("subject\n\nMdmem-Op: log\n\nlast paragraph\n", {}),
+        ("s\n\nMdmem-Supersedes: a b\nMdmem-Supersedes: c d\nSigned-off-by: x\n", {"Supersedes": ["a b", "c d"]}),
+        ("s\n\nmdmem-op: log\nMdmem-Op:log\n", {}),
+    ],
+)
+def test_trailers(text: str, found: dict[str, list[str]]) -> None:
+    assert trailers(text) == found
+
+
+def commit(text: str) -> Commit:
+    return Commit(CommitId("c"), 7, "Ada", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "confidence"),
+    [
+        ("by hand\n", Source.USER_STATED, 0.95),
+        ("s\n\nMdmem-Op: log\nMdmem-Source: auto\nMdmem-Confidence: 0.5\n", Source.AUTO, 0.5),
+        ("s\n\nMdmem-Op: log\nMdmem-Source: auto\n", Source.AUTO, 0.4),
+        ("s\n\nMdmem-Op: log\n", Source.INFERRED, 0.7),
+        ("s\n\nMdmem-Op: log\nMdmem-Source: hearsay\nMdmem-Confidence: high\n", Source.INFERRED, 0.7),
+        ("s\n\nMdmem-Op: log\nMdmem-Confidence: 7\n", Source.INFERRED, 1.0),
+        ("s\n\nMdmem-Op: log\nMdmem-Confidence: -7\n", Source.INFERRED, 0.0),
+        ("s\n\nMdmem-Op: log\nMdmem-Confidence: nan\n", Source.INFERRED, 0.7),
+    ],
+)
+def test_origins_of_a_commit(text: str, source: Source, confidence: float) -> None:
+    said = origin(commit(text))
+    assert (said.commit, said.time, said.source, said.confidence) == ("c", 7, source, confidence)
+
+
+def test_a_line_has_the_origin_of_the_commit_that_brought_it_last() -> None:
+    first = commit("by hand\n")
+    second = Commit(CommitId("d"), 8, "Ada", "s\n\nMdmem-Op: log\nMdmem-Source: auto\n")
+    old, new = FilePath("old.md"), FilePath("new.md")
+    found = origins([(first, [FilePatch(old, None, ("- a", "  - b"))]), (second, [FilePatch(new, old, ("- c", "- a"))])])
+    earlier = {"- z": origin(first)}
+    assert found.of(new, "- a", {}) == found.of(new, "- c", {}) == origin(second)
+    assert found.of(new, "- b", {}) == found.of(old, "- a", {}) == origin(first)
+    assert found.of(new, "- z", earlier) == origin(first)
+    assert found.of(new, "- y", earlier) is None
+    assert found.renamed == {new: old}

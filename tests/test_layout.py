@@ -1,0 +1,116 @@
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdmem.errors import PathProblem
+from mdmem.layout import day_of, is_markdown, kind_of, log_path, parse_path, within
+from mdmem.model import FileKind
+
+EVERGREEN, DAILY, PROFILE, BOOTSTRAP, OTHER = FileKind
+
+
+@pytest.mark.parametrize(
+    ("path", "day"),
+    [
+        ("memory/2026-03-05.md", date(2026, 3, 5)),
+        ("memory/2026-03-05-trip.md", date(2026, 3, 5)),
+        ("extra/memory/2026-03-05.md", date(2026, 3, 5)),
+        ("memory/2024-02-29.md", date(2024, 2, 29)),
+        ("memory/2026-02-29.md", None),
+        ("memory/2026-13-01.md", None),
+        ("memory/0000-01-01.md", None),
+        ("memory/sub/2026-03-05.md", None),
+        ("xmemory/2026-03-05.md", None),
+        ("2026-03-05.md", None),
+        ("memory/2026-03-05-.md", None),
+        ("memory/2026-03-05x.md", None),
+        ("memory/2026-03-05.md.bak", None),
+        ("memory/2026-3-5.md", None),
+    ],
+)
+def test_the_day_is_in_the_name(path: str, day: date | None) -> None:
+    assert day_of(path) == day
+
+
+@given(st.dates())
+def test_a_day_finds_its_log(day: date) -> None:
+    assert day_of(log_path(day)) == day
+    assert kind_of(log_path(day)) is DAILY
+    assert parse_path(log_path(day)) == log_path(day)
+
+
+@pytest.mark.parametrize(
+    ("path", "workspace", "kind"),
+    [
+        ("MEMORY.md", "", EVERGREEN),
+        ("memory.md", "", EVERGREEN),
+        ("Memory.md", "", OTHER),
+        ("memory/a.md", "", EVERGREEN),
+        ("memory/a/b.MD", "", EVERGREEN),
+        ("memory/2026-03-05.md", "", DAILY),
+        ("memory/2026-02-30.md", "", EVERGREEN),
+        ("memory/MEMORY.md", "", EVERGREEN),
+        ("memory/USER.md", "", EVERGREEN),
+        ("User.md", "", PROFILE),
+        ("soul.MD", "", PROFILE),
+        ("IDENTITY.md", "", PROFILE),
+        ("AGENTS.md", "", BOOTSTRAP),
+        ("CLAUDE.md", "", BOOTSTRAP),
+        ("agents.md", "", OTHER),
+        ("README.md", "", OTHER),
+        ("README.md", "memory", EVERGREEN),
+        ("sub/README.md", "memory", OTHER),
+        ("AGENTS.md", "memory", BOOTSTRAP),
+        ("docs/a.md", "", OTHER),
+        ("notes/a.md", "", EVERGREEN),
+        ("notes/memory/2026-03-05.md", "", DAILY),
+        ("notesx/a.md", "", OTHER),
+        ("one.md", "", EVERGREEN),
+        ("memory/a.txt", "", OTHER),
+        ("", "", OTHER),
+    ],
+)
+def test_kinds(path: str, workspace: str, kind: FileKind) -> None:
+    assert kind_of(path, workspace, ("notes/", "one.md")) is kind
+    assert kind.is_memory is (kind is not OTHER)
+
+
+@pytest.mark.parametrize(
+    ("path", "folders", "inside"),
+    [
+        ("a/b.md", ["a"], True),
+        ("a", ["a/"], False),
+        ("ab/c.md", ["a"], False),
+        ("a/b.md", ["."], True),
+        ("a.md", ["a.md"], True),
+        ("a.md", [], False),
+    ],
+)
+def test_within(path: str, folders: list[str], inside: bool) -> None:
+    assert within(path, folders) is inside
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [("MEMORY.md", "MEMORY.md"), ("./a//b.md", "a/b.md"), ("a/./b.MD", "a/b.MD"), ("ä/日本.md", "ä/日本.md"), (".gitx/a.md", ".gitx/a.md")],
+)
+def test_paths(text: str, path: str) -> None:
+    assert parse_path(text) == path
+    assert is_markdown(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "a", "a.txt", "/etc/x.md", "../x.md", "a/../../x.md", "a/..", "C:/x.md", "c:x.md", "a\\b.md", "a\0.md", "a\n.md", "a\x1b.md",
+        "a\u2028.md", "\udcff.md", "x" * 1100 + ".md", ".git/x.md", "a/.git/x.md", ".GIT/x.md", "git~1/x.md", "GIT~2/x.md", ".git./x.md",
+        ".git /x.md", ".git::$INDEX_ALLOCATION/x.md", ".g\u200cit/x.md", ".git\ufeff/x.md", ".md/..",
+    ],
+)  # fmt: skip
+def test_paths_that_are_refused(text: str) -> None:
+    with pytest.raises(PathProblem) as caught:
+        parse_path(text)
+    assert caught.value.code == "bad-path"
+    assert caught.value.hint

@@ -1,0 +1,117 @@
+"""What is packaged: every package, template and hook, one version, two ways to start the program."""
+
+import shutil
+import site
+import subprocess
+import sys
+import tomllib
+import venv
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from conftest import World
+
+import mdmem
+from mdmem.hookfiles import HOOKS
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+MAPPED = {"mdmem.hooks": "hooks", "mdmem.templates": "templates"}
+
+
+def of_checkout(folder: str) -> set[str]:
+    """The names of the files in a folder of the repository, but for what makes it a package."""
+    return {path.name for path in (ROOT / folder).iterdir() if path.is_file() and path.name != "__init__.py"}
+
+
+def packaged(package: str) -> set[str]:
+    return {path.name for path in files(package).iterdir() if path.is_file() and path.name != "__init__.py"}
+
+
+def test_the_list_of_packages_is_that_of_the_packages_that_are_there():
+    there = {".".join(init.parent.relative_to(ROOT).parts) for init in (ROOT / "mdmem").rglob("__init__.py")}
+    assert sorted(SETUPTOOLS["packages"]) == sorted(there | set(MAPPED))
+    assert len(set(SETUPTOOLS["packages"])) == len(SETUPTOOLS["packages"])
+
+
+def test_every_module_lies_in_a_package():
+    folders = {module.parent for module in (ROOT / "mdmem").rglob("*.py")}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
+def test_hooks_and_templates_lie_at_the_top_of_the_repository():
+    assert SETUPTOOLS["package-dir"] == {"mdmem": "mdmem", **MAPPED}
+    assert all((ROOT / folder / "__init__.py").is_file() for folder in MAPPED.values())
+
+
+@pytest.mark.parametrize(("package", "folder"), MAPPED.items())
+def test_all_of_them_are_found(package: str, folder: str):
+    assert packaged(package) == of_checkout(folder)
+    assert all(files(package).joinpath(name).read_bytes() for name in of_checkout(folder))
+
+
+def test_there_is_a_shim_for_every_hook():
+    assert of_checkout("hooks") == set(HOOKS)
+    assert all((ROOT / "hooks" / name).read_bytes().startswith(b"#!/bin/sh\n") for name in HOOKS)
+
+
+def test_the_package_says_that_it_is_typed():
+    assert files("mdmem").joinpath("py.typed").is_file()
+    assert SETUPTOOLS["package-data"]["mdmem"] == ["py.typed"]
+
+
+def test_version(world: World, tmp_path: Path):
+    assert SETUPTOOLS["dynamic"]["version"] == {"attr": "mdmem.__version__"}
+    assert world.run(tmp_path, [program(), "--version"]).stdout == f"mdmem {mdmem.__version__}\n"
+
+
+def program() -> str:
+    """The installed console script."""
+    return str(Path(sys.executable).with_name("mdmem"))
+
+
+@pytest.mark.parametrize("words", [["show", "--help"], ["frob", "--json"]], ids=" ".join)
+def test_python_m_is_the_same_program(world: World, tmp_path: Path, words: list[str]):
+    script = world.run(tmp_path, [program(), *words], check=False)
+    module = world.run(tmp_path, [sys.executable, "-m", "mdmem", *words], check=False)
+    assert (module.returncode, module.stdout, module.stderr) == (script.returncode, script.stdout, script.stderr)
+    assert script.stdout or script.stderr
+
+
+def test_what_is_needed_at_run_time_is_what_the_design_names():
+    named = {line.split(">=")[0].casefold() for line in PROJECT["project"]["dependencies"]}
+    assert named == {"gitpython", "markdown-it-py", "mistune", "typer", "tantivy", "python-frontmatter"}
+    assert all(">=" in line for line in PROJECT["project"]["dependencies"])
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+
+
+@pytest.mark.slow
+def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
+    """Built as pip builds it, which may fetch setuptools; what mdmem needs is lent by the environment of the tests."""
+    source = tmp_path / "source"
+    for name in ("mdmem", "hooks", "templates"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, source / name)
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path / "wheels", source]
+    subprocess.run([str(word) for word in build], check=True, cwd=tmp_path)
+    (wheel,) = (tmp_path / "wheels").glob("mdmem-*.whl")
+    venv.create(tmp_path / "environment", with_pip=False)
+    (own,) = (tmp_path / "environment" / "lib").glob("python*/site-packages")
+    install = [sys.executable, "-m", "pip", "--quiet", "install", "--no-deps", "--no-index", "--target", own, wheel]
+    subprocess.run([str(word) for word in install], check=True, cwd=tmp_path)
+    (own / "lent.pth").write_text("\n".join(site.getsitepackages()))
+    python = tmp_path / "environment" / "bin" / "python"
+    where = world.run(tmp_path, [python, "-c", "import mdmem; print(mdmem.__file__)"]).stdout.strip()
+    assert Path(where).parents[1] == own
+    asked = "from importlib.resources import files; import sys; print(*sorted(p.name for p in files(sys.argv[1]).iterdir()))"
+    for package, folder in MAPPED.items():
+        found = set(world.run(tmp_path, [python, "-c", asked, package]).stdout.split())
+        assert found - {"__init__.py", "__pycache__"} == of_checkout(folder)
+    done = world.run(tmp_path, [python, "-m", "mdmem", "init", "notes"])
+    assert "wrote MEMORY.md, USER.md, SOUL.md, IDENTITY.md" in done.stdout
+    assert str(python) in (tmp_path / "notes" / ".git" / "hooks" / "pre-commit").read_text()
+    world.run(tmp_path / "notes", [python, "-m", "mdmem", "log", "--fact", "the wheel turns"])
+    assert "the wheel turns" in world.run(tmp_path / "notes", [python, "-m", "mdmem", "search", "wheel"]).stdout

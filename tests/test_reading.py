@@ -1,0 +1,215 @@
+"""Reading verbs: show, outline, facts, status, check; and which workspace is meant."""
+
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import MARK, NOW, SEED, Desk, append, desk
+
+from mdmem.errors import MdmemError
+from mdmem.memory import Memory, staged_problems
+from mdmem.memory.workspace import known_in, locate
+from mdmem.model import ListFacts, Log, Search, Show
+
+CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"
+
+
+@pytest.fixture(autouse=True)
+def _now(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+@pytest.fixture
+def memory(at: Desk) -> Memory:
+    return Memory(at.workspace)
+
+
+class TestShow:
+    def test_a_section(self, at: Desk, memory: Memory):
+        view = memory.show(Show(section="Work"))
+        assert view.section == ("Memory", "Work")
+        assert (view.text, view.start_line, view.end_line) == ("\n- works at Stripe\n\n", 3, 6)
+        assert (view.level, view.subsections, view.uncommitted) == (2, (), False)
+        assert view.commit == at.git("rev-parse", "HEAD").strip()
+        rows = {row.section: row for row in memory.outline().sections}
+        assert (rows[view.section].etag, rows[view.section].line, rows[view.section].lines) == (view.etag, 3, 4)
+
+    def test_a_whole_file_and_its_preamble(self, at: Desk, memory: Memory):
+        at.write("notes.md", "---\na: 1\n---\nbefore\n\n# One\n\n## Two\n")
+        whole, preamble = memory.show(Show("notes.md")), memory.show(Show("notes.md", preamble=True))
+        assert whole.text == at.read("notes.md")
+        assert whole.subsections == (("One",), ("One", "Two"))
+        assert preamble.text == "before\n\n"
+        assert (whole.commit, whole.uncommitted) == (None, True)
+
+    def test_edits_that_are_not_committed_are_marked_where_they_are(self, at: Desk, memory: Memory):
+        at.write("MEMORY.md", SEED.replace("Oslo", "Rome"))
+        assert memory.show(Show(section="Home")).uncommitted
+        assert not memory.show(Show(section="Work")).uncommitted
+
+    @pytest.mark.parametrize(
+        ("wanted", "code"),
+        [
+            (Show(section="Wrok"), "section-not-found"),
+            (Show("memmory.md"), "file-not-found"),
+            (Show("../x.md"), "bad-path"),
+            (Show("x.txt"), "bad-path"),
+            (Show("bad.md"), "unsupported-file"),
+            (Show("link.md"), "bad-path"),
+        ],
+    )
+    def test_what_is_not_there(self, at: Desk, memory: Memory, wanted: Show, code: str):
+        at.write("bad.md", b"\xff")
+        (at.root / "link.md").symlink_to("MEMORY.md")
+        before = at.standing(), at.state()
+        with pytest.raises(MdmemError) as failure:
+            memory.show(wanted)
+        assert failure.value.code == code
+        assert (at.standing(), at.state()) == before
+
+    def test_a_name_that_is_nearly_right(self, memory: Memory):
+        with pytest.raises(MdmemError) as failure:
+            memory.show(Show("MEMRY.md"))
+        assert "MEMORY.md" in failure.value.hint
+
+    def test_on_an_unborn_branch(self, world: World, repository: Path):
+        at = Desk(world, repository)
+        at.write("MEMORY.md", SEED)
+        view = Memory(at.workspace).show(Show(section="Work"))
+        assert (view.commit, view.uncommitted) == (None, True)
+
+    def test_in_the_midst_of_a_merge_and_on_a_detached_head(self, at: Desk, memory: Memory):
+        at.git("checkout", "-q", "--detach")
+        (at.root / ".git" / "MERGE_HEAD").write_text(at.git("rev-parse", "HEAD"))
+        assert memory.show(Show(section="Work")).commit
+        assert memory.search(Search("Stripe")).hits
+        assert memory.status().branch is None
+
+
+class TestFacts:
+    def test_what_holds_and_what_does_not_any_more(self, at: Desk, memory: Memory):
+        at.apply(Log("a log (until 2026-03-04)", kind="fact", tags=("x",)))
+        at.apply(append("- city: Rome (until 2026-03-05)", "Home"))
+        texts = [hit.text for hit in memory.facts(ListFacts())]
+        assert "works at Stripe" in texts
+        assert [hit.key for hit in memory.facts(ListFacts(section="Home")) if hit.key] == ["city"]
+        assert not [text for text in texts if "a log" in text]
+        (old,) = memory.facts(ListFacts(tags=("x",), everything=True))
+        assert (old.status, old.kind) == ("expired", "fact")
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            Search("x", limit=0),
+            Search("x", limit=1001),
+            Search("x", min_confidence=1.1),
+            Search("x", recent_days=0),
+            Search("x", since="yesterday"),
+            Search("x", until="2026-02-30"),
+        ],
+    )
+    def test_values_out_of_range(self, memory: Memory, wanted: Search):
+        with pytest.raises(MdmemError) as failure:
+            memory.search(wanted)
+        assert (failure.value.code, failure.value.exit_status) == ("usage", 2)
+
+
+class TestStatus:
+    def test_nothing_is_changed_by_asking(self, at: Desk, memory: Memory):
+        at.write("memory/new.md", "x")
+        at.write("other.md", "x")
+        before = at.standing(), at.state()
+        found = memory.status()
+        assert (at.standing(), at.state()) == before
+        assert (found.branch, found.commit) == ("main", at.git("rev-parse", "HEAD").strip())
+        assert (found.current, found.indexed_commit, found.entries) == (False, None, 0)
+        assert found.uncommitted == ("memory/new.md",)
+        assert found.files == {"evergreen": 2, "daily": 0, "profile": 0, "bootstrap": 0}
+
+    def test_two_curated_files(self, at: Desk, memory: Memory):
+        assert memory.status().notes == ()
+        at.write("memory.md", "# Other\n\n- lower\n")
+        if (at.root / "memory.md").samefile(at.root / "MEMORY.md"):
+            pytest.skip("case does not count here")
+        assert memory.status().notes == ("both MEMORY.md and memory.md are there; the first counts",)
+        assert "two-curated-files" in [problem.code for problem in memory.check()]
+        assert memory.show(Show(section="Work"))
+        assert memory.search(Search("lower")).hits
+
+    def test_only_the_lower_one(self, at: Desk, memory: Memory):
+        at.git("mv", "MEMORY.md", "memory.md")
+        at.commit()
+        assert memory.show(Show(section="Work")).path == "memory.md"
+        assert at.apply(append()).path == "memory.md"
+        assert MARK in at.read("memory.md")
+
+
+class TestCheck:
+    def test_of_files(self, at: Desk, memory: Memory):
+        at.write("memory/a.md", "# A\n\n# A\n")
+        at.write("memory/b.md", b"\xff")
+        assert {(problem.path, problem.level) for problem in memory.check()} >= {("memory/a.md", "warning"), ("memory/b.md", "warning")}
+        assert {problem.path for problem in memory.check(("memory/a.md",))} == {"memory/a.md"}
+        with pytest.raises(MdmemError) as failure:
+            memory.check(("memory/c.md",))
+        assert failure.value.code == "file-not-found"
+
+    def test_of_what_is_staged_in_every_workspace(self, world: World, repository: Path):
+        one, two = desk(world, repository, "one"), desk(world, repository, "deep/two")
+        for folder in (one.root, two.root, repository, repository / "deep"):
+            (folder / "memory").mkdir(exist_ok=True)
+            (folder / "memory" / "x.md").write_text(CONFLICT)
+        assert staged_problems(repository, {}) == ()
+        one.git("add", "-A", repository)
+        (one.root / "memory" / "x.md").write_text("mended, but not staged\n")
+        found = {problem.path for problem in staged_problems(repository, {}) if problem.level == "error"}
+        assert found == {"one/memory/x.md", "deep/two/memory/x.md"}
+
+    def test_of_the_index_that_is_committed(self, at: Desk, world: World, tmp_path: Path):
+        at.write("memory/x.md", CONFLICT)
+        index = {"GIT_INDEX_FILE": str(tmp_path / "index")}
+        world.git(at.root, "read-tree", "HEAD", environment=index)
+        world.git(at.root, "add", "-A", environment=index)
+        assert staged_problems(at.root, {}) == ()
+        assert [problem.code for problem in staged_problems(at.root, index)] == ["conflict-markers"]
+
+    def test_of_the_first_commit(self, world: World, repository: Path):
+        at = Desk(world, repository)
+        at.write("MEMORY.md", CONFLICT)
+        at.git("add", "-A")
+        assert [problem.code for problem in staged_problems(at.root, {})] == ["conflict-markers"]
+
+
+class TestWhichWorkspace:
+    def test_the_first_from_here_upwards(self, world: World, repository: Path, monkeypatch: pytest.MonkeyPatch):
+        outer, inner = desk(world, repository), desk(world, repository, "a/b")
+        (inner.root / "c").mkdir()
+        for folder, expected in ((inner.root / "c", inner), (inner.root, inner), (repository / "a", outer), (repository, outer)):
+            monkeypatch.chdir(folder)
+            assert locate(None, {}) == expected.root
+
+    def test_the_one_named(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "link").symlink_to(at.root)
+        (tmp_path / "other").mkdir()
+        assert locate(None, {"MDMEM_WORKSPACE": "repository"}) == at.root
+        assert locate(Path("link"), {"MDMEM_WORKSPACE": "other"}) == at.root
+        for named, environment in ((None, {}), (None, {"MDMEM_WORKSPACE": "other"}), (Path("other"), {}), (Path("none"), {})):
+            with pytest.raises(MdmemError) as failure:
+                locate(named, environment)
+            assert failure.value.code == "no-workspace"
+            assert "mdmem init" in failure.value.hint
+
+    def test_those_that_were_used(self, world: World, repository: Path):
+        one, two = desk(world, repository, "ü/a b"), desk(world, repository, "ü/a-b")
+        assert known_in(repository) == ()
+        for at in (one, two):
+            at.workspace.ensure_state()
+        assert set(known_in(repository)) == {one.root, two.root}
+        (two.root / "MEMORY.md").unlink()
+        assert known_in(two.root) == (one.root,)

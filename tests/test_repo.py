@@ -1,0 +1,266 @@
+"""The one door to git: its runner, and what it reads of real repositories."""
+
+import os
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from conftest import NAME, World
+from workspaces import SEED, Desk, desk
+
+from mdmem import repo
+from mdmem.errors import MdmemError
+from mdmem.model import CommitId, FilePath
+from mdmem.repo import FilePatch, Repository, runner
+from mdmem.repo.patches import parse_patches
+
+A = "a" * 40
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def opened(at: Desk) -> Repository:
+    return repo.discover(at.root)
+
+
+def script(folder: Path, text: str) -> Path:
+    """A `git` of our own, in a folder of its own."""
+    folder.mkdir()
+    place = folder / "git"
+    place.write_text(f"#!/bin/sh\n{text}\n")
+    place.chmod(0o755)
+    return folder
+
+
+class TestRunner:
+    def test_the_environment_is_built(self, world: World, monkeypatch: pytest.MonkeyPatch):
+        local = world.git(world.home, "rev-parse", "--local-env-vars").stdout.split()
+        kept = {"GIT_AUTHOR_NAME": "x", "GIT_COMMITTER_EMAIL": "y", "GIT_CONFIG_GLOBAL": "/z", "GIT_CONFIG_NOSYSTEM": "1"}
+        for name in (*local, "GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE", "GIT_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_TRACE"):
+            monkeypatch.setenv(name, "bad")
+        for name, value in kept.items():
+            monkeypatch.setenv(name, value)
+        built = repo.environment({"EXTRA": "e"})
+        assert "bad" not in built.values()
+        assert kept.items() <= built.items()
+        assert built["EXTRA"] == "e"
+        assert built["HOME"] == str(world.home)
+
+    @pytest.mark.parametrize(
+        "text", ["cat >/dev/null; exec cat never", "trap '' TERM; cat >/dev/null; while :; do cat never; done"], ids=["plain", "stubborn"]
+    )
+    def test_one_that_hangs_is_ended_with_all_its_children(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
+        os.mkfifo(tmp_path / "never")
+        folder = script(tmp_path / "bin", f"echo $$ >pid\n(exec cat never) &\necho $! >child\n{text}")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        monkeypatch.setattr(runner, "_KILL_SECONDS", 0.1)
+        with pytest.raises(MdmemError) as failure:
+            runner.run(tmp_path, ["x"], seconds=0.3)
+        assert failure.value.code == "git-timeout"
+        for name in ("pid", "child"):
+            number = int((tmp_path / name).read_text())
+            state = Path(f"/proc/{number}/stat")
+            assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+    def test_all_that_is_said_is_heard(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", "cat\nhead -c 3000000 /dev/zero\nhead -c 200000 /dev/zero | tr '\\0' x >&2\nexit 7")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        done = runner.run(tmp_path, ["x"], b"y" * 1_000_000)
+        assert (done.status, len(done.output), len(done.words)) == (7, 4_000_000, 200_000)
+
+    def test_without_git(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(MdmemError) as failure:
+            runner.run(tmp_path, ["version"])
+        assert failure.value.code == "git-missing"
+
+    def test_without_the_folder(self, world: World, tmp_path: Path):
+        with pytest.raises(MdmemError) as failure:
+            runner.run(tmp_path / "none", ["version"])
+        assert failure.value.code == "bad-path"
+
+    def test_messages_are_english(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+        monkeypatch.setenv("LANGUAGE", "de")
+        assert runner.environment()["LANGUAGE"] == "en"
+
+
+class TestDiscover:
+    @pytest.mark.parametrize("folder", ["", "sub", "sub/with blank", "ü"])
+    def test_where_it_is(self, at: Desk, folder: str):
+        (at.root / folder).mkdir(parents=True, exist_ok=True)
+        found = repo.discover(at.root / folder)
+        assert found.root == at.root
+        assert found.prefix == (f"{folder}/" if folder else "")
+        assert found.git_dir == found.common_dir == at.root / ".git"
+        assert found.hooks_dir == at.root / ".git" / "hooks"
+
+    def test_hooks_elsewhere(self, at: Desk, tmp_path: Path):
+        at.git("config", "core.hooksPath", tmp_path / "hooks")
+        assert opened(at).hooks_dir == tmp_path / "hooks"
+
+    @pytest.mark.parametrize(("name", "branch"), [(None, "main"), ("trunk", "trunk")])
+    def test_a_new_one_is_on_the_branch_that_the_settings_name(self, world: World, tmp_path: Path, name: str | None, branch: str):
+        world.git(tmp_path, "config", "--global", "--unset", "init.defaultBranch")
+        if name:
+            world.git(tmp_path, "config", "--global", "init.defaultBranch", name)
+        (tmp_path / "new").mkdir()
+        assert repo.create(tmp_path / "new").branch() == branch
+
+
+class TestState:
+    @pytest.mark.parametrize(
+        ("make", "pending", "ignored"),
+        [
+            (lambda at: None, False, False),
+            (lambda at: at.write("MEMORY.md", "x"), True, False),
+            (lambda at: (at.root / "MEMORY.md").unlink(), True, False),
+            (lambda at: at.git("rm", "-q", "--cached", "MEMORY.md"), True, False),
+            (lambda at: at.write("other.md", "x"), False, False),
+            (lambda at: at.write(".gitignore", "*.md"), False, False),
+        ],
+    )
+    def test_of_a_tracked_file(self, at: Desk, make: object, pending: bool, ignored: bool):
+        make(at)  # type: ignore[operator]
+        found = opened(at).state(FilePath("MEMORY.md"))
+        assert (found.commit, found.branch) == (at.git("rev-parse", "HEAD").strip(), "main")
+        assert (found.pending, found.ignored) == (pending, ignored)
+
+    def test_of_others(self, at: Desk):
+        at.write(".gitignore", "ignored/\n")
+        at.write("ignored/a.md", "x")
+        at.write("new/a.md", "x")
+        assert opened(at).state(FilePath("ignored/a.md")).ignored
+        assert opened(at).state(FilePath("new/a.md")).pending
+        assert not opened(at).state(FilePath("none.md")).pending
+
+    def test_a_tag_of_the_same_name_changes_no_branch(self, at: Desk):
+        at.git("tag", "main")
+        assert opened(at).branch() == "main"
+
+
+class TestReading:
+    def test_blobs(self, world: World, repository: Path):
+        at = desk(world, repository, "sub")
+        at.write("memory/ü a.md", b"\xff\0\r\n")
+        at.write("memory/empty.md", "")
+        commit = CommitId(at.commit())
+        asked = [FilePath(path) for path in ("MEMORY.md", "none.md", "memory/ü a.md", "memory", "odd\nname.md", "memory/empty.md")]
+        assert list(opened(at).read(commit, asked).values()) == [SEED.encode(), None, b"\xff\0\r\n", None, None, b""]
+        assert opened(at).read(commit, []) == {}
+
+    def test_the_last_commit_of_a_file(self, at: Desk):
+        at.git("config", "log.showSignature", "true")
+        first = at.git("rev-parse", "HEAD").strip()
+        at.write("other.md", "x")
+        second = at.commit()
+        assert opened(at).last_commit(FilePath("MEMORY.md")) == first
+        assert opened(at).last_commit(FilePath("other.md")) == second
+        assert opened(at).last_commit(FilePath("none.md")) is None
+
+    def test_history(self, world: World, repository: Path):
+        at = desk(world, repository, "sub")
+        at.write("memory/a.md", "- one\n- two\n- three\n- four\n")
+        (repository / "outside.md").write_text("- not ours\n")
+        second = at.commit("second")
+        (at.root / "memory" / "a.md").rename(at.root / "memory" / "B c.MD")
+        at.write("memory/B c.MD", "- one\n- two\n- three\n- five\n")
+        third = at.commit("drïtte")
+        (at.root / "memory" / "B c.MD").unlink()
+        fourth = at.commit("fourth")
+        walked = list(opened(at).walk(None, CommitId(fourth)))
+        assert [(commit.message, commit.author) for commit, _ in walked] == [
+            ("seed\n", NAME),
+            ("second\n", NAME),
+            ("drïtte\n", NAME),
+            ("fourth\n", NAME),
+        ]
+        assert [patches for _, patches in walked[1:]] == [
+            (FilePatch(FilePath("memory/a.md"), None, ("- one", "- two", "- three", "- four")),),
+            (FilePatch(FilePath("memory/B c.MD"), FilePath("memory/a.md"), ("- five",)),),
+            (),
+        ]
+        assert [commit.id for commit, _ in opened(at).walk(CommitId(second), CommitId(fourth))] == [third, fourth]
+        assert opened(at).changed_paths(CommitId(second), CommitId(third)) == {"memory/a.md", "memory/B c.MD"}
+
+    def test_what_is_pending_and_tracked(self, world: World, repository: Path):
+        at = desk(world, repository, "sub")
+        at.write("memory/ü a.md", "x")
+        at.git("config", "status.relativePaths", "false")
+        (repository / "outside.md").write_text("x")
+        assert opened(at).pending() == ["memory/ü a.md"]
+        assert opened(at).tracked() == {"MEMORY.md"}
+
+
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        ("+++ a.md\n@@ -0,0 +1 @@\n+- x\n", [("a.md", None, ("- x",))]),
+        ("+++ a b.md\t\n@@ -0,0 +1,2 @@\n+++ b\n+--- c\n", [("a b.md", None, ("++ b", "--- c"))]),
+        (
+            '+++ "t\\tab \\"q\\" \\303\\274.md"\n@@ -1 +1 @@\n-+++ x.md\n+y\n\\ No newline at end of file\n',
+            [('t\tab "q" ü.md', None, ("y",))],
+        ),
+        ("+++ a.md\n@@ -1 +0,0 @@\n-x\n", [("a.md", None, ())]),
+        ("+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", []),
+        ("rename from a.md\nrename to b.md\n", [("b.md", "a.md", ())]),
+        (f"+++ a.md\n@@ -0,0 +1,2 @@\n+{A}\n+diff --git x y\n", [("a.md", None, (A, "diff --git x y"))]),
+        ("+++ a.md\n@@ -1 +1,2 @@\n-x\n\\ No newline at end of file\n+\ufeffx\r\n+y\rz\n", [("a.md", None, ("x", "y", "z"))]),
+        ("+++ a.md\n@@ -0,0 +1 @@\n+x\n@@ -5,0 +7 @@\n+y\n", [("a.md", None, ("x", "y"))]),
+    ],
+)
+def test_patches(patch: str, expected: list[tuple[str, str | None, tuple[str, ...]]]):
+    text = f"{A}\ndiff --git a.md b.md\n{patch}"
+    assert parse_patches(text.encode()) == ({CommitId(A): tuple(FilePatch(*one) for one in expected)} if expected else {})  # type: ignore[arg-type]
+
+
+class TestCommit:
+    def commit(self, at: Desk, *paths: str) -> CommitId:
+        return opened(at).commit([FilePath(path) for path in paths], "x: y\n\n# kept\n", "@1770000000 +0530", 30)
+
+    def test_of_paths(self, at: Desk):
+        at.write("MEMORY.md", "x")
+        at.write("new.md", "x")
+        at.write("other.md", "x")
+        commit = self.commit(at, "MEMORY.md", "new.md")
+        assert (
+            at.git("log", "-1", "--format=%H%n%B%ad %cd", "--date=raw") == f"{commit}\nx: y\n\n# kept\n1770000000 +0530 1770000000 +0530\n"
+        )
+        assert at.git("show", "--format=", "--name-only") == "MEMORY.md\nnew.md\n"
+        assert at.git("status", "--porcelain") == "?? other.md\n"
+
+    def test_of_nothing_leaves_what_is_staged(self, at: Desk):
+        at.write("staged.txt", "x")
+        at.git("add", "staged.txt")
+        assert self.commit(at)
+        assert at.git("show", "--format=", "--name-only") == ""
+        assert at.git("status", "--porcelain") == "A  staged.txt\n"
+
+    def test_of_what_did_not_change_is_no_success(self, at: Desk):
+        before = at.standing()
+        with pytest.raises(MdmemError) as failure:
+            self.commit(at, "MEMORY.md")
+        assert failure.value.code == "commit-failed"
+        assert at.standing() == before
+
+    @pytest.mark.parametrize("moved", [False, True])
+    def test_taken_back_where_nothing_builds_on_it(self, at: Desk, moved: bool):
+        before, repository, path = at.standing(), opened(at), FilePath("new.md")
+        entry = repository.index_entry(path)
+        at.write("new.md", "x")
+        commit = self.commit(at, "new.md")
+        if moved:
+            newest = at.commit()
+        repository.take_back(commit, CommitId(before.commit.strip()), path, entry)
+        assert at.git("rev-parse", "HEAD").strip() == (newest if moved else before.commit.strip())
+        assert at.read("new.md") == "x"
+        assert at.git("status", "--porcelain") == ("" if moved else "?? new.md\n")
+
+
+@pytest.mark.parametrize(("hours", "expected"), [(0, "+0000"), (5.5, "+0530"), (-3.5, "-0330"), (14, "+1400")])
+def test_dates_as_git_takes_them(hours: float, expected: str):
+    moment = datetime(2026, 3, 5, 9, 30, tzinfo=timezone(timedelta(hours=hours)))
+    assert repo.raw_date(moment) == f"@{int(moment.timestamp())} {expected}"

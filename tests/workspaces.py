@@ -1,0 +1,123 @@
+"""A workspace in a sealed world: what to do in it, and how everything in it stands."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import World
+
+from mdmem.memory import writing
+from mdmem.memory.workspace import Workspace, open_at
+from mdmem.model import Action, Change, EditSection, WriteOptions, WriteResult
+
+SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
+MARK = "- the mark of mdmem"
+NOW = "2026-03-05T10:00:00"
+
+
+def _modes_count() -> bool:
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).chmod(0)
+        try:
+            Path(file.name).read_bytes()
+        except PermissionError:
+            return True
+    return False
+
+
+where_modes_count = pytest.mark.skipif(not _modes_count(), reason="this user may read and write everything")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Everything that a refused command leaves as it was."""
+
+    files: Mapping[str, bytes | str]
+    index: str
+    status: str
+    head: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A workspace and the world that it is in."""
+
+    world: World
+    root: Path
+
+    def git(self, *arguments: str | Path, check: bool = True) -> str:
+        return self.world.git(self.root, *arguments, check=check).stdout
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        place = self.root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text.encode() if isinstance(text, str) else text)
+        return place
+
+    def read(self, path: str) -> str:
+        return (self.root / path).read_bytes().decode()
+
+    def commit(self, message: str = "by hand", *paths: str) -> str:
+        self.git("add", *(paths or ["-A"]))
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD").strip()
+
+    def hook(self, name: str, text: str) -> Path:
+        place = Path(self.git("rev-parse", "--path-format=absolute", "--git-path", "hooks").strip()) / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("#!/bin/sh\n" + text + "\n")
+        place.chmod(0o755)
+        return place
+
+    @property
+    def workspace(self) -> Workspace:
+        return open_at(self.root)
+
+    def apply(self, change: Change) -> WriteResult:
+        return writing.apply(self.workspace, change, lambda _: None)
+
+    def subjects(self, path: str = "") -> list[str]:
+        """The subjects of the commits, newest first."""
+        return self.git("log", "--format=%s", *(["--", path] if path else [])).splitlines()
+
+    def standing(self) -> Standing:
+        return Standing(
+            _files(self.root, {".git"}),
+            self.git("ls-files", "-s", check=False),
+            self.git("status", "--porcelain=v2", "-uall", check=False),
+            self.git("symbolic-ref", "-q", "HEAD", check=False),
+            self.git("rev-parse", "-q", "--verify", "HEAD", check=False),
+        )
+
+    def state(self) -> Mapping[str, bytes | str]:
+        """What is in mdmem's own folder."""
+        return _files(self.workspace.state.parent, set())
+
+
+def _files(root: Path, skipped: set[str]) -> dict[str, bytes | str]:
+    found: dict[str, bytes | str] = {}
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name not in skipped]
+        for name in (*names, *files):
+            place = Path(folder, name)
+            relative = str(place.relative_to(root))
+            found[relative] = f"{place.lstat().st_mode:o}" if not place.is_file() or place.is_symlink() else place.read_bytes()
+    return found
+
+
+def append(text: str = MARK, section: str | None = "Work", file: str | None = None, **options: object) -> EditSection:
+    return EditSection(section, Action.APPEND, text, file=file, options=WriteOptions(**options))  # type: ignore[arg-type]
+
+
+def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> Desk:
+    """A workspace in `folder` of the repository, committed."""
+    root = repository / folder
+    root.mkdir(parents=True, exist_ok=True)
+    made = Desk(world, root)
+    made.write("MEMORY.md", seed)
+    made.commit("seed")
+    return made
