@@ -465,3 +465,21 @@ class TestInTheBackground:
                 os.waitpid(-1, 0)
         assert not (at.root / "ran").exists()
         assert (at.workspace.state / "index" / "seen.json").exists()
+
+
+def test_a_file_saved_while_the_index_is_made_is_read_again(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    """The line is in the file when that is read, but was not when git was asked what is not committed yet."""
+    at.write("MEMORY.md", "# Memory\n\n- one\n")
+    at.git("add", "-A")
+    at.git("commit", "-qm", "one")
+    read = freshness.files.read
+
+    def saved_then_read(place: Path) -> bytes | None:
+        monkeypatch.setattr(freshness.files, "read", read)
+        at.write("MEMORY.md", "# Memory\n\n- one\n- two\n")
+        return read(place)
+
+    monkeypatch.setattr(freshness.files, "read", saved_then_read)
+    freshness.rebuild(at.workspace, full=True, say=lambda _: None)
+    index = freshness.fresh(at.workspace, lambda _: None).index
+    assert [(hit.text, hit.uncommitted) for hit in index.entries(Filter())] == [("one", False), ("two", True)]

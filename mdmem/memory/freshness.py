@@ -29,6 +29,8 @@ _QUEUE_LOCK = "queue.lock"
 _INDEX = "index"
 _RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""
+_UNSETTLED = Stamp(0, 0, 0, 0)
+"""No file's stamp: of a file that is to be read again."""
 _ROUNDS = 3
 
 
@@ -72,6 +74,13 @@ def _survey(workspace: Workspace) -> _Survey:
 
 def _stamp(status: os.stat_result) -> Stamp:
     return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+def _stamp_of(place: Path) -> Stamp | None:
+    try:
+        return _stamp(place.lstat())
+    except OSError:
+        return None
 
 
 def _has_seen(index: Index, survey: _Survey) -> bool:
@@ -204,16 +213,17 @@ class _Pages:
         except PathProblem as problem:
             return SeenFile(_stamp(found.status), "", False, problem.message), FileEntries(path, (), (), (), self._workspace.kind_of(path))
         digest = files.digest(data)
-        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS
-        stamp = _stamp(found.status) if settled else Stamp(0, 0, found.status.st_size, found.status.st_ino)
-        if before is not None and before.digest == digest:
-            return replace(before, stamp=stamp), None
+        # A file that is saved while it is read may hold what the survey, and what git said of it, did not see: it is read again.
+        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found.place) == _stamp(found.status)
+        if before is not None and before.digest == digest and settled:
+            return replace(before, stamp=_stamp(found.status)), None
         listed = entries(document, path, frontmatter.tags(document))
         open_lines = self._open_lines(path, document.lines)
         uncommitted = tuple(open_lines is not None and not open_lines.isdisjoint(range(e.start_line, e.end_line + 1)) for e in listed)
         origins = self._origins(path, [None if is_open else entry.first_line for entry, is_open in zip(listed, uncommitted, strict=True)])
         page = FileEntries(path, listed, origins, uncommitted, self._workspace.kind_of(path))
-        return SeenFile(stamp, digest, any(uncommitted)), page
+        stamp, known = (_stamp(found.status), digest) if settled else (_UNSETTLED, "")
+        return SeenFile(stamp, known, any(uncommitted)), page
 
     def _origins(self, path: FilePath, lines: Sequence[str | None]) -> tuple[Origin | None, ...]:
         """The origin of each line; None for a line that has none (yet)."""
