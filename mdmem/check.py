@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from mdmem import secrets
 from mdmem.config import Settings
 from mdmem.document import BOM, BlockKind, Document, join_path, load, parse, plain_title, split_lines
 from mdmem.errors import PathProblem, UsageProblem
@@ -17,8 +18,9 @@ from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 
-ALLOWABLE = ("append", "secret", "shrink")
-"""The refusals that `MDMEM_ALLOW` and `--allow` let through."""
+_ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
+ALLOWABLE = tuple(_ALLOWED_CODES)
+"""The refusals that `MDMEM_ALLOW` and `--allow` let through, by the names they have there."""
 
 _GUARDED_LINES = 40
 """A memory file of so many lines or more may not lose more than half of them in one change."""
@@ -51,7 +53,7 @@ def allowed(environment: Mapping[str, str]) -> frozenset[str]:
 
 def refused(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Problem, ...]:
     """The errors that `allow` does not let through."""
-    let_through = set(allow).intersection(ALLOWABLE)
+    let_through = {_ALLOWED_CODES[name] for name in allow if name in _ALLOWED_CODES}
     return tuple(problem for problem in problems if problem.level == "error" and problem.code not in let_through)
 
 
@@ -83,14 +85,23 @@ def faults(
     old, new = _lines(before), _lines(after)
     added = _added(old, new)
     losses = _losses(path, old, new, after is None, kind, renamed_from)
-    return _by_line([*losses, *_not_utf8(path, new, added), *_conflicts(path, new, added)])
+    return _by_line([*losses, *_not_utf8(path, new, added), *_conflicts(path, new, added), *_secrets(path, new, added)])
 
 
 def check_state(path: FilePath, data: bytes, kind: FileKind, settings: Settings) -> tuple[Problem, ...]:
-    """What is doubtful in a file as it stands, all of it warnings, in the order of their lines."""
+    """What is wrong with a file as it stands: warnings, and the secrets in it; in the order of their lines."""
     if not kind.is_memory:
         return ()
-    return _by_line(finding.problem for finding in _state(path, data, settings))
+    lines = _lines(data)
+    return _by_line([*(finding.problem for finding in _state(path, data, settings)), *_secrets(path, lines, set(range(len(lines))))])
+
+
+def secrets_brought_in(path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind) -> tuple[Problem, ...]:
+    """The secrets among the lines that a change adds to a memory file."""
+    if not kind.is_memory:
+        return ()
+    new = _lines(after)
+    return tuple(_secrets(path, new, _added(_lines(before), new)))
 
 
 def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -208,6 +219,15 @@ def _conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
     for start in (marks[0] for marks in found if marks[0] not in code):
         hint = "Resolve the conflict and stage the file again."
         yield Problem(path, start + 1, "conflict-markers", "error", "conflict markers are left in the text", hint)
+
+
+def _secrets(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
+    """Secrets in the added lines; their values are for no message."""
+    numbers = sorted(added)
+    for secret in secrets.find("\n".join(new[number] for number in numbers)):
+        message = f"what looks like a secret ({secret.kind}) stands here"
+        hint = f"Take it out. If it is none: {secrets.ALLOW_COMMENT} on the line, or --allow secret (MDMEM_ALLOW=secret git commit …)."
+        yield Problem(path, numbers[secret.line - 1] + 1, "secret-found", "error", message, hint, secret.kind)
 
 
 def _conflict_sets(lines: list[str]) -> Iterator[tuple[int, int, int]]:

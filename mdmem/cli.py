@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from mdmem import __version__, check, memory, show
+from mdmem import __version__, check, memory, secrets, show
 from mdmem.errors import TextProblem, UsageProblem, json_line, printable, report
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
 from mdmem.memory import Memory
@@ -25,6 +25,7 @@ from mdmem.model import (
     ListFacts,
     Log,
     Op,
+    Purge,
     Remember,
     Search,
     Show,
@@ -351,6 +352,8 @@ def forget(
     fact: Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or six digits or more of the id.")],
     file: AnyFile = None,
     section: SectionOption = None,
+    purge: Annotated[bool, typer.Option("--purge", help="Out of all history too. It cannot be undone.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
     source: SourceOption = Source.INFERRED,
     confidence: Confidence = None,
     actor: Actor = None,
@@ -361,9 +364,33 @@ def forget(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> Answer:
-    """Take a fact out of its file; history keeps it."""
+    """Take a fact out of its file.
+
+    History keeps it. With --purge it goes out of all history too, and cannot be brought back.
+    """
+    if yes and not purge:
+        raise UsageProblem("--yes goes with --purge")
+    if purge:
+        if file or section or supersedes:
+            raise UsageProblem("--purge takes a text out of everything: it goes with no --file, --section or --supersedes")
+        return _purge(context, Purge(fact, reason), yes, dry_run, as_json)
     result = _memory(context).apply(Forget(fact, file, section, _options(context)))
     return _written(as_json, result, Op.FORGET, result.removed[-1] if result.removed else None)
+
+
+def _purge(context: typer.Context, wanted: Purge, yes: bool, dry_run: bool, as_json: bool) -> Answer:
+    opened = _memory(context)
+    if dry_run:
+        plan = opened.plan_purge(wanted)
+        return Answer(as_json, show.plan_json(plan), show.plan_text(plan))
+    if not yes:
+        if as_json or not sys.stdin.isatty():
+            raise UsageProblem("--purge cannot be undone", "Look at it with --dry-run, then say --yes.")
+        print(show.plan_text(opened.plan_purge(wanted)), file=sys.stderr)
+        if not typer.confirm("Purge it for good?", err=True):
+            return Answer(as_json, {}, "nothing is changed")
+    done = opened.purge(wanted)
+    return Answer(as_json, show.purged_json(done), show.purged_text(done), done.notices)
 
 
 @app.command("show")
@@ -480,10 +507,40 @@ def check_(
 
 
 @app.command()
+def redact(as_json: Json = False) -> Answer:
+    """Copy standard input, each secret as [REDACTED:KIND].
+
+    Everything else is copied byte for byte. It needs no workspace.
+    """
+    text = _given("-")
+    clean = secrets.redact(text)
+    if as_json or sys.stdout.isatty():
+        return Answer(as_json, show.redacted_json(clean, secrets.find(text)), show.redacted_text(clean))
+    sys.stdout.buffer.write(clean.encode("utf-8", "surrogateescape"))
+    return Answer(as_json, {}, "")
+
+
+@app.command()
 def status(context: typer.Context, as_json: Json = False) -> Answer:
     """Say what is where, and how fresh the index is."""
     found = _memory(context).status()
     return Answer(as_json, show.status_json(found), show.status_text(found), found.notes)
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can safely be mended.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Find what is wrong around the workspace, and mend it.
+
+    git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent failures. The exit status is 1 if
+    an error remains.
+    """
+    found = _memory(context).examine(fix)
+    answer = show.findings_json(found)
+    return Answer(as_json, answer, show.findings_text(found), status=0 if answer["sound"] else 1)
 
 
 @app.command()
@@ -541,6 +598,8 @@ def _run(words: Sequence[str]) -> int:
         return done.exit_code
     except typer.TyperException as problem:
         raise _worded(problem) from problem
+    except typer.Abort as stop:  # what Typer makes of an interruption where it asks
+        raise KeyboardInterrupt from stop
     if answer.as_json:
         print(json_line(answer.found))
     else:

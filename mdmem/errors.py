@@ -10,8 +10,8 @@
     ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`
     ├── RepositoryProblem            `not-a-repository`, `bare-repository`, `broken-repository`, `repository-busy`, `detached-head`,
     │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
-    │                                `git-timeout`, `busy`, `hooks-managed`
-    ├── RefusedChange                the codes of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`
+    │                                `git-timeout`, `busy`, `hooks-managed`, `pending-secret`, `cannot-purge`
+    ├── RefusedChange                the codes of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`, `secret-found`
     └── StorageProblem               `storage`: the disk is full, read-only or failing
 
 Anything else that is raised is a bug.

@@ -1,6 +1,7 @@
 """Files on disk: safe reading, atomic replacement, the lock, the write-ahead record, packaged templates."""
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import hashlib
@@ -8,9 +9,11 @@ import json
 import os
 import secrets
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.resources import files as packaged
 from pathlib import Path, PurePosixPath
 
@@ -21,9 +24,12 @@ from mdmem.model import FilePath
 
 _POLL_SECONDS = 0.02
 _NOTICE_SECONDS = 1.0
-_RECORD_NAME = "write-ahead.json"
+LOCK_NAME, RECORD_NAME = "lock", "write-ahead.json"
+"""In the state folder: the workspace's own lock, and the write-ahead record."""
 _TEMPORARY_PREFIX = ".mdmem-"
 _NEW_FILE_MODE = 0o666
+_AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
+"""Of renameat2(2), as Linux defines them."""
 
 
 def template(name: str) -> str:
@@ -119,6 +125,11 @@ def temporary_name() -> str:
     return f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
 
 
+def way_back(temporary: str) -> str:
+    """The name of the temporary file by which a failed write is undone: another, as it may be cut short while the new bytes stand."""
+    return f"{temporary.removesuffix('.tmp')}.back.tmp"
+
+
 def write_durably(place: Path, data: bytes, mode: int | None = None) -> None:
     """A new file with these bytes, fsynced; `mode` None is what the umask gives. Taken away again where that fails."""
     descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _NEW_FILE_MODE)
@@ -138,6 +149,9 @@ def write_durably(place: Path, data: bytes, mode: int | None = None) -> None:
 def replace(place: Path, data: bytes, expected: bytes | None, temporary: str) -> bool:
     """Put `data` in place of a file, atomically and durably, if the file still holds `expected` (None: is not there).
 
+    Where the system can exchange two names, what was displaced is looked at, so that a save which comes at the last moment is put
+    back and not lost. Elsewhere a window stays between the last look and the rename.
+
     Returns:
         False, with nothing changed, where the file holds something else by now.
     """
@@ -148,16 +162,66 @@ def replace(place: Path, data: bytes, expected: bytes | None, temporary: str) ->
         mode = None
     write_durably(new, data, mode)
     try:
-        if read(place) != expected:
-            new.unlink()
-            return False
-        new.rename(place)
+        done = read(place) == expected and (_put(new, place) if expected is None else _exchange(new, place, data, expected))
     except BaseException:
         with contextlib.suppress(OSError):
             new.unlink()
         raise
+    if not done:
+        new.unlink(missing_ok=True)
+        return False
     sync_folder(place.parent)
     return True
+
+
+def _put(new: Path, place: Path) -> bool:
+    """Give a new file its name; False where the name is taken by now."""
+    try:
+        if not _rename(new, place, _RENAME_NOREPLACE):
+            os.link(new, place)
+            new.unlink()
+    except FileExistsError:
+        return False
+    return True
+
+
+def _exchange(new: Path, place: Path, data: bytes, expected: bytes) -> bool:
+    """Put `new` in place of a file that is to hold `expected`; False, with the file as it was saved, where it held something else."""
+    try:
+        if not _rename(new, place, _RENAME_EXCHANGE):
+            new.rename(place)
+            return True
+    except FileNotFoundError:
+        return False
+    if read(new) == expected:
+        new.unlink()
+        return True
+    _rename(new, place, _RENAME_EXCHANGE)
+    if read(new) != data:
+        # Saved once more while the first save was put back: the newest stays.
+        _rename(new, place, _RENAME_EXCHANGE)
+    return False
+
+
+def _rename(old: Path, new: Path, flags: int) -> bool:
+    """renameat2(2); False where the system or the file system has no such thing."""
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), flags) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(number, os.strerror(number), str(new))
+
+
+@cache
+def _renameat2() -> "Callable[[int, bytes, int, bytes, int], int] | None":
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    if call is not None:
+        call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return call
 
 
 @contextlib.contextmanager
@@ -223,7 +287,7 @@ class Record:
 
 def save_record(state: Path, record: Record) -> None:
     """Write the write-ahead record, durably."""
-    place = state / _RECORD_NAME
+    place = state / RECORD_NAME
     new = state / temporary_name()
     write_durably(new, json.dumps(asdict(record)).encode(), 0o600)
     new.rename(place)
@@ -233,7 +297,7 @@ def save_record(state: Path, record: Record) -> None:
 def load_record(state: Path) -> Record | None:
     """The write-ahead record that a process left, None where there is none or it is not whole."""
     try:
-        record = Record(**json.loads((state / _RECORD_NAME).read_bytes()))
+        record = Record(**json.loads((state / RECORD_NAME).read_bytes()))
     except (FileNotFoundError, ValueError, TypeError):
         return None
     whole = all(isinstance(value, str) for name, value in asdict(record).items() if name != "before")
@@ -242,15 +306,30 @@ def load_record(state: Path) -> Record | None:
 
 def drop_record(state: Path) -> None:
     """Take the write-ahead record away, and what a killed process left of one that it was writing. The caller holds the lock."""
-    (state / _RECORD_NAME).unlink(missing_ok=True)
+    (state / RECORD_NAME).unlink(missing_ok=True)
     for unfinished in state.glob(f"{_TEMPORARY_PREFIX}*.tmp"):
         unfinished.unlink(missing_ok=True)
 
 
-def drop_temporary(place: Path, temporary: str) -> None:
-    """Take away the temporary file that a killed process left beside `place`."""
-    if temporary.startswith(_TEMPORARY_PREFIX) and "/" not in temporary:
-        (place.parent / temporary).unlink(missing_ok=True)
+def settle_temporary(place: Path, record: Record) -> bool:
+    """Deal with the temporary file that a killed process left beside `place`; whether a person's save was put back from it.
+
+    It is ours, or the file's old bytes, and goes. But where our bytes stand in the file and something else is in the temporary
+    file, that is what a person saved at the last moment, displaced and not put back yet.
+    """
+    if not record.temporary.startswith(_TEMPORARY_PREFIX) or "/" in record.temporary:
+        return False
+    (place.parent / way_back(record.temporary)).unlink(missing_ok=True)
+    temporary = place.parent / record.temporary
+    displaced, now = read(temporary), read(place)
+    if displaced is None:
+        return False
+    if now is not None and digest(now) == record.after and digest(displaced) not in (record.before, record.after):
+        temporary.rename(place)
+        sync_folder(place.parent)
+        return True
+    temporary.unlink()
+    return False
 
 
 @dataclass(frozen=True, slots=True)

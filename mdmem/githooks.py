@@ -5,6 +5,7 @@ git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MD
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from mdmem.hookfiles import HOOKS
 from mdmem.model import Problem
 
 _MAX_DESCRIPTORS = 65_536
+_COURTESY = 10
+"""How much (nice(2)) the background stands back behind what a person or an agent waits for."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
+            os.nice(_COURTESY)
             memory.catch_up(Path(folder))
         case (hook, *_) if hook in HOOKS:
             return 0 if os.environ.get("MDMEM_COMMIT") == "1" else _hook(hook)
@@ -37,16 +41,20 @@ def _hook(name: str) -> int:
     if name == "pre-commit":
         return _pre_commit()
     _detach()
+    os.nice(_COURTESY)
     memory.catch_up_all(Path.cwd())
     return 0
 
 
 def _pre_commit() -> int:
+    started = time.monotonic()
     allow = check.allowed(os.environ)
     problems = memory.staged_problems(Path.cwd(), os.environ)
     refused = check.refused(problems, allow)
     for problem in problems:
         _say(problem, problem in refused)
+    if refused:
+        memory.record_refusal(Path.cwd(), refused, time.monotonic() - started)
     return 1 if refused else 0
 
 

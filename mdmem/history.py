@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mdmem import secrets
 from mdmem.document import join_path, split_lines
 from mdmem.errors import printable
 from mdmem.model import Commit, FactId, FilePath, Op, Origin, Provenance, SectionPath, Source, Superseded
@@ -48,14 +49,11 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 
 def _quoted(before: str, after: str) -> list[str]:
     removed, added = changed_lines(before, after)
-    lines = [
-        f"{sign} {_one_line(_LIST_MARKER.sub('', line.strip()))}"
-        for sign, part in (("-", removed), ("+", added))
-        for line in part
-        if line.strip()
-    ]
-    more = len(lines) - _QUOTED_LINES
-    return [*lines[:_QUOTED_LINES], f"({more} more lines)"] if more > 0 else lines
+    parts = (("-", secrets.redact("".join(removed))), ("+", secrets.redact("".join(added))))
+    changed = [(sign, line.strip()) for sign, part in parts for line in split_lines(part) if line.strip()]
+    lines = [f"{sign} {_one_line(_LIST_MARKER.sub('', line))}" for sign, line in changed[:_QUOTED_LINES]]
+    more = len(changed) - _QUOTED_LINES
+    return [*lines, f"({more} more lines)"] if more > 0 else lines
 
 
 def message(note: Note, before: str, after: str) -> str:

@@ -124,7 +124,10 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something unacceptable (`error`) or doubtful (`warning`) in a file or in a change to it. `line` counts from 1."""
+    """Something unacceptable (`error`) or doubtful (`warning`) in a file or in a change to it.
+
+    `line` counts from 1; `kind` is what kind of secret was found.
+    """
 
     path: str
     line: int
@@ -132,6 +135,7 @@ class Problem:
     level: str
     message: str
     hint: str = ""
+    kind: str | None = None
 
 
 # The arguments of the verbs: one frozen dataclass each, filled by the command line or by any other door.
@@ -218,6 +222,14 @@ class Forget:
     options: WriteOptions = field(default_factory=WriteOptions)
 
 
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Take a fact, named like one to forget, or by words that stand in history only, out of everything."""
+
+    fact: str
+    reason: str | None = None
+
+
 Change = EditSection | Log | Remember | Forget
 
 
@@ -270,7 +282,7 @@ class ListFacts:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The outcome of a write. `diff` is set by a dry run; `notes` are lines for the user."""
+    """The outcome of a write. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes of `check`."""
 
     changed: bool
     path: str
@@ -282,6 +294,7 @@ class WriteResult:
     supersedes: tuple[Superseded, ...] = ()
     diff: str | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Results as text for people and as JSON for programs."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdmem.document import join_path
 from mdmem.errors import printable
@@ -19,6 +20,11 @@ from mdmem.model import (
     WriteResult,
 )
 from mdmem.render import plain
+from mdmem.secrets import Secret
+
+if TYPE_CHECKING:
+    from mdmem.doctor import Finding
+    from mdmem.purge import Purged, PurgePlan
 
 _SHORT_ID = 10
 _SNIPPET = 320
@@ -87,7 +93,11 @@ def section_json(view: SectionView) -> dict[str, Any]:
 def section_text(view: SectionView, terminal: bool) -> str:
     """A section's own text; for a terminal with nothing in it that could steer it."""
     text = view.text.strip("\r\n")
-    return printable(text.replace("\r\n", "\n").replace("\r", "\n")) if terminal else text
+    return _steerless(text) if terminal else text
+
+
+def _steerless(text: str) -> str:
+    return printable(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def outline_json(outline: Outline) -> dict[str, Any]:
@@ -216,6 +226,23 @@ def problem_text(problem: Problem) -> str:
     return f"{said}\n    {printable(problem.hint)}" if problem.hint else said
 
 
+def findings_json(findings: "Sequence[Finding]") -> dict[str, Any]:
+    """What the doctor found; `sound` is false where an error remains."""
+    rows = ({"check": f.check, "level": f.level, "message": f.message, "fixed": f.fixed, "hint": f.hint} for f in findings)
+    return {"findings": list(rows), "sound": not any(f.level == "error" and not f.fixed for f in findings)}
+
+
+def findings_text(findings: "Sequence[Finding]") -> str:
+    """What the doctor found, a line each, hints below; at the end how much of it remains."""
+    rows = []
+    for found in findings:
+        label = "fixed" if found.fixed else found.level.value
+        rows.append(printable(f"{label:<8}{found.check}: {found.message}", keep=""))
+        rows += [f"        {printable(line, keep='')}" for line in found.hint.splitlines()]
+    left = Counter(found.level.value for found in findings if not found.fixed)
+    return "\n".join([*rows, f"errors: {left['error']}, warnings: {left['warning']}, notes: {left['note']}"])
+
+
 def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
     """What `save` committed."""
     return printable(f"saved {', '.join(paths)} {short(commit)}", keep="") if commit else "nothing to save"
@@ -249,3 +276,38 @@ def status_text(status: WorkspaceStatus) -> str:
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
     ]
     return "\n".join(printable(row, keep="") for row in rows)
+
+
+def plan_json(plan: "PurgePlan") -> dict[str, Any]:
+    """A purge that is not carried out."""
+    return {"changed": False, "commit": None, "plan": _numbers(plan), "notices": list(plan.notices)}
+
+
+def _numbers(plan: "PurgePlan") -> dict[str, int]:
+    return {name: getattr(plan, name) for name in ("files", "commits", "messages", "tags", "refs", "signatures")}
+
+
+def plan_text(plan: "PurgePlan") -> str:
+    """A purge in numbers and sentences."""
+    numbers = f"{plan.files} files, {plan.commits} commits, {plan.messages} messages, {plan.tags} tags, {plan.refs} refs"
+    return "\n".join([f"to purge: {numbers}", *(printable(f"  {notice}", keep="") for notice in plan.notices)])
+
+
+def purged_json(done: "Purged") -> dict[str, Any]:
+    """A purge that is done."""
+    return {"changed": done.plan.found, "commit": done.commit, "plan": _numbers(done.plan), "notices": list(done.notices)}
+
+
+def purged_text(done: "Purged") -> str:
+    """A purge that is done, with the commit that says so; an earlier one may have left nothing to do."""
+    return f"{'purged' if done.plan.found else 'nothing is left to purge'} {short(done.commit)}".rstrip()
+
+
+def redacted_json(clean: str, found: Iterable[Secret]) -> dict[str, Any]:
+    """A text without its secrets, and what kind of secret stood in which line."""
+    return {"text": clean, "secrets": [{"kind": secret.kind, "line": secret.line} for secret in found]}
+
+
+def redacted_text(clean: str) -> str:
+    """A text without its secrets, for a terminal."""
+    return _steerless(clean).removesuffix("\n")

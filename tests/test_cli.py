@@ -1,6 +1,7 @@
 """The command line as a user meets it: what it prints, how it ends, and what a failure leaves behind, which is nothing."""
 
 import fcntl
+import hashlib
 import json
 import os
 import pty
@@ -22,8 +23,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_docs import raised
 
-from mdmem import __version__
+from mdmem import __version__, events, githooks
 from mdmem.cli import main
+from mdmem.facts import fact_id
 
 NOW = "2026-03-05T09:30:00+00:00"
 LOG = "memory/2026-03-05.md"
@@ -64,6 +66,7 @@ FILES = {
     "notes.txt": "no memory\n",
 }
 ETAG = re.compile(r"[0-9a-f]{12}")
+TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
 
 
 @dataclass
@@ -192,6 +195,12 @@ def refusing_hook(place: Place) -> None:
     place.hook("commit-msg", 'grep -q Mdmem-Op "$1" || exit 0; echo not today >&2; exit 1')
 
 
+def lost_worktree(place: Place) -> None:
+    there = place.world.home / "linked"
+    place.git("worktree", "add", "-q", "--detach", str(there))
+    shutil.rmtree(there)
+
+
 def nobody(place: Place) -> None:
     place.git("config", "--unset", "user.name")
     place.git("config", "--unset", "user.email")
@@ -208,6 +217,7 @@ class Failure:
     stdin: bytes = b""
 
 
+ROOMS = fact_id("likes dark rooms")[:7]
 APPEND = ("edit-section", "Work", "--append", "- x")
 FAILURES = [
     Failure("append-only", ("edit-section", "09:00", "--file", LOG, "--body", "- x"), hints="Log a new entry"),
@@ -237,6 +247,11 @@ FAILURES = [
     Failure("broken-repository", ("show",), file(".git/refs/heads/main", "nonsense\n"), "git fsck"),
     Failure("busy", APPEND, locked, "lock_timeout"),
     Failure("busy", ("save",), locked, "lock_timeout"),
+    Failure("bad-text", ("forget", "tea", "--purge", "--yes"), hints="more words"),
+    Failure("busy", ("forget", "likes dark rooms", "--purge", "--yes"), locked, "lock_timeout"),
+    Failure("busy", ("init",), locked, "lock_timeout"),
+    Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--yes"), lost_worktree, "git worktree prune"),
+    Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--dry-run"), lost_worktree, "git worktree prune"),
     Failure("commit-failed", APPEND, refusing_hook, "nothing was changed"),
     Failure("commit-failed", ("log", "x"), refusing_hook, "nothing was changed"),
     Failure("commit-failed", ("remember", "x", "--file", "new.md", "--section", "A", "--create"), refusing_hook, "nothing was changed"),
@@ -246,6 +261,10 @@ FAILURES = [
     Failure("empty-text", ("remember", "-"), stdin=b"\n"),
     Failure("empty-text", ("edit-section", "Work", "--append", "")),
     Failure("fact-ambiguous", ("forget", "likes dark rooms"), hints="MEMORY.md:6; memory/rooms.md:3"),
+    Failure("fact-ambiguous", ("forget", ROOMS, "--purge", "--yes"), file("memory/id.md", f"- {ROOMS}\n"), "Give the id."),
+    Failure("fact-not-found", ("forget", "nothing of the kind", "--purge", "--yes"), hints="mdmem facts"),
+    Failure("fact-not-found", ("forget", "nothing of the kind", "--purge", "--dry-run"), hints="mdmem facts"),
+    Failure("fact-not-found", ("forget", "0123456789"[:8], "--purge", "--yes"), hints="by its words"),
     Failure("fact-not-found", ("forget", "nothing of the kind"), hints="mdmem facts"),
     Failure("fact-not-found", ("remember", "x", "--supersedes", "0123456789"), hints="mdmem facts"),
     Failure("file-not-found", ("show", "memory/room.md"), hints="memory/rooms.md"),
@@ -266,12 +285,19 @@ FAILURES = [
     Failure("not-a-repository", ("log", "x"), no_repository, "mdmem init"),
     Failure("open-block", ("log", "x"), file(LOG, "# Day\n\n<!-- open\n"), "Close"),
     Failure("open-block", ("edit-section", "Open", "--file", "memory/open.md", "--append", "x"), hints="Close"),
+    Failure("pending-secret", APPEND, file("MEMORY.md", MEMORY + f"\n- the token {TOKEN}\n"), "mdmem: allow secret"),
     Failure("pending-edits", APPEND, settings_file("direct_edits = 'refuse'\n"), "mdmem save"),
     Failure(
         "read-only-path", ("edit-section", "A", "--file", "more/a.md", "--create", "--body", "x"), settings_file("extra_paths = ['more']\n")
     ),
     Failure("repository-busy", APPEND, file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
+    Failure("repository-busy", ("forget", "likes dark rooms", "--purge", "--yes"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
     Failure("repository-busy", ("save",), lambda place: (place.folder / ".git/rebase-merge").mkdir(), "git status"),
+    *(
+        Failure("secret-found", words, hints="--allow secret", stdin=f"it is {TOKEN}".encode())
+        for words in (("log", "-"), ("remember", "-"), ("edit-section", "Work", "--append", "-"))
+    ),
+    Failure("secret-found", ("save",), file("memory/new.md", f"- {TOKEN}\n"), "MDMEM_ALLOW=secret"),
     Failure("section-ambiguous", ("show", "Twice"), hints="line 21"),
     Failure("section-ambiguous", ("edit-section", "Twice", "--body", "x"), hints="--nth"),
     Failure("section-changed", ("edit-section", "Work", "--expect", "000000000000", "--body", "x"), hints="mdmem show"),
@@ -310,6 +336,12 @@ FAILURES = [
     Failure("usage", ("log", "x", "--time", "9:30"), hints="14:05"),
     Failure("usage", ("log", "x"), lambda place: place.patch.setenv("MDMEM_NOW", "soon"), "2026-"),
     Failure("usage", ("remember", "x", "--until", "2026-02-30"), hints="2026-"),
+    Failure("usage", ("forget", "likes dark rooms", "--yes")),
+    Failure("usage", ("forget", "likes dark rooms", "--purge"), hints="--yes"),
+    *(
+        Failure("usage", ("forget", "likes dark rooms", "--purge", "--yes", option, "x"))
+        for option in ("--file", "--section", "--supersedes")
+    ),
     Failure("usage", ("show", "one", "two")),
     Failure("usage", ("show", "one", "--preamble")),
     Failure("usage", ("show", "a.md", "b", "c"), hints="mdmem show --help"),
@@ -354,6 +386,7 @@ def test_failures(place: Place, failure: Failure):
     shown = f"mdmem: {said['message']}\n" + (f"hint: {said['hint']}\n" if said["hint"] else "")
     assert text.err == re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\ufffd", shown)
     assert "Traceback" not in text.err
+    assert TOKEN not in text.err + as_json.err
 
 
 def test_a_failure_names_what_a_program_needs(place: Place):
@@ -365,6 +398,11 @@ def test_a_failure_names_what_a_program_needs(place: Place):
     assert several["sections"] == [{"section": "Memory > Twice", "line": 21}, {"section": "Memory > Twice", "line": 25}]
     values = json.loads(place.run("remember", "x", "--key", "pet", "--json").err)
     assert [fact["text"] for fact in values["facts"]] == ["pet: cat", "pet: dog"]
+    secret = json.loads(place.run("edit-section", "Employer", "--append", f"- {TOKEN}", "--json").err)
+    assert (secret["line"], secret["kind"]) == (15, "github-token")
+    place.write("MEMORY.md", f"# Memory\n\n- {TOKEN}\n")
+    pending = json.loads(place.run("edit-section", "Memory", "--append", "- x", "--json").err)
+    assert (pending["line"], pending["kind"]) == (3, "github-token")
 
 
 # What succeeds.
@@ -601,6 +639,7 @@ def test_no_text_is_a_bug_or_reaches_a_terminal_raw(place: Place, text: str):
         ("remember", "--dry-run", f"--key={text}", "--", text),
         ("edit-section", "Work", "--dry-run", f"--body={text}"),
         ("forget", "--dry-run", "--", text),
+        ("forget", "--purge", "--dry-run", "--", text),
         ("facts", f"--section={text}"),
     ):
         done = place.run(*words)
@@ -608,11 +647,265 @@ def test_no_text_is_a_bug_or_reaches_a_terminal_raw(place: Place, text: str):
         assert re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out + done.err) is None
 
 
+# Forgetting for real.
+
+WORDS = "the heating was mended"
+PLAN = ["files", "commits", "messages", "tags", "refs", "signatures"]
+
+
+def holders(place: Place, words: str) -> list[str]:
+    """Where the words stand still: objects, files, what mdmem keeps in its own folder."""
+    objects = subprocess.run(
+        ["git", "cat-file", "--batch-all-objects", "--batch"],
+        cwd=place.folder,
+        env=dict(place.world.environment),
+        capture_output=True,
+        check=True,
+    ).stdout
+    files = [path for path in place.folder.rglob("*") if path.is_file() and path.relative_to(place.folder).parts[:2] != (".git", "objects")]
+    found = ["an object"] if words.encode() in objects else []
+    return found + [str(path.relative_to(place.folder)) for path in files if words.encode() in path.read_bytes()]
+
+
+class TestPurge:
+    def by_text(self, place: Place) -> str:
+        return WORDS
+
+    def by_id(self, place: Place) -> str:
+        found = place.run("facts", "--kind", "fact", "--json").found["facts"]
+        return str(next(fact["id"] for fact in found if fact["text"] == WORDS))[:7]
+
+    def as_it_stands(self, place: Place) -> str:
+        return f"- [fact] {WORDS} #house"
+
+    def from_history(self, place: Place) -> str:
+        place.write(LOG, "# 2026-03-05\n")
+        place.git("commit", "-q", "-m", "cleared by hand", LOG)
+        return WORDS
+
+    @pytest.mark.parametrize("name", [by_text, by_id, as_it_stands, from_history])
+    def test_the_words_are_gone_and_the_rest_is_there(self, place: Place, name: Callable[[Any, Place], str]):
+        place.git("tag", "-a", "-m", f"when {WORDS}", "v1")
+        place.git("branch", "other")
+        assert place.run("log", f"told Ada that {WORDS}").status == 0
+        assert WORDS in place.run("search", "heating").out
+        named = name(self, place)
+        assert "an object" in holders(place, WORDS)
+        before = place.git("log", "--format=%an %ad %s", "--reverse").splitlines()
+        mine, staged = place.folder.joinpath("MEMORY.md").read_bytes(), place.git("diff", "--cached", "--name-only")
+        done = place.run("forget", "--purge", "--yes", "--reason", "asked to", "--", named)
+        assert re.fullmatch(r"purged [0-9a-f]{10}\n", done.out), done.err
+        assert holders(place, WORDS) == []
+        assert "heating" not in place.run("search", "heating").out
+        after = place.git("log", "--format=%an %ad %s", "--reverse").splitlines()
+        assert after[:-1] == [line.replace(WORDS, "[PURGED]") for line in before]
+        assert place.git("log", "-1", "--format=%b") == "Mdmem-Op: purge\nMdmem-Reason: asked to\n\n"
+        assert (place.folder.joinpath("MEMORY.md").read_bytes(), place.git("diff", "--cached", "--name-only")) == (mine, staged)
+        assert place.git("for-each-ref", "--format=%(refname)").split() == ["refs/heads/main", "refs/heads/other", "refs/tags/v1"]
+        assert place.git("reflog", "--all") == ""
+        assert "nothing can be brought back" in done.err
+        assert "nothing is left to purge" in place.run("forget", WORDS, "--purge", "--yes").out
+
+    def test_as_json(self, place: Place):
+        before = place.snapshot()
+        plan = place.run("forget", WORDS, "--purge", "--dry-run", "--json").found
+        assert list(plan) == ["changed", "commit", "plan", "notices"]
+        assert (plan["changed"], plan["commit"], list(plan["plan"])) == (False, None, PLAN)
+        assert plan["plan"] == {"files": 1, "commits": 1, "messages": 0, "tags": 0, "refs": 1, "signatures": 0}
+        assert place.snapshot() == before
+        assert WORDS not in json.dumps(plan)
+        done = place.run("forget", WORDS, "--purge", "--yes", "--json").found
+        assert done == {"changed": True, "commit": place.git("rev-parse", "HEAD").strip(), "plan": plan["plan"], "notices": plan["notices"]}
+        again = place.run("forget", WORDS, "--purge", "--yes", "--json").found
+        assert (again["changed"], again["commit"]) == (False, done["commit"])
+
+    def test_a_dry_run_shows_the_plan_and_changes_nothing(self, place: Place):
+        before = place.snapshot()
+        done = place.run("forget", WORDS, "--purge", "--dry-run")
+        assert done.out.startswith("to purge: 1 files, 1 commits, 0 messages, 0 tags, 1 refs\n  ")
+        assert (done.err, place.snapshot()) == ("", before)
+        assert WORDS not in done.out
+
+    def test_what_a_killed_write_left_is_finished_first(self, place: Place):
+        """The record names the fact: the write has to be finished before it can be purged."""
+        place.run("log", "the last one")
+        digest = hashlib.sha256(place.write("memory/new.md", f"- {WORDS}\n").read_bytes()).hexdigest()
+        record = {"path": "memory/new.md", "before": None, "after": digest, "message": f"say {WORDS}\n", "date": "@1780000000 +0000"}
+        place.write(".git/mdmem/root/write-ahead.json", json.dumps({**record, "temporary": ".mdmem-0.tmp"}))
+        assert place.run("forget", WORDS, "--purge", "--yes").out.startswith("purged ")
+        assert holders(place, WORDS) == []
+        assert "say [PURGED]" in place.git("log", "--format=%s").splitlines()
+
+    @pytest.mark.parametrize(
+        ("typed", "status", "said"), [(b"n\n", 0, "nothing is changed"), (b"\n", 0, "nothing is changed"), (b"\x04", 130, "")]
+    )
+    def test_a_terminal_is_asked_and_says_no(self, place: Place, typed: bytes, status: int, said: str):
+        before = place.snapshot()
+        done = on_terminal(place, *mdmem("forget", WORDS, "--purge"), typed=typed)
+        assert (done.status, place.snapshot()) == (status, before)
+        assert "to purge: 1 files" in done.out
+        assert "Purge it for good? [y/N]: " in done.out
+        assert said in done.out
+        assert "Traceback" not in done.out
+
+    def test_a_terminal_is_asked_and_says_yes(self, place: Place):
+        done = on_terminal(place, *mdmem("forget", WORDS, "--purge"), typed=b"y\n")
+        assert re.search(r"\[y/N\]: purged [0-9a-f]{10}$", done.out, re.MULTILINE)
+        assert holders(place, WORDS) == []
+
+    def test_json_does_not_ask(self, place: Place):
+        done = on_terminal(place, *mdmem("forget", WORDS, "--purge", "--json"))
+        assert (done.status, json.loads(done.out)["error"]) == (2, "usage")
+
+
+class TestDoctor:
+    def test_a_sound_workspace(self, place: Place):
+        place.run("hooks", "install")
+        place.run("save")
+        place.run("reindex")
+        done = place.run("doctor")
+        assert (done.status, done.err) == (0, "")
+        # Notes: MDMEM_NOW is set; two headings are called Twice; and the index may be catching up in the background.
+        assert re.search(r"\nerrors: 0, warnings: 0, notes: [23]\n$", done.out), done.out
+        found = place.run("doctor", "--json").found
+        assert list(found) == ["findings", "sound"]
+        assert [list(row) for row in found["findings"]] == [["check", "level", "message", "fixed", "hint"]] * len(found["findings"])
+        assert found["sound"]
+
+    def test_an_error_is_the_exit_status(self, place: Place):
+        place.write("memory/keys.md", f"- {TOKEN}\n")
+        before = place.snapshot()
+        done = place.run("doctor")
+        assert (done.status, done.err) == (1, "")
+        assert "error   secrets: github-token in memory/keys.md:1\n        Take it out" in done.out
+        as_json = place.run("doctor", "--json")
+        assert (as_json.status, as_json.found["sound"]) == (1, False)
+        assert TOKEN not in done.out + as_json.out
+        assert place.snapshot() == before
+
+    def test_fix(self, place: Place):
+        assert "warning hooks: pre-commit is missing" in place.run("doctor").out
+        assert "fixed   hooks: installed" in place.run("doctor", "--fix").out
+        assert "ok      hooks: all are installed" in place.run("doctor").out
+
+
+class TestRedact:
+    @pytest.mark.parametrize(
+        ("given", "printed"),
+        [
+            (f"a\n- {TOKEN} #x\nb".encode(), b"a\n- [REDACTED:github-token] #x\nb"),
+            (f"\r\n{TOKEN}\r\n\r\n".encode(), b"\r\n[REDACTED:github-token]\r\n\r\n"),
+            (b"caf\xe9 \xff\x00 " + TOKEN.encode() + b"\xe9\n", b"caf\xe9 \xff\x00 [REDACTED:github-token]\xe9\n"),
+            (b"", b""),
+            (b"nothing to hide", b"nothing to hide"),
+        ],
+        ids=["text", "CRLF", "not UTF-8", "empty", "nothing"],
+    )
+    def test_bytes_in_bytes_out(self, world: World, tmp_path: Path, given: bytes, printed: bytes):
+        done = subprocess.run(mdmem("redact"), cwd=tmp_path, env=dict(world.environment), input=given, capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, printed, b"")
+
+    def test_json(self, place: Place):
+        found = place.run("redact", "--json", stdin=f"a\n{TOKEN}\n".encode()).found
+        assert found == {"text": "a\n[REDACTED:github-token]\n", "secrets": [{"kind": "github-token", "line": 2}]}
+        assert place.run("redact", "--json", stdin=b"").found == {"text": "", "secrets": []}
+        assert place.run("redact", "--json", stdin=b"\xe9").found["text"] == "\udce9"
+
+    def test_too_much(self, place: Place):
+        done = place.run("redact", stdin=b"x" * 6_000_000)
+        assert (done.status, done.out) == (1, "")
+        assert "standard input has more than 5,000,000 bytes" in done.err
+
+    def test_a_terminal_is_not_steered(self, place: Place):
+        done = on_terminal(place, "sh", "-c", f"printf 'a\\033[31m {TOKEN}\\r\\n' | '{sys.executable}' -m mdmem redact")
+        assert (done.status, done.out) == (0, "a\ufffd[31m [REDACTED:github-token]\n")
+
+
+# Events.
+
+EVENTS = [
+    (("init", "--no-hooks"), ("init", "unchanged", None)),
+    (("hooks", "install"), ("hooks-install", "done", None)),
+    (("hooks", "install"), ("hooks-install", "unchanged", None)),
+    (("log", "zebra one", "--actor", "agent/a", "--session", "s1"), ("log", "done", None)),
+    (("log", "zebra one"), ("log", "unchanged", None)),
+    (("log", "zebra two", "--dry-run"), ("log", "unchanged", None)),
+    (("log", f"zebra {TOKEN}"), ("log", "refused", "secret-found")),
+    (("remember", "zebra three", "--reason", "zebra reason"), ("remember", "done", None)),
+    (("edit-section", "Employer", "--append", "- zebra four"), ("edit-section", "done", None)),
+    (("edit-section", "zebra five", "--append", "- x"), ("edit-section", "refused", "section-not-found")),
+    (("forget", "zebra six"), ("forget", "refused", "fact-not-found")),
+    (("forget", "zebra three"), ("forget", "done", None)),
+    (("search", "zebra seven"), ("search", "done", None)),
+    (("search", "zebra", "--since", "zebra"), ("search", "refused", "usage")),
+    (("save",), ("save", "done", None)),
+    (("reindex",), ("reindex", "done", None)),
+    (("doctor",), ("doctor", "unchanged", None)),
+    (("forget", "zebra one", "--purge", "--dry-run"), ("plan-purge", "unchanged", None)),
+    (("forget", "zebra one", "--purge", "--yes"), ("purge", "done", None)),
+    (("forget", "zebra one", "--purge", "--yes", "--reason", "zebra"), ("purge", "unchanged", None)),
+    (("hooks", "uninstall"), ("hooks-uninstall", "done", None)),
+]
+
+
+def test_every_verb_leaves_an_event_and_no_text(place: Place):
+    place.write("memory/new.md", "- new\n")
+    place.patch.setattr("mdmem.memory.freshness.sys.executable", "")  # nothing catches up in the background
+    for words, expected in EVENTS:
+        place.run(*words)
+        *_, last = events.read(place.folder / ".git/mdmem/root")
+        assert (last.verb, last.outcome, last.code) == expected, words
+        assert last.ms >= 0
+    written = list(events.read(place.folder / ".git/mdmem/root"))
+    assert [event.verb for event in written] == [expected[0] for _, expected in EVENTS]
+    assert [(event.actor, event.session) for event in written if event.session] == [("agent/a", "s1")]
+    kept = b"".join(path.read_bytes() for path in (place.folder / ".git/mdmem/root").glob("events*.jsonl"))
+    assert b"zebra" not in kept
+    assert TOKEN.encode() not in kept
+
+
+def test_a_refused_commit_is_an_event_and_one_that_passes_is_none(place: Place):
+    place.run("reindex")
+    state = place.folder / ".git/mdmem/root"
+    before = len(list(events.read(state)))
+    place.write("memory/keys.md", f"- {TOKEN}\n")
+    place.write("outside.md", "# no memory\n")
+    place.git("add", "outside.md")
+    assert githooks.main(["pre-commit"]) == 0
+    assert len(list(events.read(state))) == before
+    place.git("add", "memory/keys.md")
+    assert githooks.main(["pre-commit"]) == 1
+    *_, last = events.read(state)
+    assert (last.verb, last.outcome, last.code, last.path) == ("pre-commit", "refused", "secret-found", None)
+    assert len(list(events.read(state))) == before + 1
+    assert TOKEN not in (state / events.NAME).read_text()
+
+
 # As a program of its own.
 
 
 def mdmem(*words: str) -> list[str]:
     return [sys.executable, "-m", "mdmem", *words]
+
+
+HEAVY = {"mdmem.doctor", "mdmem.purge", "mdmem.memory.purging", "mdmem.repo.rewriting"}
+
+
+@pytest.mark.parametrize(
+    ("words", "loaded"),
+    [
+        (("mdmem", "log", "x"), "mdmem.memory.writing"),
+        (("mdmem", "search", "x"), "mdmem.search.indexer"),
+        (("mdmem.githooks", "pre-commit"), "mdmem.memory.reading"),
+        (("mdmem", "forget", "likes dark rooms", "--purge", "--dry-run"), "mdmem.repo.rewriting"),
+    ],
+    ids=" ".join,
+)
+def test_everyday_commands_do_not_load_what_they_do_not_need(place: Place, words: tuple[str, ...], loaded: str):
+    said = place.world.run(place.folder, [sys.executable, "-X", "importtime", "-m", *words]).stderr
+    names = {line.rpartition("|")[2].strip() for line in said.splitlines() if line.startswith("import time:")}
+    assert loaded in names
+    assert names & HEAVY == (HEAVY - {"mdmem.doctor"} if loaded in HEAVY else set())
 
 
 class TestProcess:
@@ -667,8 +960,8 @@ class TestProcess:
 # On a terminal.
 
 
-def on_terminal(place: Place, *command: str, **environment: str) -> Done:
-    """A command with a terminal for all of its streams; what it printed there, with plain line ends."""
+def on_terminal(place: Place, *command: str, typed: bytes = b"", **environment: str) -> Done:
+    """A command with a terminal for all of its streams; what it printed there, and what was typed, with plain line ends."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         command,
@@ -680,6 +973,7 @@ def on_terminal(place: Place, *command: str, **environment: str) -> Done:
         start_new_session=True,
     )
     os.close(theirs)
+    os.write(ours, typed)
     printed = b""
     try:
         while chunk := _read(ours):

@@ -129,6 +129,52 @@ class TestReplace:
         assert not (tmp_path / "victim").exists()
 
 
+class TestSavedAtTheLastMoment:
+    """Between the last look at the file and the moment it is replaced."""
+
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Path:
+        (tmp_path / "a.md").write_text("old")
+        return tmp_path / "a.md"
+
+    @staticmethod
+    def saving(monkeypatch: pytest.MonkeyPatch, place: Path, *texts: str) -> None:
+        """Have a person save before each of the next renames, as editors do it: a new file takes the name."""
+        rename, left = files._rename, list(texts)
+
+        def saved_first(old: Path, new: Path, flags: int) -> bool:
+            if left:
+                place.with_name("editor").write_text(left.pop(0))
+                place.with_name("editor").rename(place)
+            return rename(old, new, flags)
+
+        monkeypatch.setattr(files, "_rename", saved_first)
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+    @pytest.mark.parametrize("saved", [("new by hand",), ("first", "second")])
+    def test_the_newest_save_stays(self, place: Path, monkeypatch: pytest.MonkeyPatch, saved: tuple[str, ...]):
+        self.saving(monkeypatch, place, *saved)
+        assert not files.replace(place, b"ours", b"old", TEMPORARY)
+        assert place.read_text() == saved[-1]
+        assert [path.name for path in place.parent.iterdir()] == ["a.md"]
+
+    def test_a_new_file_of_theirs_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        place = tmp_path / "new.md"
+        self.saving(monkeypatch, place, "theirs")
+        assert not files.replace(place, b"ours", None, TEMPORARY)
+        assert place.read_text() == "theirs"
+        assert [path.name for path in tmp_path.iterdir()] == ["new.md"]
+
+    @pytest.mark.parametrize("before", [b"old", None])
+    def test_without_exchange_it_is_a_rename(self, place: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None):
+        monkeypatch.setattr(files, "_renameat2", lambda: None)
+        if before is None:
+            place.unlink()
+        assert files.replace(place, b"ours", before, TEMPORARY)
+        assert place.read_bytes() == b"ours"
+        assert [path.name for path in place.parent.iterdir()] == ["a.md"]
+
+
 def test_folders_that_are_made_are_named_outermost_first(tmp_path: Path):
     assert files.make_folders(tmp_path / "a" / "b") == (tmp_path / "a", tmp_path / "a" / "b")
     assert files.make_folders(tmp_path / "a" / "b") == ()

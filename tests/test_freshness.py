@@ -1,6 +1,5 @@
 """The index after any history is the one that would be built anew; and what a search says while it cannot be brought up to date."""
 
-import contextlib
 import os
 from dataclasses import replace
 from itertools import count
@@ -459,10 +458,9 @@ class TestInTheBackground:
             at.write(f"{name}.py", "open('ran', 'w')\n")
         monkeypatch.chdir(at.root)
         at.workspace.ensure_state()
-        freshness.start_catching_up(at.workspace)
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                os.waitpid(-1, 0)
+        started = freshness.start_catching_up(at.workspace)
+        assert started is not None
+        os.waitpid(started, 0)
         assert not (at.root / "ran").exists()
         assert (at.workspace.state / "index" / "seen.json").exists()
 

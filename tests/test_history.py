@@ -127,3 +127,11 @@ def test_a_line_has_the_origin_of_the_commit_that_brought_it_last() -> None:
     assert found.of(new, "- z", earlier) == origin(first)
     assert found.of(new, "- y", earlier) is None
     assert found.renamed == {new: old}
+
+
+def test_a_secret_that_goes_out_is_not_quoted() -> None:
+    key = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq8Zr1u\n" * 3 + "-----END " + "RSA PRIVATE KEY-----\n"
+    said = message(NOTE, "# M\n\n- gh" + "p_" + f"{'aB3' * 12}\n{key}", "# M\n\n- none\n")
+    assert "aB3aB3" not in said
+    assert "MIIE" not in said
+    assert "+ none" in said

@@ -161,10 +161,26 @@ class TestLeft:
     def test_the_file_as_after_is_committed_as_it_was_meant(self, at: Desk):
         leave(at, record())
         at.write("MEMORY.md", AFTER)
-        at.write(TEMPORARY, "half a fi")
+        at.write(files.way_back(TEMPORARY), "half a fi")
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
         assert at.git("log", "-1", "--format=%B%at %ad", "--date=raw") == f"{MESSAGE}1770000000 1770000000 +0100\n"
         settled(at)
+
+    def test_the_old_bytes_beside_it_go(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        at.write(TEMPORARY, SEED)
+        assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
+        settled(at)
+
+    def test_what_a_person_saved_at_the_last_moment_is_put_back(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        saved = SEED.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
+        at.write(TEMPORARY, saved)
+        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept as it is",)
+        assert (at.root / "MEMORY.md").read_text() == saved
+        assert not (at.root / TEMPORARY).exists()
 
     def test_a_new_file_is_too(self, at: Desk):
         leave(at, record(None, "# New\n", "memory/new.md"))

@@ -118,7 +118,8 @@ class TestState:
             (lambda at: None, False, False),
             (lambda at: at.write("MEMORY.md", "x"), True, False),
             (lambda at: (at.root / "MEMORY.md").unlink(), True, False),
-            (lambda at: at.git("rm", "-q", "--cached", "MEMORY.md"), True, False),
+            (lambda at: at.git("rm", "-q", "--cached", "MEMORY.md"), False, False),  # the file is as it was committed
+            (lambda at: (at.git("rm", "-q", "--cached", "MEMORY.md"), at.write("MEMORY.md", "x")), True, False),
             (lambda at: at.write("other.md", "x"), False, False),
             (lambda at: at.write(".gitignore", "*.md"), False, False),
         ],

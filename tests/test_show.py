@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem import show
+from mdmem.doctor import Finding, Level
 from mdmem.model import (
     CommitId,
     FactId,
@@ -25,6 +26,8 @@ from mdmem.model import (
     WorkspaceStatus,
     WriteResult,
 )
+from mdmem.purge import Purged, PurgePlan
+from mdmem.secrets import Secret
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
 HIT = Hit(
@@ -179,6 +182,53 @@ def test_problem():
     assert show.problems_json([problem]) == {
         "problems": [{"path": "a.md", "line": 3, "code": "shrink", "level": "error", "message": "too\nmuch\x1b"}]
     }
+
+
+HIDDEN = "\ufffd" * len(STEERS)
+FINDINGS = (
+    Finding("git", Level.OK, "git version 2.40"),
+    Finding("hooks", Level.WARNING, f"post-commit is {STEERS}missing", hint="one\ntwo"),
+    Finding("locks", Level.WARNING, "removed", fixed=True),
+    Finding("secrets", Level.ERROR, "key in a.md:1"),
+)
+PLAN = PurgePlan(1, 2, 3, 4, 5, 6, (f"said {STEERS}",))
+
+
+def test_findings():
+    assert show.findings_text(FINDINGS).splitlines() == [
+        "ok      git: git version 2.40",
+        f"warning hooks: post-commit is {HIDDEN}missing",
+        "        one",
+        "        two",
+        "fixed   locks: removed",
+        "error   secrets: key in a.md:1",
+        "errors: 1, warnings: 1, notes: 0",
+    ]
+    assert show.findings_json(FINDINGS)["findings"][2] == {
+        **{"check": "locks", "level": "warning", "message": "removed", "fixed": True, "hint": ""},
+    }
+
+
+@pytest.mark.parametrize(("found", "sound"), [(FINDINGS, False), (FINDINGS[:3], True), ((), True)])
+def test_soundness(found: tuple[Finding, ...], sound: bool):
+    assert show.findings_json(found)["sound"] is sound
+
+
+def test_a_purge():
+    numbers = {"files": 1, "commits": 2, "messages": 3, "tags": 4, "refs": 5, "signatures": 6}
+    assert show.plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
+    assert show.plan_text(PLAN) == f"to purge: 1 files, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
+    done = Purged(PLAN, COMMIT, ("left",))
+    assert show.purged_json(done) == {"changed": True, "commit": COMMIT, "plan": numbers, "notices": ["left"]}
+    assert show.purged_text(done) == f"purged {COMMIT[:10]}"
+    assert show.purged_text(replace(done, commit=None)) == "purged"
+    nothing = Purged(PurgePlan(0, 0, 0, 0, 0, 0, ()), COMMIT, ())
+    assert (show.purged_text(nothing), show.purged_json(nothing)["changed"]) == (f"nothing is left to purge {COMMIT[:10]}", False)
+
+
+def test_redacted():
+    assert show.redacted_json("a", [Secret("key", 3, 9, 2)]) == {"text": "a", "secrets": [{"kind": "key", "line": 2}]}
+    assert show.redacted_text("a\r\n\tb\x1b\n\n") == "a\n\tb\ufffd\n"
 
 
 def test_saved():

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,7 +17,9 @@ from mdmem import files
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory, writing
 from mdmem.memory.workspace import open_at
-from mdmem.model import Action, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.repo import worktree
+from mdmem.repo.runner import Outcome
 
 HAND = "- a line of Ada's"
 REFUSES = "exit 1"
@@ -722,3 +724,28 @@ class TestSave:
 def test_a_wrong_confidence_is_refused_before_anything_is_committed(at: Desk, dry_run: bool) -> None:
     by_hand(at, "MEMORY.md", "edited")
     refused(at, EditSection("Work", Action.APPEND, MARK, options=WriteOptions(confidence=3, dry_run=dry_run)), "usage")
+
+
+@pytest.mark.parametrize("change", [append(), Log("hello")], ids=["a file that git knows", "a new one"])
+def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(at: Desk, monkeypatch: pytest.MonkeyPatch, change: Change):
+    """As on a full disk: git moves the branch, and then has no room for its index."""
+    index = at.root / ".git" / "index"
+    run, old = worktree.run, index.read_bytes()
+
+    def without_room(folder: Path, arguments: Sequence[str], *others: object, **named: object) -> Outcome:
+        if "reset" in arguments:
+            return Outcome(128, b"", "fatal: unable to write new index file")
+        done = run(folder, arguments, *others, **named)  # type: ignore[arg-type]
+        if "commit" not in arguments or done.status:
+            return done
+        index.write_bytes(old)
+        return Outcome(1, b"", "error: no room")
+
+    monkeypatch.setattr(worktree, "run", without_room)
+    done = at.apply(change)
+    assert done.commit == at.git("rev-parse", "HEAD").strip()
+    assert at.git("status", "--porcelain")
+    monkeypatch.setattr(worktree, "run", run)
+    assert at.apply(EditSection("Home", Action.APPEND, MARK)).commit
+    assert at.git("status", "--porcelain") == ""
+    assert at.git("rev-list", "--count", "HEAD").strip() == "3"

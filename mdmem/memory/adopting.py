@@ -1,5 +1,6 @@
 """`init`: a workspace made, or one adopted with no existing file altered."""
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from mdmem import config, files, hookfiles, layout, repo
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.events import Watch
 from mdmem.memory.freshness import start_catching_up
 from mdmem.memory.reading import require_hooks_free
 from mdmem.memory.workspace import Workspace, open_at
@@ -39,27 +41,37 @@ def initialise(wanted: Initialise) -> Initialised:
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} lies in git's own folder")
-    settings = config.load(folder)
+    config.load(folder)  # refused before anything is made
     files.make_folders(folder)
     repository, made = _repository(folder)
-    root = repository.folder
+    workspace = open_at(repository.folder)
+    workspace.ensure_state()
+    with Watch(workspace.state, "init", os.environ.get("MDMEM_ACTOR") or workspace.settings.actor) as watch:
+        with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout):
+            written, notes, commit = _adopt(workspace, made)
+        hooks, more = _hooks(workspace) if wanted.hooks else ((), ())
+        watch.done(bool(written or commit or hooks), commit=commit)
+    start_catching_up(workspace)
+    return Initialised(workspace.root, made, written, commit, hooks, (*notes, *more))
+
+
+def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:
+    """Write what is missing and commit it: the files, lines for the user, the commit. The caller holds the workspace lock."""
+    root, repository, settings = workspace.root, workspace.repository, workspace.settings
     due, notes = _missing(root, repository, settings)
     if due and not made:
         repository.require_ready(settings.allow_detached, repository.branch())
-    for path, text in due.items():
-        files.write_durably(root / path, text.encode())
-    files.sync_folder(root)
+    written: list[FilePath] = []
     try:
-        workspace = open_at(root)
-        commit = _first_commit(workspace, tuple(due), made)
+        for path, text in due.items():
+            files.write_durably(root / path, text.encode())
+            written.append(path)
+        files.sync_folder(root)
+        return tuple(written), notes, _first_commit(open_at(root), tuple(written), made)
     except BaseException:
-        for path in due:
+        for path in written:
             (root / path).unlink(missing_ok=True)
         raise
-    hooks, more = _hooks(workspace) if wanted.hooks else ((), ())
-    workspace.ensure_state()
-    start_catching_up(workspace)
-    return Initialised(workspace.root, made, tuple(due), commit, hooks, (*notes, *more))
 
 
 def _repository(folder: Path) -> tuple[Repository, bool]:

@@ -18,7 +18,7 @@ from mdmem.files import Found
 from mdmem.memory.workspace import Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath, Origin
 from mdmem.search.entries import entries
-from mdmem.search.indexer import BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
+from mdmem.search.indexer import INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
 
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -26,12 +26,12 @@ Progress = Callable[[int, int], None]
 
 _INDEX_LOCK = "index.lock"
 _QUEUE_LOCK = "queue.lock"
-_INDEX = "index"
 _RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""
 _UNSETTLED = Stamp(0, 0, 0, 0)
 """No file's stamp: of a file that is to be read again."""
 _ROUNDS = 3
+_BURST_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,14 @@ def _has_seen(index: Index, survey: _Survey) -> bool:
 
 def is_current(workspace: Workspace) -> tuple[Index, bool]:
     """The index as it is, and whether it has seen everything that is there."""
-    index = Index.open(workspace.state / _INDEX)
+    index = Index.open(workspace.state / INDEX_NAME)
     return index, _has_seen(index, _survey(workspace))
 
 
 def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False) -> Fresh:
     """The index, brought up to date first, or (`full`) built anew. Another process that is busy with it is waited for."""
     try:
-        index = Index.anew(workspace.state / _INDEX) if full else Index.open(workspace.state / _INDEX)
+        index = Index.anew(workspace.state / INDEX_NAME) if full else Index.open(workspace.state / INDEX_NAME)
         survey = _survey(workspace)
         if _has_seen(index, survey):
             return Fresh(index, survey.commit)
@@ -126,14 +126,14 @@ def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | Non
 
 
 def _bring_up(workspace: Workspace, full: bool = False, progress: Progress | None = None) -> Fresh:
-    index = Index.anew(workspace.state / _INDEX) if full else Index.open(workspace.state / _INDEX)
+    index = Index.anew(workspace.state / INDEX_NAME) if full else Index.open(workspace.state / INDEX_NAME)
     survey = _survey(workspace)
     if _has_seen(index, survey):
         return Fresh(index, survey.commit)
     try:
         _update(workspace, index, survey, progress)
     except BrokenIndex:
-        index = Index.anew(workspace.state / _INDEX)
+        index = Index.anew(workspace.state / INDEX_NAME)
         _update(workspace, index, survey, progress)
     return Fresh(index, survey.commit)
 
@@ -214,7 +214,9 @@ class _Pages:
             return SeenFile(_stamp(found.status), "", False, problem.message), FileEntries(path, (), (), (), self._workspace.kind_of(path))
         digest = files.digest(data)
         # A file that is saved while it is read may hold what the survey, and what git said of it, did not see: it is read again.
-        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found.place) == _stamp(found.status)
+        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found.place) == _stamp(
+            found.status
+        )
         if before is not None and before.digest == digest and settled:
             return replace(before, stamp=_stamp(found.status)), None
         listed = entries(document, path, frontmatter.tags(document))
@@ -256,20 +258,29 @@ def _is_outside(path: FilePath) -> bool:
 # In the background.
 
 
-def start_catching_up(workspace: Workspace) -> None:
-    """Start a detached process that brings the index up to date, unless one runs or waits already. It is never a reason to fail."""
+def start_catching_up(workspace: Workspace) -> int | None:
+    """Start a detached process that brings the index up to date, unless one runs or waits already. It is never a reason to fail.
+
+    Returns:
+        Its process id, None where none was started.
+    """
     if any(files.is_locked(workspace.state / name) for name in (_QUEUE_LOCK, _INDEX_LOCK)) or not sys.executable:
-        return
+        return None
     # -P: nothing is imported from the folder that the user is in.
     command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
     null = os.devnull
     streams = [(os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)]
-    with contextlib.suppress(OSError):
-        os.posix_spawn(sys.executable, command, repo.environment(), file_actions=streams, setsid=True)
+    try:
+        return os.posix_spawn(sys.executable, command, repo.environment(), file_actions=streams, setsid=True)
+    except OSError:
+        return None
 
 
 def catch_up(root: Path) -> None:
-    """Bring the index of one workspace up to date, then let git tidy up; at once back where another process waits to do so."""
+    """Bring the index of one workspace up to date, then let git tidy up; at once back where another process waits to do so.
+
+    It waits for a moment first, so that a burst of writes is one catch-up and not as many as there are writes.
+    """
     workspace = open_at(root)
     workspace.ensure_state()
     with contextlib.ExitStack() as queue:
@@ -277,6 +288,7 @@ def catch_up(root: Path) -> None:
             queue.enter_context(files.lock(workspace.state / _QUEUE_LOCK, 0))
         except RepositoryProblem:
             return
+        time.sleep(_BURST_SECONDS)
         with files.lock(workspace.state / _INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):

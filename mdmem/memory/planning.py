@@ -1,11 +1,12 @@
 """What a change comes to: where it goes and what it makes of the file as it stands, with nothing written yet."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 
-from mdmem import check, files, history, layout
+from mdmem import check, files, history, layout, secrets
 from mdmem.document import Document, Section, decode, parse, section_etag
 from mdmem.editors import Edited, daily, section
 from mdmem.editors import facts as fact_editor
@@ -23,6 +24,7 @@ from mdmem.model import (
     Forget,
     Log,
     Op,
+    Problem,
     Remember,
     Superseded,
     WriteOptions,
@@ -48,6 +50,7 @@ class Plan:
     removed: tuple[FactId, ...]
     supersedes: tuple[Superseded, ...]
     ended: tuple[FactId, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def after(self) -> bytes:
@@ -104,7 +107,7 @@ def _minute(now: datetime, change: Log) -> str:
     return change.time
 
 
-def _occurrences(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) -> list[tuple[FilePath, Document, Item]]:
+def occurrences(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) -> list[tuple[FilePath, Document, Item]]:
     """Every place in files of these kinds where the named fact stands."""
     found = []
     for path, listed in workspace.memory_files().items():
@@ -131,10 +134,10 @@ def _one_place(found: list[tuple[FilePath, Document, Item]], name: str) -> tuple
 
 
 def _file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
-    found = _occurrences(workspace, change.fact, _EDITABLE)
+    found = occurrences(workspace, change.fact, _EDITABLE)
     if change.section is not None:
         found = [one for one in found if one[2] in _in_section(one[1], change.fact, change.section)]
-    if not found and (logged := _occurrences(workspace, change.fact, (FileKind.DAILY,))):
+    if not found and (logged := occurrences(workspace, change.fact, (FileKind.DAILY,))):
         return logged[0][0]
     return _one_place(found, change.fact)[0]
 
@@ -194,8 +197,7 @@ def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
         tuple(dict.fromkeys((*pairs, *explicit))),
         ended,
     )
-    _judge(workspace, change.options, plan)
-    return plan
+    return replace(plan, warnings=_judge(workspace, change.options, plan))
 
 
 def _log(workspace: Workspace, change: Log, old: Document | None) -> Edited:
@@ -215,22 +217,46 @@ def _explicit(
     old = (
         named[0].fact.id
         if named
-        else _one_place(_occurrences(workspace, options.supersedes, tuple(FileKind)), options.supersedes)[2].fact.id
+        else _one_place(occurrences(workspace, options.supersedes, tuple(FileKind)), options.supersedes)[2].fact.id
     )
     if any(pair.old == old for pair in known):
         return (), ()
     return ((Superseded(old, brought),), ()) if brought else ((), (old,))
 
 
-def _judge(workspace: Workspace, options: WriteOptions, plan: Plan) -> None:
-    """Refuse what `check` refuses; an edit of mdmem's names its section, so that it may shrink it."""
+def _judge(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:
+    """Refuse what `check` refuses; an edit of mdmem's names its section, so that it may shrink it: the codes of what it may."""
     if not plan.changes:
-        return
-    problems = check.faults(plan.path, plan.before, plan.after, workspace.kind_of(plan.path))
-    refused = check.refused(problems, options.allow | {"shrink", "append"})
+        return ()
+    faults = check.faults(plan.path, plan.before, plan.after, workspace.kind_of(plan.path))
+    require_no_fault([*faults, *_said_beside(options)], options.allow | {"shrink", "append"})
+    return tuple(dict.fromkeys(problem.code for problem in faults if problem.level == "error"))
+
+
+def _said_beside(options: WriteOptions) -> Iterator[Problem]:
+    """Secrets in what goes into the commit message besides the change."""
+    for name, text in (("--reason", options.reason), ("--session", options.session), ("--actor", options.actor)):
+        yield from secrets_said(name, text or "")
+
+
+def secrets_said(name: str, text: str) -> Iterator[Problem]:
+    """Secrets in a text that goes into a commit message; `name` is the option that gave it."""
+    for secret in secrets.find(text):
+        message = f"what looks like a secret ({secret.kind}) stands in it"
+        yield Problem(name, secret.line, "secret-found", "error", message, "Say it without; --allow secret if it is none.", secret.kind)
+
+
+def require_no_fault(problems: Iterable[Problem], allow: frozenset[str]) -> None:
+    """Refuse the first error that is not allowed.
+
+    Raises:
+        RefusedChange: with the code of `check`, the line, and the kind of a secret.
+    """
+    refused = check.refused(problems, allow)
     if refused:
         first = refused[0]
-        raise RefusedChange(first.code, f"{first.path}:{first.line}: {first.message}", first.hint, line=first.line)
+        details = {"kind": first.kind} if first.kind else {}
+        raise RefusedChange(first.code, f"{first.path}:{first.line}: {first.message}", first.hint, line=first.line, **details)
 
 
 # What is answered.
@@ -263,6 +289,7 @@ def result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: 
         plan.supersedes,
         diff,
         notes,
+        plan.warnings,
     )
 
 

@@ -1,11 +1,12 @@
 """Reading verbs: show, outline, search, facts, status, check."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
-from mdmem import check, config, files, hookfiles, layout, repo
+from mdmem import check, config, events, files, hookfiles, layout, repo
 from mdmem.document import (
     Document,
     Section,
@@ -18,8 +19,9 @@ from mdmem.document import (
     tree_etag,
 )
 from mdmem.errors import PathProblem, RepositoryProblem, UsageProblem
+from mdmem.events import Event, Outcome
 from mdmem.memory.freshness import Progress, Say, fresh, is_current
-from mdmem.memory.workspace import Workspace, is_marked, missing_file, read_at
+from mdmem.memory.workspace import Workspace, is_marked, missing_file, open_at, read_at
 from mdmem.model import (
     FileKind,
     FilePath,
@@ -227,8 +229,26 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
         kind = layout.kind_of(path, root.name, settings[root].extra_paths)
         renamed = str(staged.renamed_from) if staged.renamed_from else None
         found = check.check(path, staged.before, staged.after, kind, settings[root], renamed)
-        problems += [Problem(staged.path, p.line, p.code, p.level, p.message, p.hint) for p in found]
+        problems += [replace(p, path=staged.path) for p in found]
     return tuple(problems)
+
+
+def record_refusal(folder: Path, refused: Sequence[Problem], seconds: float) -> None:
+    """Add to the events of each workspace that its commit was refused.
+
+    Args:
+        folder: anywhere in the work tree.
+        refused: what stood in the way; paths as `staged_problems` gives them.
+        seconds: how long it took to find out.
+    """
+    repository = repo.discover(folder)
+    codes: dict[Path, str] = {}
+    for problem in refused:
+        root = _workspace_of(repository.root, FilePath(problem.path))
+        if root is not None:
+            codes.setdefault(root, problem.code)
+    for root, code in codes.items():
+        events.record(open_at(root).state, Event("pre-commit", round(seconds * 1000, 1), Outcome.REFUSED, code))
 
 
 def _workspace_of(root: Path, path: FilePath) -> Path | None:

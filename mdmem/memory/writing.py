@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mdmem import config, files, history, repo
+from mdmem import check, config, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.memory import planning
 from mdmem.memory.planning import Plan
@@ -25,19 +25,20 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
     """
     path = planning.target(workspace, change)
     said = _provenance(workspace, change.options)
+    change = replace(change, options=replace(change.options, actor=said.actor))
     if change.options.dry_run:
         plan = planning.draw_up(workspace, change, path)
         return planning.result(plan, None, diff=planning.diff(plan))
     workspace.ensure_state()
-    with files.lock(workspace.state / "lock", workspace.settings.lock_timeout, say):
+    with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         identity = workspace.identity()
-        notes = _recover(workspace, identity)
+        notes = recover(workspace, identity)
         for _ in range(_TRIES):
             plan = planning.draw_up(workspace, change, path)
             if not plan.changes:
                 return planning.result(plan, None, notes=notes)
-            done = _carry_out(workspace, plan, said, identity)
+            done = _carry_out(workspace, plan, said, identity, change.options.allow)
             if done is not None:
                 return planning.result(plan, done[0], notes=(*notes, *done[1]))
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
@@ -46,7 +47,9 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
 # Carrying it out.
 
 
-def _carry_out(workspace: Workspace, plan: Plan, said: Provenance, identity: Identity | None) -> tuple[CommitId, tuple[str, ...]] | None:
+def _carry_out(
+    workspace: Workspace, plan: Plan, said: Provenance, identity: Identity | None, allow: frozenset[str]
+) -> tuple[CommitId, tuple[str, ...]] | None:
     """Write and commit a plan; None where the file was saved by someone else meanwhile, so that it must be planned anew."""
     state = workspace.repository.state(plan.path)
     if state.ignored:
@@ -54,7 +57,7 @@ def _carry_out(workspace: Workspace, plan: Plan, said: Provenance, identity: Ide
             "ignored-path", f"{plan.path} is ignored by .gitignore", "Take the rule out; memory that git does not keep has no history."
         )
     moment = repo.raw_date(workspace.now())
-    pending = _commit_pending(workspace, plan, state, moment, identity)
+    pending = _commit_pending(workspace, plan, state, moment, identity, allow)
     note = history.Note(plan.edited.op, plan.path, plan.edited.section, said, plan.supersedes, plan.ended, plan.edited.also)
     text = history.message(note, plan.old.text if plan.old else "", plan.edited.text)
     record = files.Record(
@@ -66,20 +69,24 @@ def _carry_out(workspace: Workspace, plan: Plan, said: Provenance, identity: Ide
         files.temporary_name(),
     )
     made: tuple[Path, ...] = ()
+    stale: list[FilePath] = []
     try:
         made = files.make_folders(plan.place.parent)
         files.save_record(workspace.state, record)
         if not files.replace(plan.place, plan.after, plan.before, record.temporary):
             files.drop_record(workspace.state)
             return None
-        commit = workspace.repository.commit([plan.path], text, moment, workspace.settings.hook_timeout, identity)
+        commit = workspace.repository.commit(
+            [plan.path], text, moment, workspace.settings.hook_timeout, identity, stale=lambda: stale.append(plan.path)
+        )
     except BaseException as problem:
         if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
             _put_back(workspace, plan, made, record, problem)
             if pending:
                 workspace.repository.take_back(pending.commit, state.commit, plan.path, pending.entry)
         raise
-    files.drop_record(workspace.state)
+    if not stale:
+        files.drop_record(workspace.state)
     return commit, ((f"committed the pending edits of {plan.path} first, as yours",) if pending else ())
 
 
@@ -100,7 +107,7 @@ def _put_back(workspace: Workspace, plan: Plan, made: tuple[Path, ...], record: 
             if plan.before is None:
                 plan.place.unlink()
             else:
-                files.replace(plan.place, plan.before, plan.after, record.temporary)
+                files.replace(plan.place, plan.before, plan.after, files.way_back(record.temporary))
         for folder in reversed(made):
             if not any(folder.iterdir()):
                 folder.rmdir()
@@ -120,13 +127,26 @@ class _Pending:
     entry: IndexEntry
 
 
-def _commit_pending(workspace: Workspace, plan: Plan, state: State, moment: str, identity: Identity | None) -> _Pending | None:
+def _commit_pending(
+    workspace: Workspace, plan: Plan, state: State, moment: str, identity: Identity | None, allow: frozenset[str]
+) -> _Pending | None:
     """A person's pending edits of the file, or that it is gone, as a commit of their own."""
     if not state.pending or (plan.before is None and read_at(workspace, plan.path, state.commit) is None):
         return None
     if workspace.settings.direct_edits == "refuse":
         raise RepositoryProblem(
             "pending-edits", f"{plan.path} has edits that are not committed", "Commit them (mdmem save) or take them back."
+        )
+    committed = read_at(workspace, plan.path, state.commit)
+    found = check.secrets_brought_in(plan.path, committed, plan.before, workspace.kind_of(plan.path))
+    if found and "secret" not in allow:
+        first = found[0]
+        raise RepositoryProblem(
+            "pending-secret",
+            f"{first.path}:{first.line}: {first.message}, in edits that are not committed",
+            first.hint,
+            line=first.line,
+            kind=first.kind,
         )
     entry = workspace.repository.index_entry(plan.path)
     text = f"{plan.path}: {'removed' if plan.before is None else 'edited'} by hand\n"
@@ -141,7 +161,7 @@ def _provenance(workspace: Workspace, options: WriteOptions) -> Provenance:
     return Provenance(options.source, confidence, actor, options.session, options.reason)
 
 
-def _recover(workspace: Workspace, identity: Identity | None) -> tuple[str, ...]:
+def recover(workspace: Workspace, identity: Identity | None) -> tuple[str, ...]:
     """Finish, or drop, what a killed process left; lines for the user."""
     record = files.load_record(workspace.state)
     notes = _settle(workspace, record, identity) if record else ()
@@ -153,14 +173,17 @@ def _settle(workspace: Workspace, record: files.Record, identity: Identity | Non
     kept = (f"{record.path} was changed after an interrupted write; it is kept as it is",)
     try:
         place = files.locate(workspace.root, record.path)
-        files.drop_temporary(place, record.temporary)
+        files.settle_temporary(place, record)
         now = files.read(place)
     except PathProblem:
         return kept
     found = files.digest(now) if now is not None else None
     if found not in (record.after, record.before):
         return kept
-    if found == record.before or not workspace.repository.state(record.path).pending:
+    if found == record.before:
+        return ()
+    if not workspace.repository.state(record.path).pending:
+        workspace.repository.renew_index([record.path])
         return ()
     try:
         workspace.repository.commit([record.path], record.message, record.date, workspace.settings.hook_timeout, identity)
@@ -181,14 +204,21 @@ def save(workspace: Workspace, text: str | None, say: Say) -> tuple[CommitId | N
         RepositoryProblem: git cannot take them now, or a hook refused.
     """
     workspace.ensure_state()
-    with files.lock(workspace.state / "lock", workspace.settings.lock_timeout, say):
+    with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
         repository = workspace.repository
         repository.require_ready(workspace.settings.allow_detached, repository.branch())
         identity = workspace.identity()
-        _recover(workspace, identity)
+        recover(workspace, identity)
         paths = tuple(path for path in repository.pending() if workspace.kind_of(path).is_memory)
         if not paths:
             return None, ()
+        head = repository.head()
+        planning.require_no_fault(planning.secrets_said("-m", text or ""), check.allowed(os.environ))
+        for path in paths:
+            found = check.secrets_brought_in(
+                path, read_at(workspace, path, head), files.read(workspace.root / path), workspace.kind_of(path)
+            )
+            planning.require_no_fault(found, check.allowed(os.environ))
         what = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
         message = text.strip() + "\n" if text and text.strip() else f"{what}: edited by hand\n"
         moment = repo.raw_date(config.now(workspace.settings))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import Commit, CommitId, FilePath
+from mdmem.repo import locks
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import READ_SECONDS, Outcome, run
 
@@ -184,6 +185,7 @@ class Repository:
         commit: CommitId | None = None
         branch: str | None = None
         marks = set()
+        doubly = False
         for line in output.split(b"\0"):
             if line.startswith(b"# branch.oid "):
                 oid = line[13:].decode()
@@ -195,7 +197,18 @@ class Repository:
                 branch = None if name == "(detached)" else name
             elif line and not line.startswith(b"#"):
                 marks.add(line[:1])
-        return State(commit, branch, bool(marks & {b"1", b"2", b"u", b"?"}), b"!" in marks)
+                doubly |= line[:1] == b"1" and (b"." not in line[2:4] or line[2:4] == b"D.")
+        pending = bool(marks & {b"1", b"2", b"u", b"?"})
+        if doubly:
+            # Where a commit was made but the disk was too full for the index, the index alone differs, from both sides.
+            pending = not self._is_as_committed(path)
+        return State(commit, branch, pending, b"!" in marks)
+
+    def _is_as_committed(self, path: FilePath) -> bool:
+        """Whether a file on disk, as git would store it, is what HEAD holds."""
+        stored = run(self.folder, ["hash-object", "--", path])
+        committed = run(self.folder, ["rev-parse", "-q", "--verify", f"HEAD:{self.prefix}{path}"])
+        return stored.status == committed.status == 0 and stored.output == committed.output
 
     def require_ready(self, allow_detached: bool, branch: str | None) -> None:
         """Refuse where a commit would come at the wrong moment.
@@ -298,6 +311,7 @@ class Repository:
         seconds: float,
         identity: Identity | None = None,
         own: bool = True,
+        stale: Callable[[], None] = lambda: None,
     ) -> CommitId:
         """Commit these paths as they are on disk, and nothing else; no paths: an empty commit.
 
@@ -310,6 +324,7 @@ class Repository:
             seconds: the time limit, hooks included.
             identity: for a repository that has none.
             own: whether this is mdmem's commit, for which its own hooks step aside.
+            stale: called where the commit was made, but the index could not be written (`renew_index` mends that).
 
         Raises:
             RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
@@ -350,11 +365,16 @@ class Repository:
             return self.head() or CommitId("")
         if commit := made():
             # The branch has moved, but the index could not be written.
-            self._retried(["reset", "-q", "--", *_literal(paths)], b"", extra, READ_SECONDS)
+            if not self.renew_index(paths):
+                stale()
             return commit
         self._unstage(added)
         words = done.words or "a hook refused without a word"
         raise RepositoryProblem("commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed.")
+
+    def renew_index(self, paths: Sequence[FilePath]) -> bool:
+        """Have the index hold what HEAD holds of these paths; whether it could be written."""
+        return self._retried(["reset", "-q", "--", *_literal(paths)], b"", {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS).status == 0
 
     def _made(self, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
         """The commit with this message that came after `before`, where git made it although it, or a hook after it, failed later."""
@@ -377,7 +397,10 @@ class Repository:
         seconds: float,
         stop: Callable[[], bool] = lambda: False,
     ) -> Outcome:
-        """Run git, again and again while another git holds a lock that it needs or moves the branch, unless it is done (`stop`)."""
+        """Run git, again and again while another git holds a lock that it needs or moves the branch, unless it is done (`stop`).
+
+        A lock that a dead process left is taken away; the caller holds the workspace's own lock.
+        """
         started, pause = time.monotonic(), _FIRST_PAUSE
         while True:
             before = self.head()
@@ -385,8 +408,15 @@ class Repository:
             locked = done.status and (_LOCKED.search(done.words) or self.head() != before)
             if not locked or time.monotonic() - started > _LOCK_SECONDS or stop():
                 return done
+            lock = locks.named_in(done.words)
+            if lock and self._owns(lock) and locks.is_dead(lock, (self.root, self.git_dir, self.common_dir)):
+                lock.unlink(missing_ok=True)
+                continue
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _owns(self, lock: Path) -> bool:
+        return any(folder in lock.parents for folder in (self.git_dir, self.common_dir))
 
     def _intend_to_add(self, paths: Sequence[FilePath], extra: Mapping[str, str]) -> list[FilePath]:
         """Tell git of the paths that it does not know yet; those are returned."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+INDEX_NAME = "index"
+"""The folder of the index, in the state folder."""
 _SEEN_NAME = "seen.json"
 _DOCUMENTS_NAME = "documents"
 _HEAP_BYTES = 15_000_000

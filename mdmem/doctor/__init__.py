@@ -1,0 +1,79 @@
+"""`mdmem doctor`: what may be wrong around a workspace, check by check, and what of it can be mended without a risk.
+
+Each check is a generator of findings. One that cannot be made is a finding itself and hides no other. Without `fix` nothing is changed.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from mdmem.doctor import contents, repository, state
+from mdmem.doctor.case import Case, Finding, Level, Workspace
+from mdmem.errors import MdmemError
+from mdmem.search.indexer import Index
+
+HISTORY_SECONDS = 30.0
+"""How long history is searched for secrets."""
+
+_CHECKS: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
+    "git": repository.check_git,
+    "settings": repository.check_settings,
+    "identity": repository.check_identity,
+    "repository": repository.check_repository,
+    "locks": repository.check_locks,
+    "fsck": repository.check_fsck,
+    "hooks": repository.check_hooks,
+    "state": state.check_state,
+    "record": state.check_record,
+    "temporary": state.check_temporary,
+    "index": state.check_index,
+    "files": contents.check_files,
+    "secrets": contents.check_secrets,
+    "history": contents.check_history,
+    "events": state.check_events,
+}
+
+
+def examine(
+    workspace: Workspace,
+    look: Callable[[], tuple[Index, bool]],
+    rebuild: Callable[[bool], int],
+    fix: bool = False,
+    history_seconds: float = HISTORY_SECONDS,
+) -> tuple[Finding, ...]:
+    """Everything that is known to go wrong, looked at.
+
+    Args:
+        workspace: what is examined.
+        look: opens the index as it is, and says whether it has seen everything that is there.
+        rebuild: brings the index up to date, or (True) builds it anew; the number of entries.
+        fix: whether to mend what can safely be mended.
+        history_seconds: how long history is searched for secrets.
+    """
+    case = Case(workspace, look, rebuild, fix, history_seconds)
+    found: list[Finding] = []
+    for name in _CHECKS:
+        found += made(name, case)
+        if name == "git" and exit_status(found):  # without it no other check can be made
+            break
+    return tuple(found)
+
+
+def exit_status(findings: Sequence[Finding]) -> int:
+    """1 where an error remains."""
+    return 1 if any(finding.level is Level.ERROR and not finding.fixed for finding in findings) else 0
+
+
+def made(name: str, case: Case) -> list[Finding]:
+    """The findings of a check; that it could not be made (to its end) is one."""
+    found: list[Finding] = []
+    try:
+        for finding in _CHECKS[name](case):
+            found.append(finding)
+    except MdmemError as problem:
+        found.append(Finding(name, Level.ERROR, problem.message, hint=problem.hint))
+    except OSError as problem:
+        where = f": {problem.filename}" if problem.filename else ""
+        found.append(Finding(name, Level.ERROR, f"{problem.strerror or problem}{where}"))
+    return found
+
+
+__all__ = ["HISTORY_SECONDS", "Case", "Finding", "Level", "examine", "exit_status", "made"]

@@ -1,0 +1,175 @@
+"""Checks of git and the repository: version, settings, identity, locks, objects, hooks."""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from mdmem import config, files, hookfiles
+from mdmem.doctor.case import Case, Finding, Level
+from mdmem.errors import RepositoryProblem
+from mdmem.model import SETTINGS_NAME
+from mdmem.repo import locks
+from mdmem.repo.runner import run
+
+_OLDEST_GIT = (2, 36)
+"""The first with `core.fsync`, which makes a commit survive a power cut."""
+_FSCK_SECONDS = 120.0
+_DAY_SECONDS = 86_400
+_GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
+_START_FIELD = 19
+"""Where `/proc/PID/stat` has the start, in clock ticks after the boot, counted after the name's closing bracket (proc(5), field 22)."""
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+def check_git(case: Case) -> Iterator[Finding]:
+    """Whether git is there, and new enough."""
+    said = case.git("--version").decode("utf-8", "replace").strip()
+    match = _VERSION.search(said)
+    if match and (int(match[1]), int(match[2])) < _OLDEST_GIT:
+        oldest = ".".join(map(str, _OLDEST_GIT))
+        yield Finding("git", Level.WARNING, f"{said} cannot make a commit survive a power cut", hint=f"Install git {oldest} or newer.")
+    else:
+        yield Finding("git", Level.OK, said)
+
+
+def check_settings(case: Case) -> Iterator[Finding]:
+    """Whether the settings can be read, and what they name is there."""
+    root, own = case.workspace.root, config.user_settings_path(os.environ)
+    settings = config.load(root)
+    present = [str(place) for place in (root / SETTINGS_NAME, own) if place is not None and place.exists()]
+    yield Finding("settings", Level.OK, f"from {' and '.join(present)}" if present else "all at their defaults")
+    for path in settings.extra_paths:
+        if not (root / path).exists():
+            yield Finding("settings", Level.WARNING, f"extra_paths names {path}, which is not there")
+    if os.environ.get("MDMEM_NOW"):
+        moment = config.now(settings).isoformat(timespec="seconds")
+        yield Finding("settings", Level.NOTE, f"MDMEM_NOW is set: {moment} is the time that is written")
+
+
+def check_identity(case: Case) -> Iterator[Finding]:
+    """Whether it is known who commits."""
+    own = case.workspace.identity()
+    yield Finding("identity", Level.OK, f"commits are by {own.name} <{own.email}>, by the settings" if own else "git knows who commits")
+
+
+def check_repository(case: Case) -> Iterator[Finding]:
+    """Whether git could take a commit now."""
+    repository, branch = case.repository, case.repository.branch()
+    try:
+        repository.require_ready(case.workspace.settings.allow_detached, branch)
+    except RepositoryProblem as problem:
+        if problem.code not in ("repository-busy", "detached-head"):
+            raise
+        yield Finding("repository", Level.WARNING, f"{problem.message}; nothing can be written now", hint=problem.hint)
+    else:
+        yield Finding("repository", Level.OK, f"on {branch}" if branch else "HEAD is detached, which allow_detached allows")
+    if repository.head() is None:
+        yield Finding("repository", Level.NOTE, "there is no commit yet")
+    if (repository.common_dir / "shallow").exists():
+        yield Finding(
+            "repository", Level.NOTE, "the clone is shallow: what memory used to say ends where it is cut off", hint="git fetch --unshallow"
+        )
+
+
+def check_locks(case: Case) -> Iterator[Finding]:
+    """Locks that a dead process left, and who holds mdmem's own."""
+    repository = case.repository
+    folders = (repository.root, repository.git_dir, repository.common_dir)
+    left = sorted({lock for folder in folders[1:] for pattern in _GIT_LOCKS for lock in folder.glob(pattern)})
+    for lock in left:
+        yield from _git_lock(case, lock, folders)
+    if not left:
+        yield Finding("locks", Level.OK, "git holds no lock")
+    for lock in sorted(case.workspace.state.glob("*lock")):
+        if files.is_locked(lock):
+            yield Finding("locks", Level.NOTE, f"{lock.name} of mdmem is held by another process{_holder(lock)}")
+
+
+def _git_lock(case: Case, lock: Path, folders: tuple[Path, ...]) -> Iterator[Finding]:
+    try:
+        age = _age(time.time() - lock.stat().st_mtime)
+    except FileNotFoundError:  # let go of meanwhile
+        return
+    if not locks.is_dead(lock, folders):
+        hint = "If it stays, and no git is at work here, remove it."
+        yield Finding("locks", Level.WARNING, f"git's {lock} is {age} old, and may be in use", hint=hint)
+        return
+    fixed = case.fix and _removed(case, lock, folders)
+    hint = "" if fixed else "mdmem doctor --fix removes it."
+    message = f"git's {lock} was left {age} ago by a process that is gone{'; it is removed' if fixed else ''}"
+    yield Finding("locks", Level.WARNING, message, fixed, hint)
+
+
+def _removed(case: Case, lock: Path, folders: tuple[Path, ...]) -> bool:
+    """Remove a lock of git's if it is dead still, now that no mdmem is at work."""
+    with case.locked():
+        dead = locks.is_dead(lock, folders)
+        if dead:
+            lock.unlink()
+        return dead
+
+
+def _holder(lock: Path) -> str:
+    """Which process has a lock file open, the one that has run longest if several wait; empty where the system does not tell."""
+    ages = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if process.name != str(os.getpid()) and lock in (link.readlink() for link in (process / "fd").iterdir()):
+                ticks = int((process / "stat").read_text().rpartition(")")[2].split()[_START_FIELD])
+                ages[process.name] = float(Path("/proc/uptime").read_text().split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
+        except OSError:  # another user's, or gone meanwhile
+            continue
+    oldest = max(ages, key=lambda name: ages[name], default=None)
+    return f": {oldest}, which has run for {_age(ages[oldest])}" if oldest else ""
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("days", _DAY_SECONDS), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds / size)} {unit}"
+    return f"{max(int(seconds), 0)} seconds"
+
+
+def check_fsck(case: Case) -> Iterator[Finding]:
+    """Whether every object is there."""
+    try:
+        done = run(case.workspace.root, ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"], seconds=_FSCK_SECONDS)
+    except RepositoryProblem as problem:
+        if problem.code != "git-timeout":
+            raise
+        yield Finding("fsck", Level.NOTE, f"not done within {_FSCK_SECONDS:g} seconds", hint="git fsck takes the time it needs.")
+        return
+    if done.status:
+        said = "; ".join([*done.output.decode("utf-8", "replace").splitlines(), *done.words.splitlines()][:3])
+        yield Finding(
+            "fsck", Level.ERROR, f"the repository is damaged: {said}", hint="git fsck says more; another clone may have what is missing."
+        )
+    else:
+        yield Finding("fsck", Level.OK, "every object that a commit needs is there")
+
+
+def check_hooks(case: Case) -> Iterator[Finding]:
+    """Whether git's hooks are installed."""
+    folder, elsewhere = case.repository.hooks_dir, case.repository.setting("core.hooksPath")
+    wrong = ", ".join(f"{name} is {how}" for name, how in hookfiles.state(folder).items() if how != "installed")
+    if not wrong:
+        yield Finding("hooks", Level.OK, "all are installed")
+    elif elsewhere is not None:
+        hint = "mdmem hooks install prints the lines to add there."
+        yield Finding("hooks", Level.WARNING, f"core.hooksPath is set ({elsewhere}), and there {wrong}", hint=hint)
+    elif case.fix:
+        yield from _installed(folder, wrong)
+    else:
+        yield Finding("hooks", Level.WARNING, wrong, hint="mdmem hooks install; a hook that is there is kept and runs first.")
+
+
+def _installed(folder: Path, wrong: str) -> Iterator[Finding]:
+    try:
+        hookfiles.install(folder, sys.executable)
+    except RepositoryProblem as problem:
+        yield Finding("hooks", Level.WARNING, problem.message, hint=problem.hint)
+    else:
+        yield Finding("hooks", Level.WARNING, f"installed ({wrong})", fixed=True)

@@ -1,0 +1,147 @@
+"""Checks of what mdmem keeps for itself: the state folder, the write-ahead record, temporary files, the index, the events."""
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from mdmem import events, files
+from mdmem.doctor.case import Case, Finding, Level
+from mdmem.events import Outcome
+from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, Index
+from mdmem.search.query import Filter
+
+_DAY_SECONDS = 86_400
+_EVENT_DAYS = 7
+_MANY_SEGMENTS = 20
+_TEMPORARY = re.compile(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
+_TEMPORARIES = ":(glob)**/.mdmem-*.tmp"
+
+
+def check_state(case: Case) -> Iterator[Finding]:
+    """Whether the state folder can be written."""
+    state = case.workspace.state
+    probe = state / files.temporary_name()
+    try:
+        files.write_durably(probe, b"mdmem doctor\n", 0o600)
+        probe.unlink()
+    except FileNotFoundError:
+        yield Finding("state", Level.NOTE, f"{state} is not there yet; the first command that needs it makes it")
+    except OSError as problem:
+        hint = "Nothing can be written until it is a folder that you may write to, with room on its disk."
+        yield Finding("state", Level.ERROR, f"{state} cannot be written: {problem.strerror}", hint=hint)
+    else:
+        yield Finding("state", Level.OK, f"{state} can be written")
+
+
+def check_record(case: Case) -> Iterator[Finding]:
+    """Whether a write was interrupted."""
+    state = case.workspace.state
+    if not (state / files.RECORD_NAME).exists():
+        yield Finding("record", Level.OK, "no write was interrupted")
+        return
+    record = files.load_record(state)
+    if files.is_locked(state / files.LOCK_NAME):
+        yield Finding("record", Level.NOTE, f"a write{f' of {record.path}' if record else ''} is under way")
+    elif record is None:
+        yield Finding("record", Level.WARNING, "the record of an interrupted write is not whole", hint="The next write drops it.")
+    else:
+        message = f"a write of {record.path} was interrupted"
+        yield Finding("record", Level.WARNING, message, hint="The next write finishes it, or drops it where it had not begun.")
+
+
+def check_temporary(case: Case) -> Iterator[Finding]:
+    """Files that an interrupted write left behind."""
+    listed = case.git("ls-files", "--others", "-z", "--", _TEMPORARIES).split(b"\0")
+    left = [path for path in map(os.fsdecode, listed) if _TEMPORARY.fullmatch(path.rpartition("/")[2])]
+    removed = _removed_temporaries(case, left) if case.fix and left else set()
+    for path in left:
+        if path in removed:
+            yield Finding("temporary", Level.NOTE, f"{path}, left by an interrupted write, is removed", fixed=True)
+        else:
+            hint = "mdmem doctor --fix removes it once it is a day old and no interrupted write needs it."
+            yield Finding("temporary", Level.NOTE, f"{path} was left by a write that was interrupted, or is under way", hint=hint)
+    if not left:
+        yield Finding("temporary", Level.OK, "no write left a file behind")
+
+
+def _removed_temporaries(case: Case, left: Sequence[str]) -> set[str]:
+    """Remove those that are older than a day and that no record names."""
+    removed = set()
+    with case.locked():
+        record = files.load_record(case.workspace.state)
+        for path in left:
+            place = case.workspace.root / path
+            if record and place.name in (record.temporary, files.way_back(record.temporary)):
+                continue
+            if time.time() - place.lstat().st_mtime > _DAY_SECONDS:
+                place.unlink()
+                removed.add(path)
+    return removed
+
+
+def check_index(case: Case) -> Iterator[Finding]:
+    """Whether the index is whole and has seen everything."""
+    folder = case.workspace.state / INDEX_NAME
+    if not folder.exists():
+        yield Finding("index", Level.NOTE, "there is none yet; the first search builds it")
+        return
+    index, current = case.look()
+    wrong = _wrong_with(index, current, folder)
+    if wrong and case.fix:
+        count = case.rebuild(wrong != _BEHIND)
+        yield Finding("index", Level.WARNING, f"{wrong}; mended, entries: {count}", fixed=True)
+    elif wrong:
+        yield Finding(
+            "index", Level.WARNING if wrong != _BEHIND else Level.NOTE, wrong, hint=_INDEX_HINTS.get(wrong, "mdmem reindex --full")
+        )
+    else:
+        size = sum(place.stat().st_size for place in folder.rglob("*") if place.is_file())
+        yield Finding("index", Level.OK, f"entries: {index.count}, segments: {_segments(folder)}, size: {size / 1024:,.0f} KiB")
+    for path, seen in sorted(index.seen.files.items()):
+        if seen.skipped:
+            yield Finding("index", Level.WARNING, f"{path} is not found by any search: {seen.skipped}")
+
+
+_UNUSABLE, _BEHIND = "it is broken or of another version", "it is behind"
+_INDEX_HINTS = {_UNUSABLE: "The next search builds it anew.", _BEHIND: "The next search brings it up to date."}
+
+
+def _wrong_with(index: Index, current: bool, folder: Path) -> str:
+    if index.seen == EMPTY and any(folder.iterdir()):
+        return _UNUSABLE
+    try:
+        index.entries(Filter())
+    except BrokenIndex:
+        return _UNUSABLE
+    if not current:
+        return _BEHIND
+    return f"it is in many pieces ({_segments(folder)} segments), which makes it slow" if _segments(folder) > _MANY_SEGMENTS else ""
+
+
+def _segments(folder: Path) -> int:
+    return len(list(folder.rglob("*.store")))
+
+
+# Events.
+
+
+def check_events(case: Case) -> Iterator[Finding]:
+    """What failed in the last days."""
+    since = datetime.now(UTC) - timedelta(days=_EVENT_DAYS)
+    recent = [event for event in events.read(case.workspace.state) if event.time >= since]
+    if not recent:
+        yield Finding("events", Level.OK, f"none in the last {_EVENT_DAYS} days")
+        return
+    slowest = max(recent, key=lambda event: event.ms)
+    yield Finding("events", Level.OK, f"{len(recent)} in the last {_EVENT_DAYS} days; the slowest was {slowest.verb}, {slowest.ms:,.0f} ms")
+    for outcome, level in ((Outcome.REFUSED, Level.NOTE), (Outcome.FAILED, Level.WARNING)):
+        codes = Counter(str(event.code) for event in recent if event.outcome is outcome)
+        if codes:
+            listed = ", ".join(f"{count} {code}" for code, count in codes.most_common())
+            yield Finding("events", level, f"{outcome.value}: {listed}")
+    for (verb, bug), count in Counter((event.verb, event.bug) for event in recent if event.outcome is Outcome.BUG).most_common():
+        yield Finding("events", Level.WARNING, f"a bug in mdmem, in {verb}: {bug} (times: {count})")

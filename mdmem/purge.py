@@ -1,0 +1,416 @@
+"""Forgetting for real: a text taken out of the files, git's index, everything reachable in history, and mdmem's own state.
+
+What goes: in Markdown, a list item whose fact has the given id, as whole lines (marker, continuation lines). In every other place of
+every text file and message the words themselves, which become `[PURGED]`: as given, in NFC and NFD, and wherever only the white space
+between them differs (a last `(until …)` does not count; line ends included; the `>` of a quote and, in messages, the `+` and `-` of quoted lines count as white space).
+Messages lose quoted lines that are that fact, and the beginning of the words where it was cut short with `…`, too.
+"""
+
+import re
+import shutil
+import stat
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mdmem import facts, files
+from mdmem.document import BOM, load
+from mdmem.errors import PathProblem, RepositoryProblem, TextProblem
+from mdmem.layout import MAX_FILE_BYTES, is_markdown
+from mdmem.model import CommitId, FactId
+from mdmem.repo import Identity, Repository, rewriting
+from mdmem.repo.rewriting import Objects, Rewrite, Rules
+
+MARK = "[PURGED]"
+_LEAST = 4
+_LEAST_CUT = 12
+"""The beginning of the words that is still looked for before a `…`."""
+_MANY_FILES = 100
+_TRIES = 50
+_LOCK_SECONDS = 30.0
+_STATE = "mdmem"
+_KEPT_STATE = (files.LOCK_NAME, files.RECORD_NAME, "workspace")
+_TRAILER = "Mdmem-Op: purge"
+_UNTIL = re.compile(r"\s*\(until [\d-]+\)\s*$")
+_SQUEEZED = re.compile(r"[\s*_\\]+")
+_QUOTED_LINE = re.compile(r"^([-+] )(\S.*)$", re.MULTILINE)
+_BLANK = rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+"""A white space character in UTF-8 (what str.split() splits at), line ends aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to go: the words as patterns of UTF-8, and the fact."""
+
+    words: str
+    fact: FactId | None
+    in_text: re.Pattern[bytes]
+    in_message: re.Pattern[bytes]
+    binary: tuple[bytes, ...]
+    anchor: bytes
+    squeezed: str
+
+
+def target(words: str, fact: FactId | None) -> Target:
+    """What words and a fact's id mean.
+
+    Raises:
+        TextProblem: `bad-text`: too short, or not to be told from the mark that takes their place.
+    """
+    said = _UNTIL.sub("", words).strip()
+    if len("".join(said.split())) < _LEAST:
+        raise TextProblem("bad-text", f"to purge {_LEAST} characters at least are needed: fewer would tear up too much", "Give more words.")
+    if _overlaps(said):
+        raise TextProblem("bad-text", f"the words cannot be told from the {MARK} that takes their place", "Give more words, or fewer.")
+    core = facts.normal(said)
+    return Target(
+        said,
+        fact,
+        _pattern(said, rb">"),
+        _pattern(said, rb"[-+>]"),
+        tuple(form.encode(code) for form in _forms(said) for code in ("utf-8", "utf-16-le", "utf-16-be")),
+        max(re.findall(rb"[a-z0-9]+", core.encode()), key=len, default=b""),
+        _SQUEEZED.sub("", core),
+    )
+
+
+def _overlaps(words: str) -> bool:
+    """Whether the mark beside other text could make up the words again, so that there would be no end to it."""
+    ends = range(1, len(MARK))
+    return words in MARK or any(words.startswith(MARK[-n:]) or words.endswith(MARK[:n]) for n in ends)
+
+
+def _forms(words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((words, unicodedata.normalize("NFC", words), unicodedata.normalize("NFD", words))))
+
+
+def _pattern(words: str, quoting: bytes) -> re.Pattern[bytes]:
+    """The words in UTF-8, each character composed or not, with any white space between them; after a line end `quoting` may stand."""
+    gap = rb"(?:%b*[\r\n](?:%b|[\r\n]|%b(?=%b|[\r\n]))*|%b+)" % (_BLANK, _BLANK, quoting, _BLANK, _BLANK)
+    exact = gap.join(re.escape(word.encode()) for word in words.split())
+    folded = gap.join(_either(word) for word in words.split())
+    return re.compile(exact if exact == folded else exact + rb"|" + folded)
+
+
+def _either(word: str) -> bytes:
+    """A word of which each character may stand in NFC or in NFD."""
+    clusters: list[str] = []
+    for character in unicodedata.normalize("NFC", word):
+        if clusters and unicodedata.combining(character):
+            clusters[-1] += character
+        else:
+            clusters.append(character)
+    spelled = [[re.escape(form.encode()) for form in _forms(cluster)] for cluster in clusters]
+    return b"".join(forms[0] if len(forms) == 1 else rb"(?:" + rb"|".join(forms) + rb")" for forms in spelled)
+
+
+# Bytes -> bytes.
+
+
+def purged_text(what: Target, data: bytes, markdown: bool) -> bytes:
+    """The bytes of a text file without it. Every line that does not hold it stays as it is; a second time changes nothing."""
+    if b"\0" in data:
+        return data
+    while True:
+        new = what.in_text.sub(MARK.encode(), _without_items(what, data) if markdown else data)
+        if new == data:
+            return data
+        data = new
+
+
+def _without_items(what: Target, data: bytes) -> bytes:
+    if not _may_state(what, data):
+        return data
+    try:
+        document = load(data)
+    except PathProblem:
+        return data  # no facts are read from such a file
+    gone = {line for item in facts.items(document) if item.fact.id == what.fact for line in range(item.start, item.end)}
+    return (document.bom + "".join(line for number, line in enumerate(document.lines) if number not in gone)).encode()
+
+
+def _may_state(what: Target, data: bytes) -> bool:
+    """Whether a parse could find the fact: parsing every version of every file would take too long."""
+    if what.fact is None:
+        return False
+    if data.isascii():
+        return what.anchor in data.lower()
+    return what.squeezed in _SQUEEZED.sub("", facts.normal(data.decode("utf-8", "replace").removeprefix(BOM)))
+
+
+def purged_message(what: Target, data: bytes) -> bytes:
+    """The bytes of a commit's or a tag's message without it; a second time changes nothing."""
+    while True:
+        text = what.in_message.sub(MARK.encode(), data).decode("utf-8", "surrogateescape")
+        if what.fact is not None:
+            text = _QUOTED_LINE.sub(lambda line: f"{line[1]}{MARK}" if facts.parse_item(line[2]).id == what.fact else line[0], text)
+        new = _without_cut(what, text).encode("utf-8", "surrogateescape")
+        if new == data:
+            return data
+        data = new
+
+
+def _without_cut(what: Target, text: str) -> str:
+    """`text` without the beginnings of the words that end in `…`, as mdmem shortens what it quotes."""
+    if "…" not in text:
+        return text
+    *begun, last = text.split("…")
+    return "…".join([*(_without_beginning(what, part) for part in begun), last])
+
+
+def _without_beginning(what: Target, text: str) -> str:
+    for form in _forms(" ".join(what.words.split())):
+        for length in range(len(form), _LEAST_CUT - 1, -1):
+            if text.endswith(form[:length]):
+                return text[: len(text) - length] + MARK
+    return text
+
+
+def rules(what: Target) -> Rules:
+    """What happens to bytes, for the rewriting of history."""
+    return Rules(
+        blob=lambda data, markdown: purged_text(what, data, markdown),
+        message=lambda data: purged_message(what, data),
+        holds=lambda data: what.in_text.search(data) is not None,
+        binary=lambda data: b"\0" in data and any(form in data for form in what.binary),
+    )
+
+
+# The plan.
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """What a purge changes, in numbers, and what it cannot reach or has to drop, in sentences. The words are nowhere in it.
+
+    `files` on disk, `commits` that get another id, of which `messages` (tags' included) change; `tags` made anew; `refs` that move.
+    """
+
+    files: int
+    commits: int
+    messages: int
+    tags: int
+    refs: int
+    signatures: int
+    notices: tuple[str, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether there is anything to purge in what can be reached."""
+        return bool(self.files or self.commits or self.tags or self.refs)
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was done; `commit` is the note that says so, None on an unborn branch. `notices` is the plan's and what is still left."""
+
+    plan: PurgePlan
+    commit: CommitId | None
+    notices: tuple[str, ...]
+
+
+def plan(repository: Repository, words: str, fact: FactId | None) -> PurgePlan:
+    """What a purge would do; changes nothing.
+
+    Raises:
+        TextProblem: `bad-text`. RepositoryProblem: `cannot-purge`, or git failed.
+    """
+    what = target(words, fact)
+    return _draw_up(repository, what, Objects(repository.folder, keep=False))[0]
+
+
+def _draw_up(repository: Repository, what: Target, objects: Objects) -> tuple[PurgePlan, Rewrite]:
+    rewriting.require_rewritable(repository)
+    _require_no_record(repository, what)
+    others = rewriting.places(repository)
+    by = rules(what)
+    rewrite = rewriting.rewritten(repository, by, objects, others)
+    for other in others:
+        if any(entry.blob in {blob for blob, _ in rewrite.blobs} for entry in rewriting.staged(other.root)) or any(_held(other.root, what)):
+            raise RepositoryProblem(
+                "cannot-purge",
+                "a linked worktree holds it in its files or in its index, which are not rewritten from here",
+                "Take it out there first, or take the worktree away (git worktree remove).",
+            )
+    held = list(_held(repository.root, what))
+    changed = [place for place, data in held if data is not None]
+    notices = (*_large(len(changed)), *_limits(repository, rewrite, len(held) - len(changed)), *_ids(what))
+    moved = len(rewrite.moved)
+    return PurgePlan(len(changed), rewrite.commits, rewrite.messages, rewrite.tags, moved, rewrite.signatures, notices), rewrite
+
+
+def _large(count: int) -> tuple[str, ...]:
+    return (f"It stands in {count} files of the work tree: are these the right words?",) if count > _MANY_FILES else ()
+
+
+def _ids(what: Target) -> tuple[str, ...]:
+    said = (
+        "The fact's id, a short hash of its text, stays in the trailers of other commits: who guesses the text can tell that it stood here."
+    )
+    return (said,) if what.fact else ()
+
+
+def _limits(repository: Repository, rewrite: Rewrite, unreadable: int) -> Iterator[str]:
+    """What is not reached, or is lost, as sentences."""
+    common = repository.common_dir
+    remotes = rewriting.git(repository.folder, "remote").split()
+    following = rewriting.remote_refs(repository)
+    if remotes or following:
+        yield (
+            f"{following} remote-tracking refs of {len(remotes)} remotes are left as they are: what was pushed or fetched is still there "
+            "and on the server. Push the new history by force, have the server drop the old one, then fetch with --prune."
+        )
+    if rewrite.signatures:
+        yield f"{rewrite.signatures} signatures are dropped: they do not fit rewritten commits and tags."
+    if rewrite.binaries:
+        yield f"{rewrite.binaries} binary objects hold it and are left as they are."
+    if rewrite.names:
+        yield f"{rewrite.names} names of files or folders hold it and are left as they are."
+    if rewrite.links:
+        yield f"{rewrite.links} symbolic links point to it and are left as they are."
+    if rewrite.people:
+        yield f"{rewrite.people} commits hold it in the name of their author or committer and keep that."
+    if unreadable:
+        yield f"{unreadable} files of the work tree hold it and cannot be rewritten (larger than {MAX_FILE_BYTES:,} bytes, or not readable)."
+    if rewrite.submodules or (common / "modules").exists():
+        yield "Submodules are repositories of their own and are not searched."
+    if (common / "shallow").exists():
+        yield "This is a shallow clone: only the history that is here is rewritten."
+    if (common / "objects" / "info" / "alternates").exists():
+        yield "This repository borrows objects from another one, which is not searched or changed."
+    if any((common / "objects" / "pack").glob("*.keep")):
+        yield "Packs marked to be kept (.keep) are left as they are."
+    if (common / "lfs").exists():
+        yield "What Git LFS keeps is not searched."
+    yield "Reflogs are emptied and what nothing refers to any more is deleted, so nothing can be brought back by its old id."
+    yield "Other clones, bundles, backups and caches of any kind cannot be known from here, nor can text in another encoding than UTF-8."
+
+
+# Files on disk.
+
+
+def _held(root: Path, what: Target) -> Iterator[tuple[Path, bytes | None]]:
+    """The files of a work tree that hold it, with their bytes; None where they cannot be rewritten."""
+    for path in rewriting.paths_in(root):
+        place = root / path
+        try:
+            status = place.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            data = place.read_bytes()
+        except FileNotFoundError:
+            continue
+        except PermissionError:
+            yield place, None
+            continue
+        if purged_text(what, data, is_markdown(path)) != data:
+            yield place, data if status.st_size <= MAX_FILE_BYTES else None
+
+
+def _rewrite_file(place: Path, what: Target) -> None:
+    """One file without it, whatever else it holds by now."""
+    for _ in range(_TRIES):
+        data = files.read(place)
+        if data is None:
+            return
+        after = purged_text(what, data, is_markdown(place.name))
+        if after == data or files.replace(place, after, data, files.temporary_name()):
+            return
+    raise RepositoryProblem("busy", "a file that holds it was saved again and again by another program", "Close it there and purge again.")
+
+
+# mdmem's own state.
+
+
+def _states(repository: Repository) -> list[Path]:
+    """The state folder of every workspace in every work tree."""
+    return [place for top in rewriting.git_folders(repository) for place in sorted((top / _STATE).glob("*")) if place.is_dir()]
+
+
+def _require_no_record(repository: Repository, what: Target) -> None:
+    for state in _states(repository):
+        record = files.load_record(state)
+        if record and purged_message(what, record.message.encode("utf-8", "replace")) != record.message.encode("utf-8", "replace"):
+            raise RepositoryProblem(
+                "repository-busy", "another workspace here has an unfinished write that holds it", "mdmem save there finishes it."
+            )
+
+
+def _empty_states(repository: Repository, what: Target) -> None:
+    """Take away the index and every other cache, made anew from the files and from history; locks, records and events stay."""
+    for state in _states(repository):
+        with files.lock(state / "index.lock", _LOCK_SECONDS):
+            for place in state.iterdir():
+                if place.name in _KEPT_STATE or place.suffix == ".lock":
+                    continue
+                if place.is_dir():
+                    shutil.rmtree(place)
+                elif (not place.match("*.tmp") and not place.match("events*.jsonl")) or rules(what).holds(place.read_bytes()):
+                    place.unlink()
+
+
+# Doing it.
+
+
+def purge(repository: Repository, words: str, fact: FactId | None, note: str, date: str, identity: Identity | None) -> Purged:
+    """Take it out everywhere, and leave a commit that says that something was purged.
+
+    The caller holds the workspace lock, has settled the write-ahead record, and has seen that the repository is not busy. Killed before
+    the refs have moved, nothing has changed; killed after that, a second run completes it.
+
+    Args:
+        repository: the repository.
+        words: what is to go.
+        fact: its id, where it is a fact.
+        note: the reason that is given in the note; may be empty.
+        date: of the note, in git's raw form.
+        identity: for a repository that has none.
+
+    Raises:
+        TextProblem: `bad-text`. RepositoryProblem: `cannot-purge`, `repository-busy`: nothing has changed.
+    """
+    what = target(words, fact)
+    by = rules(what)
+    objects = Objects(repository.folder, keep=True)
+    drawn, rewrite = _draw_up(repository, what, objects)
+    commit = _move(repository, what, rewrite, objects, note, (date, identity))
+    rewriting.restage(repository, rewrite)
+    for place, data in list(_held(repository.root, what)):
+        if data is not None:
+            _rewrite_file(place, what)
+    rewriting.refresh(repository)
+    _empty_states(repository, what)
+    rewriting.clean(repository, by)
+    return Purged(drawn, commit, (*drawn.notices, *_left(repository, by)))
+
+
+def _move(
+    repository: Repository, what: Target, rewrite: Rewrite, objects: Objects, note: str, signed: tuple[str, Identity | None]
+) -> CommitId | None:
+    """Move the refs, with the note on HEAD; where an earlier run has done so and was killed, its note stands already."""
+    if not rewrite.moved and is_noted(repository):
+        return repository.head()
+    reason = " ".join(purged_message(what, note.encode("utf-8", "replace")).decode().split())
+    message = "\n".join(["Purged a text from history", "", _TRAILER, *([f"Mdmem-Reason: {reason}"] if reason else []), ""])
+    moved = rewriting.add_note(repository, rewrite, objects, message, *signed)
+    objects.flush()
+    rewriting.move(repository, rewrite, moved)
+    return repository.head()
+
+
+def is_noted(repository: Repository) -> bool:
+    """Whether the newest commit is the note of a purge: one that was cut short is completed by running it again."""
+    head = repository.head()
+    return (
+        head is not None
+        and _TRAILER in rewriting.git(repository.folder, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
+    )
+
+
+def _left(repository: Repository, by: Rules) -> Iterator[str]:
+    """What holds it even now."""
+    if count := rewriting.left_in_objects(repository, by):
+        yield f"{count} objects in this repository still hold it (remote-tracking refs, kept packs, binary files, names, borrowed objects)."
+    if count := rewriting.left_in_folder(repository, by):
+        yield f"{count} files of git's own folder hold it (settings, hooks, names of branches or tags) and are left as they are."

@@ -1,0 +1,281 @@
+"""Secrets in text: the one table of rules. Used before a write, by the pre-commit check and by `mdmem redact`.
+
+Three kinds of rule: tokens whose issuer gave them a prefix, keys in armour, and values that are called a password, a token or a key.
+Only the last kind needs a judgement (`_is_random`), since there anything can stand. Every pattern is bounded, and is compiled only
+where one of its rule's literals stands in the text.
+"""
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in a text: characters `start` up to `end`, in line `line` (from 1). Its value is for no message."""
+
+    kind: str
+    start: int
+    end: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret.
+
+    `literals`: one of them stands in every text with such a secret (where the pattern ignores case: in lower case). `pattern`: its
+    group `secret`, or all of it, is the secret. `judge`: what the secret must be besides. `leads`: it begins with the literal.
+    """
+
+    kind: str
+    literals: tuple[str, ...]
+    pattern: str
+    judge: Callable[[str], bool] | None = None
+    leads: bool = False
+
+
+_PLACEHOLDER = re.compile(
+    r"example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
+    r"^(?:none|null|true|false|undefined|secret|password|passwd)$|"
+    r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|settings\.|secrets\.|vault:|::|\(\)|=>|://",
+    re.IGNORECASE,
+)
+_CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_ANY_CASE = "(?i)"
+_MIN_ENTROPY = 2.6
+_LONGEST_RANDOM_CHUNK = 3.2
+"""Words run on for longer than this before case or class changes; random text does not (its mean is below 2.5)."""
+
+
+def entropy(text: str) -> float:
+    """Shannon's entropy of the characters of a text, in bits a character."""
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
+
+
+def _is_no_placeholder(value: str) -> bool:
+    return not _PLACEHOLDER.search(value)
+
+
+def _is_random(value: str) -> bool:
+    """Whether a value looks made by a machine: no placeholder, no path, no words."""
+    if not _is_no_placeholder(value) or entropy(value) < _MIN_ENTROPY or value.count("/") > 2:
+        return False
+    chunks = _CHUNK.findall(value)
+    letters = sum(len(chunk) for chunk in chunks)
+    if not chunks or letters < len(value) / 2:
+        return False
+    if re.fullmatch(r"[0-9a-f]{16,}", value):
+        return True
+    mixed = len({bool(re.search(part, value)) and part for part in ("[a-z]", "[A-Z]", r"\d")} - {False}) >= 2
+    return mixed and letters / len(chunks) < _LONGEST_RANDOM_CHUNK
+
+
+def _is_password(value: str) -> bool:
+    """Whether what stands after `password =` is one: letters with digits or signs, or random."""
+    if not _is_no_placeholder(value):
+        return False
+    return _is_random(value) or bool(re.search(r"[A-Za-z]", value) and re.search(r"\d", value) and re.search(r"[!#%&*+?@^~$]", value))
+
+
+_WORD = r"(?<![A-Za-z0-9])"
+_END = r"(?![A-Za-z0-9])"
+
+
+def _token(kind: str, pattern: str, *literals: str) -> Rule:
+    """A token with a prefix; the placeholders of documentation do not count."""
+    return Rule(kind, literals, _WORD + pattern + _END, _is_no_example, leads=True)
+
+
+def _inner(kind: str, pattern: str, literal: str) -> Rule:
+    """A token with the issuer's mark within."""
+    return Rule(kind, (literal,), _WORD + pattern + _END, _is_no_example)
+
+
+def _is_no_example(value: str) -> bool:
+    return not re.search(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.", value) and entropy(value) > 2.0
+
+
+_VALUE = r"(?P<secret>[^\s\"'`,;<>|\\]{8,200})"
+_NAME_END = r"[A-Za-z0-9_\-]{0,20}[\"'`*]{0,3}\s{0,3}(?:=|:|:=|=>)\s{0,3}[*\"'`]{0,3}"
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "private-key",
+        ("PRIVATE KEY",),
+        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:[^-]|-(?!----)){1,16384}+-{5,8}END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+        r"|(?:[\s>]{1,8}[A-Za-z0-9+/=]{16,128}){1,200})",
+    ),
+    _token("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", "AGE-SECRET-KEY-1"),
+    _token("aws-access-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", "AKIA", "ASIA", "ABIA", "ACCA"),
+    _token("github-token", r"gh[oprsu]_[A-Za-z0-9]{36,255}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    _token("github-token", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}", "github_pat_"),
+    _token(
+        "gitlab-token",
+        r"gl(?:pat|dt|rt|ptt|cbt|oas|ft|imt|agent)-[A-Za-z0-9_\-]{20,64}",
+        "glpat-",
+        "gldt-",
+        "glrt-",
+        "glptt-",
+        "glcbt-",
+        "gloas-",
+        "glft-",
+        "glimt-",
+        "glagent-",
+    ),
+    _inner("openai-key", r"sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}", "T3BlbkFJ"),
+    _token("openai-key", r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_\-]{40,220}", "sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"),
+    _token("anthropic-key", r"sk-ant-[a-z0-9]{3,12}-[A-Za-z0-9_\-]{60,140}", "sk-ant-"),
+    _token("openrouter-key", r"sk-or-v1-[0-9a-f]{64}", "sk-or-v1-"),
+    _token("perplexity-key", r"pplx-[A-Za-z0-9]{40,64}", "pplx-"),
+    _token("groq-key", r"gsk_[A-Za-z0-9]{48,64}", "gsk_"),
+    _token("xai-key", r"xai-[A-Za-z0-9]{70,90}", "xai-"),
+    _token("huggingface-token", r"hf_[A-Za-z0-9]{34,40}", "hf_"),
+    _token("replicate-token", r"r8_[A-Za-z0-9]{37,40}", "r8_"),
+    _token("google-api-key", r"AIza[A-Za-z0-9_\-]{35}", "AIza"),
+    _token("google-oauth", r"GOCSPX-[A-Za-z0-9_\-]{28}", "GOCSPX-"),
+    _token("google-oauth", r"ya29\.[A-Za-z0-9_\-]{30,300}", "ya29."),
+    _token("slack-token", r"xox[abeoprs]-(?:[0-9]{6,16}-){1,3}[A-Za-z0-9\-]{10,64}", "xox"),
+    _token("slack-token", r"xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[0-9a-f]{32,80}", "xapp-"),
+    _token("slack-webhook", r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/+]{40,90}", "https://hooks.slack.com/"),
+    _token("discord-webhook", r"https://discord(?:app)?\.com/api/webhooks/\d{17,20}/[A-Za-z0-9_\-]{60,80}", "https://discord"),
+    _inner("telegram-token", r"\d{8,10}:AA[A-Za-z0-9_\-]{33}", ":AA"),
+    _token("stripe-key", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,200}", "sk_live_", "sk_test_", "rk_live_", "rk_test_"),
+    _token("stripe-webhook", r"whsec_[A-Za-z0-9+/=]{24,64}", "whsec_"),
+    _token("square-token", r"sq0[a-z]{3}-[A-Za-z0-9_\-]{22,43}", "sq0"),
+    _token("shopify-token", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "shpat_", "shpca_", "shppa_", "shpss_"),
+    _token("twilio-key", r"SK[0-9a-f]{32}", "SK"),
+    _token("sendgrid-key", r"SG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43}", "SG."),
+    _token("mailgun-key", r"key-[0-9a-f]{32}", "key-"),
+    _inner("mailchimp-key", r"[0-9a-f]{32}-us\d{1,2}", "-us"),
+    _token("npm-token", r"npm_[A-Za-z0-9]{36}", "npm_"),
+    _token("pypi-token", r"pypi-AgE[A-Za-z0-9_\-]{50,300}", "pypi-AgE"),
+    _token("rubygems-key", r"rubygems_[0-9a-f]{48}", "rubygems_"),
+    _token("docker-token", r"dckr_pat_[A-Za-z0-9_\-]{27}", "dckr_pat_"),
+    _token("notion-token", r"ntn_[A-Za-z0-9]{40,60}", "ntn_"),
+    _token("notion-token", r"secret_[A-Za-z0-9]{43}", "secret_"),
+    _token("linear-key", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,64}", "lin_api_", "lin_oauth_"),
+    _token("figma-token", r"figd_[A-Za-z0-9_\-]{36,64}", "figd_"),
+    _token("airtable-token", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}", "pat"),
+    _token("digitalocean-token", r"do[opr]_v1_[0-9a-f]{64}", "doo_v1_", "dop_v1_", "dor_v1_"),
+    _token("vault-token", r"hv[bs]\.[A-Za-z0-9_\-]{24,300}", "hvs.", "hvb."),
+    _inner("terraform-token", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=\-]{60,70}", ".atlasv1."),
+    _token("supabase-token", r"sbp_[0-9a-f]{40}", "sbp_"),
+    _token("databricks-token", r"dapi[0-9a-f]{32}(?:-\d)?", "dapi"),
+    _token("atlassian-token", r"ATATT3[A-Za-z0-9_=\-]{100,300}", "ATATT3"),
+    _token("grafana-token", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}", "glsa_"),
+    _token("sentry-token", r"sntry[su]_[A-Za-z0-9+/=_\-]{40,300}", "sntrys_", "sntryu_"),
+    _token("newrelic-key", r"NRAK-[A-Z0-9]{27}", "NRAK-"),
+    _token("postman-key", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}", "PMAK-"),
+    _token("planetscale-token", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.\-]{32,64}", "pscale_"),
+    _token("doppler-token", r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._\-]{40,64}", "dp."),
+    _token("jwt", r"eyJ[A-Za-z0-9_\-]{8,2000}+\.eyJ[A-Za-z0-9_\-]{8,4000}+\.[A-Za-z0-9_\-]{16,1000}", "eyJ"),
+    Rule("azure-key", ("accountkey=", "sharedaccesskey="), r"(?i)(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,90}={0,2})"),
+    Rule(
+        "url-password",
+        ("://",),
+        r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]",
+        lambda value: _is_no_placeholder(value) and value.lower() not in ("pass", "pwd", "user", "token", "admin"),
+    ),
+    Rule("bearer-token", ("bearer ", "basic "), r"(?i)\b(?:bearer|basic)\s{1,3}(?P<secret>[A-Za-z0-9_\-.=+/~]{20,1000})", _is_random),
+    Rule(
+        "password",
+        ("passw", "passphrase", "pwd", "passcode"),
+        rf"(?i)(?:passw(?:or)?d|passphrase|pwd|passcode){_NAME_END}{_VALUE}",
+        _is_password,
+    ),
+    Rule(
+        "password",
+        ("password", "passphrase", "passcode"),
+        r"(?i)\b(?:password|passphrase|passcode)\s{1,3}(?:is|was|are|=|to)\s{0,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{8,100})",
+        _is_password,
+    ),
+    Rule(
+        "key",
+        ("secret", "token", "api", "key", "credential", "auth"),
+        r"(?i)(?:secret|token|api[_\- ]?key|access[_\- ]?key|private[_\- ]?key|signing[_\- ]?key|encryption[_\- ]?key|credentials?|auth[_\-]?key)"
+        + _NAME_END
+        + _VALUE,
+        _is_random,
+    ),
+    Rule(
+        "key",
+        ("secret", "token", "key"),
+        r"(?i)\b(?:secret|token|key)\s{1,3}(?:is|was)\s{1,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{16,200})",
+        _is_random,
+    ),
+)
+
+ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
+"""What a line carries that looks like a secret and is none."""
+_ALLOWED = re.compile(r"mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret", re.IGNORECASE)
+"""The comments that let a line pass: mdmem's own, and those that people's other scanners know."""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def find(text: str) -> tuple[Secret, ...]:
+    """The secrets of a text in their order, those that overlap as one. Lines with an allow comment are passed over."""
+    found = sorted((secret for rule in _standing(text) for secret in _by_rule(rule, text)), key=_first)
+    if not found:
+        return ()
+    starts = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
+    lines = [bisect_right(starts, start) for _, start, _ in found]
+    allowed = {line for line in set(lines) if _ALLOWED.search(text, starts[line - 1], starts[line] if line < len(starts) else len(text))}
+    kept: list[Secret] = []
+    for line, (kind, start, end) in zip(lines, found, strict=True):
+        if line in allowed:
+            continue
+        if kept and start < kept[-1].end:
+            kept[-1] = replace(kept[-1], end=max(end, kept[-1].end))
+        else:
+            kept.append(Secret(kind, start, end, line))
+    return tuple(kept)
+
+
+def _first(found: tuple[str, int, int]) -> tuple[int, int]:
+    return found[1], -found[2]
+
+
+def _standing(text: str) -> Iterator[Rule]:
+    """The rules of which a literal stands in the text."""
+    lowered = text.lower()
+    for rule in RULES:
+        where = lowered if rule.pattern.startswith(_ANY_CASE) else text
+        if any(literal in where for literal in rule.literals):
+            yield rule
+
+
+def _by_rule(rule: Rule, text: str) -> Iterator[tuple[str, int, int]]:
+    pattern = _compiled(rule.pattern)
+    group: str | int = "secret" if "secret" in pattern.groupindex else 0
+    for match in _led(pattern, rule.literals, text) if rule.leads else pattern.finditer(text):
+        if rule.judge is None or rule.judge(match[group].rstrip(".,:)]}")):
+            yield rule.kind, match.start(group), match.start(group) + len(match[group].rstrip("."))
+
+
+def _led(pattern: re.Pattern[str], literals: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
+    """The matches at every place of a literal: ten times as fast as to try the pattern at every character."""
+    for literal in literals:
+        place = text.find(literal)
+        while place >= 0:
+            if match := pattern.match(text, place):
+                yield match
+            place = text.find(literal, place + 1)
+
+
+def redact(text: str) -> str:
+    """The text with each secret replaced by `[REDACTED:kind]`."""
+    parts, at = [], 0
+    for secret in find(text):
+        parts += [text[at : secret.start], f"[REDACTED:{secret.kind}]"]
+        at = secret.end
+    return "".join([*parts, text[at:]])

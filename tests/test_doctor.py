@@ -1,0 +1,623 @@
+"""The doctor: each check in a real repository, sound and broken, and what `--fix` mends."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, append
+from workspaces import desk as make_desk
+
+from mdmem import doctor, events, files, hookfiles
+from mdmem.doctor import Finding, Level, exit_status
+from mdmem.events import Event, Outcome
+from mdmem.memory import freshness
+from mdmem.model import FilePath
+
+TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
+KEY = "AKIA" + "Q3ZT7NXKMW5CR2YF"
+SOUND = {
+    *("git", "settings", "identity", "repository", "locks", "fsck", "hooks", "state", "record", "temporary"),
+    *("index", "files", "secrets", "history", "events"),
+}
+AN_HOUR, TWO_DAYS = 3600, 2 * 86_400
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only /proc tells who has a lock")
+
+
+@pytest.fixture
+def desk(world: World, repository: Path) -> Desk:
+    """A workspace in which there is nothing to find. Its hooks step aside, as for a commit of mdmem's own."""
+    made = make_desk(World(world.home, {**world.environment, "MDMEM_COMMIT": "1"}), repository)
+    hookfiles.install(made.workspace.repository.hooks_dir, sys.executable)
+    rebuild(made, False)
+    return made
+
+
+def rebuild(desk: Desk, full: bool) -> int:
+    return freshness.rebuild(desk.workspace, full, lambda _: None).index.count
+
+
+def examine(desk: Desk, fix: bool = False, history_seconds: float = doctor.HISTORY_SECONDS) -> tuple[Finding, ...]:
+    workspace = desk.workspace
+    return doctor.examine(workspace, partial(freshness.is_current, workspace), partial(rebuild, desk), fix, history_seconds)
+
+
+def about(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
+    """What one check says beyond that all is well."""
+    workspace = desk.workspace
+    case = doctor.Case(workspace, partial(freshness.is_current, workspace), partial(rebuild, desk), fix, doctor.HISTORY_SECONDS)
+    return [found for found in doctor.made(check, case) if found.level is not Level.OK]
+
+
+def only(desk: Desk, check: str, fix: bool = False) -> Finding:
+    (found,) = about(desk, check, fix)
+    return found
+
+
+def old(place: Path, seconds: float) -> Path:
+    moment = time.time() - seconds
+    os.utime(place, (moment, moment), follow_symlinks=False)
+    return place
+
+
+@pytest.mark.parametrize("fix", [False, True])
+def test_a_sound_workspace(fix: bool, desk: Desk):
+    before = desk.standing(), sorted(desk.state())
+    found = examine(desk, fix)
+    assert [one for one in found if one.level is not Level.OK] == []
+    assert {one.check for one in found} == SOUND
+    assert exit_status(found) == 0
+    assert (desk.standing(), sorted(desk.state())) == before
+
+
+@pytest.mark.parametrize(
+    ("level", "fixed", "status"),
+    [(Level.ERROR, False, 1), (Level.ERROR, True, 0), (Level.WARNING, False, 0), (Level.NOTE, False, 0), (Level.OK, False, 0)],
+)
+def test_the_exit_status(level: Level, fixed: bool, status: int):
+    assert exit_status([Finding("a", Level.OK, ""), Finding("b", level, "", fixed)]) == status
+
+
+def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
+    (desk.workspace.state / events.OLDER_NAME).mkdir()
+    found = examine(desk)
+    assert [one.check for one in found if one.level is Level.ERROR] == ["events"]
+    assert {one.check for one in found} == SOUND
+
+
+# git and the repository.
+
+
+def test_no_git(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    workspace = desk.workspace
+    monkeypatch.setenv("PATH", str(desk.root))
+    (found,) = doctor.examine(workspace, partial(freshness.is_current, workspace), partial(rebuild, desk))
+    assert (found.check, found.level, found.hint) == ("git", Level.ERROR, "Install git.")
+
+
+def test_a_git_that_is_too_old(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    real = subprocess.run(["sh", "-c", "command -v git"], capture_output=True, text=True, check=True).stdout.strip()
+    (tmp_path / "bin").mkdir()
+    shim = tmp_path / "bin" / "git"
+    shim.write_text(f'#!/bin/sh\ncase "$*" in *--version) echo git version 2.35.9;; *) exec {real} "$@";; esac\n')
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
+    found = only(desk, "git")
+    assert found.level is Level.WARNING
+    assert "2.35.9" in found.message
+
+
+def test_settings(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    desk.write("mdmem.toml", 'extra_paths = ["notes", "memory"]\n')
+    desk.write("memory/a.md", "# A\n")
+    desk.commit()
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-05T10:00:00")
+    missing, now = about(desk, "settings")
+    assert (missing.level, "notes" in missing.message) == (Level.WARNING, True)
+    assert (now.level, "2026-03-05T10:00:00" in now.message) == (Level.NOTE, True)
+
+
+@pytest.mark.parametrize("where", ["workspace", "user"])
+def test_settings_that_have_become_unreadable(where: str, desk: Desk):
+    workspace = desk.workspace
+    own = desk.world.home / ".config" / "mdmem" / "config.toml"
+    own.parent.mkdir(parents=True)
+    (desk.root / "mdmem.toml" if where == "workspace" else own).write_text("langage = 'en'\n")
+    findings = doctor.examine(workspace, partial(freshness.is_current, workspace), lambda _: 0)
+    (found,) = (one for one in findings if one.check == "settings")
+    assert (found.level, found.hint) == (Level.ERROR, "Did you mean language?")
+
+
+def test_nobody_is_known(desk: Desk):
+    desk.git("config", "--unset", "user.name")
+    assert only(desk, "identity").level is Level.ERROR
+    desk.write("mdmem.toml", 'author = "Ada <ada@example.org>"\n')
+    assert about(desk, "identity") == []
+
+
+REPOSITORY = {
+    "a merge": (lambda desk: desk.write(".git/MERGE_HEAD", desk.git("rev-parse", "HEAD")), Level.WARNING, "a merge is under way"),
+    "detached": (lambda desk: desk.git("checkout", "-q", "--detach"), Level.WARNING, "HEAD is detached"),
+    "shallow": (lambda desk: desk.write(".git/shallow", desk.git("rev-parse", "HEAD")), Level.NOTE, "shallow"),
+    "unborn": (lambda desk: desk.git("checkout", "-q", "--orphan", "new"), Level.NOTE, "no commit yet"),
+}
+
+
+@pytest.mark.parametrize("name", REPOSITORY)
+def test_the_state_of_the_repository(name: str, desk: Desk):
+    spoil, level, words = REPOSITORY[name]
+    spoil(desk)
+    found = only(desk, "repository")
+    assert found.level is level
+    assert words in found.message
+
+
+def test_a_detached_head_may_be_allowed(desk: Desk):
+    desk.write("mdmem.toml", "allow_detached = true\n")
+    desk.git("checkout", "-q", "--detach")
+    assert about(desk, "repository") == []
+
+
+def test_an_empty_repository(world: World, repository: Path):
+    desk = Desk(world, repository)
+    desk.write("MEMORY.md", "# Memory\n")
+    levels = {found.check: found.level for found in examine(desk)}
+    assert Level.ERROR not in levels.values()
+    assert levels["history"] is Level.OK
+
+
+def test_a_damaged_repository(desk: Desk):
+    blob = desk.git("rev-parse", "HEAD:MEMORY.md").strip()
+    (desk.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    found = only(desk, "fsck")
+    assert found.level is Level.ERROR
+    assert blob in found.message
+    assert exit_status(examine(desk)) == 1
+
+
+@needs_proc
+@pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock", "packed-refs.lock", "objects/maintenance.lock"])
+def test_a_lock_of_a_git_that_is_gone(name: str, desk: Desk):
+    lock = old(desk.write(f".git/{name}", ""), AN_HOUR)
+    before = only(desk, "locks")
+    assert (before.level, before.fixed, name in before.message) == (Level.WARNING, False, True)
+    assert lock.exists()
+    after = only(desk, "locks", fix=True)
+    assert (after.fixed, lock.exists()) == (True, False)
+    assert about(desk, "locks") == []
+
+
+def test_a_lock_in_use_stays(desk: Desk):
+    lock = desk.write(".git/index.lock", "")
+    with lock.open("rb"):
+        old(lock, AN_HOUR)
+        found = only(desk, "locks", fix=True)
+    assert (found.fixed, lock.exists(), "may be in use" in found.message) == (False, True, True)
+    assert "minutes old" in found.message
+
+
+def test_a_lock_that_git_has_just_taken_stays(desk: Desk):
+    lock = old(desk.write(".git/index.lock", ""), -AN_HOUR)
+    found = only(desk, "locks", fix=True)
+    assert (found.fixed, lock.exists(), "may be in use" in found.message) == (False, True, True)
+
+
+@pytest.fixture
+def holder(desk: Desk) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds mdmem's lock."""
+    code = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", code, str(desk.workspace.state / "lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        yield process
+
+
+@needs_proc
+def test_a_lock_of_mdmem_in_use(desk: Desk, holder: subprocess.Popen[str]):
+    found = only(desk, "locks")
+    assert found.level is Level.NOTE
+    assert f"lock of mdmem is held by another process: {holder.pid}, which has run for" in found.message
+
+
+# Hooks.
+
+
+def test_hooks_that_are_missing_or_outdated(desk: Desk):
+    folder = desk.workspace.repository.hooks_dir
+    (folder / "post-merge").unlink()
+    (folder / "pre-commit").chmod(0o644)
+    before = only(desk, "hooks")
+    assert (before.level, before.message) == (Level.WARNING, "pre-commit is outdated, post-merge is missing")
+    assert only(desk, "hooks", fix=True).fixed
+    assert about(desk, "hooks") == []
+
+
+def test_a_hook_that_is_there_is_kept(desk: Desk):
+    hookfiles.uninstall(desk.workspace.repository.hooks_dir)
+    theirs = desk.hook("pre-commit", "exit 0").read_text()
+    assert "pre-commit is foreign" in only(desk, "hooks").message
+    assert only(desk, "hooks", fix=True).fixed
+    assert (desk.workspace.repository.hooks_dir / "pre-commit.before-mdmem").read_text() == theirs
+
+
+@pytest.mark.parametrize("how", ["core.hooksPath", "a manager"])
+def test_hooks_that_another_manages_are_left_alone(how: str, desk: Desk, tmp_path: Path):
+    hookfiles.uninstall(desk.workspace.repository.hooks_dir)
+    if how == "core.hooksPath":
+        desk.git("config", "core.hooksPath", str(tmp_path / "elsewhere"))
+    else:
+        desk.hook("pre-commit", "# File generated by pre-commit: https://pre-commit.com")
+    before = desk.standing().files
+    found = only(desk, "hooks", fix=True)
+    assert (found.level, found.fixed) == (Level.WARNING, False)
+    assert "hooks" in found.hint
+    assert desk.standing().files == before
+    assert not (tmp_path / "elsewhere").exists()
+
+
+# mdmem's own folder and files.
+
+
+def test_no_state_folder_yet(world: World, repository: Path):
+    desk = make_desk(world, repository)
+    found = {one.check: one.level for one in examine(desk)}
+    assert (found["state"], found["index"], found["events"]) == (Level.NOTE, Level.NOTE, Level.OK)
+    assert not desk.workspace.state.exists()
+
+
+def test_a_state_folder_that_cannot_be_written(world: World, repository: Path):
+    desk = make_desk(world, repository)
+    desk.write(".git/mdmem", "in the way")
+    assert only(desk, "state").level is Level.ERROR
+    assert exit_status(examine(desk, fix=True)) == 1
+
+
+def record(desk: Desk, temporary: str = ".mdmem-0a.tmp") -> Path:
+    files.save_record(desk.workspace.state, files.Record(FilePath("MEMORY.md"), "0", "1", TOKEN, "@0 +0000", temporary))
+    return desk.workspace.state / "write-ahead.json"
+
+
+def test_an_interrupted_write(desk: Desk):
+    place = record(desk)
+    for fix in (False, True):
+        found = only(desk, "record", fix)
+        assert (found.level, found.fixed) == (Level.WARNING, False)
+        assert "MEMORY.md" in found.message
+        assert "next write" in found.hint
+    place.write_bytes(place.read_bytes()[:40])
+    assert "not whole" in only(desk, "record").message
+    desk.apply(append())
+    assert about(desk, "record") == []
+
+
+def test_a_write_that_is_under_way(desk: Desk, holder: subprocess.Popen[str]):
+    record(desk)
+    assert only(desk, "record").level is Level.NOTE
+
+
+TEMPORARY = ".mdmem-0123456789abcdef.tmp"
+BACK = files.way_back(TEMPORARY)
+
+
+@pytest.mark.parametrize(
+    ("path", "age", "named", "removed"),
+    [
+        (TEMPORARY, TWO_DAYS, False, True),
+        (f"memory/deep/{TEMPORARY}", TWO_DAYS, False, True),
+        (TEMPORARY, AN_HOUR, False, False),
+        (TEMPORARY, TWO_DAYS, True, False),
+        (BACK, TWO_DAYS, False, True),
+        (BACK, TWO_DAYS, True, False),
+    ],
+)
+def test_a_temporary_file_left_behind(path: str, age: int, named: bool, removed: bool, desk: Desk):
+    place = old(desk.write(path, "half"), age)
+    if named:
+        record(desk, TEMPORARY)
+    assert path in only(desk, "temporary").message
+    assert place.exists()
+    assert only(desk, "temporary", fix=True).fixed is removed
+    assert place.exists() is not removed
+
+
+@pytest.mark.parametrize("path", [".mdmem-notes.tmp", "memory/x.tmp", "a.mdmem-0123456789abcdef.tmp"])
+def test_a_file_that_is_not_mdmems_is_not_its_business(path: str, desk: Desk):
+    place = old(desk.write(path, "mine"), TWO_DAYS)
+    assert about(desk, "temporary", fix=True) == []
+    assert place.exists()
+
+
+# The index.
+
+
+def break_seen(folder: Path) -> None:
+    (folder / "seen.json").write_text("{")
+
+
+def break_version(folder: Path) -> None:
+    seen = json.loads((folder / "seen.json").read_text())
+    (folder / "seen.json").write_text(json.dumps(seen | {"version": -1}))
+
+
+def break_documents(folder: Path) -> None:
+    for place in folder.rglob("*.store"):
+        place.write_bytes(bytes(200) + place.read_bytes()[200:])
+
+
+def break_meta(folder: Path) -> None:
+    (folder / "documents" / "meta.json").write_text("{}")
+
+
+@pytest.mark.parametrize("spoil", [break_seen, break_version, break_documents, break_meta])
+def test_a_broken_index(spoil, desk: Desk):
+    spoil(desk.workspace.state / "index")
+    assert (only(desk, "index").level, only(desk, "index").fixed) == (Level.WARNING, False)
+    after = only(desk, "index", fix=True)
+    assert after.fixed
+    assert "entries: 2" in after.message
+    assert about(desk, "index") == []
+
+
+def test_an_index_that_is_behind(desk: Desk):
+    desk.write("MEMORY.md", "# Memory\n\n- one\n- two\n- three\n")
+    assert (only(desk, "index").level, only(desk, "index").fixed) == (Level.NOTE, False)
+    assert "entries: 3" in only(desk, "index", fix=True).message
+    assert about(desk, "index") == []
+
+
+def test_an_index_in_many_pieces(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor.state, "_MANY_SEGMENTS", 0)
+    assert "(1 segments)" in only(desk, "index").message
+    assert only(desk, "index", fix=True).fixed
+
+
+def test_what_the_index_says_of_itself(desk: Desk):
+    (found,) = (one for one in examine(desk) if one.check == "index")
+    assert found.message.startswith("entries: 2, segments: 1, size: ")
+
+
+# Memory files.
+
+
+def test_a_file_that_cannot_be_indexed(desk: Desk):
+    desk.write("memory/odd.md", b"\xff\xfe")
+    desk.commit()
+    rebuild(desk, False)
+    assert "memory/odd.md" in only(desk, "index").message
+    assert only(desk, "files").hint == "mdmem check"
+
+
+def test_doubtful_contents_are_counted(desk: Desk):
+    desk.write("memory/twice.md", "# T\n\n## A\n\n## A\n\n- x\n- x\n")
+    desk.commit()
+    assert only(desk, "files").message.endswith("hold: 2")
+
+
+def test_both_curated_files(desk: Desk):
+    desk.write("memory.md", "# Other\n")
+    desk.commit()
+    assert "both MEMORY.md and memory.md" in only(desk, "files").message
+
+
+def test_files_that_git_does_not_keep(desk: Desk):
+    desk.write(".gitignore", "private.md\n")
+    desk.commit()
+    desk.write("memory/private.md", "- x\n")
+    desk.write("memory/ne:w é.md", "- x\n")
+    new, private = sorted(about(desk, "files"), key=lambda found: found.message)
+    assert (new.level, new.message) == (Level.NOTE, "memory/ne:w é.md is in no commit yet")
+    assert (private.level, private.message) == (Level.WARNING, "memory/private.md is ignored by .gitignore")
+
+
+def test_a_name_that_means_something_to_git(world: World, tmp_path: Path):
+    """In a folder that is called memory every Markdown file is memory."""
+    root = tmp_path / "memory"
+    root.mkdir()
+    world.git(root, "init", "-q")
+    desk = Desk(world, root)
+    for name in ("MEMORY.md", ":!a.md", "\\b.md"):
+        desk.write(name, "- x\n")
+    desk.write(".gitignore", ":!a.md\n")
+    assert [found.message.split(" is ")[:2] for found in about(desk, "files")] == [
+        [":!a.md", "ignored by .gitignore"],
+        ["MEMORY.md", "in no commit yet"],
+        ["\\b.md", "in no commit yet"],
+    ]
+
+
+def test_links_among_memory_files(desk: Desk, tmp_path: Path):
+    desk.write("memory/real.md", "- x\n")
+    desk.write("README.md", "not memory")
+    for link, target in {
+        **{"memory/link.md": "real.md", "memory/folder": "..", "USER.md": "nowhere"},
+        **{"other.md": "README.md", "memory/link.txt": "real.md"},
+    }.items():
+        (desk.root / link).symlink_to(target)
+    desk.commit()
+    assert {found.message.split(" is a symbolic link")[0] for found in about(desk, "files")} == {
+        "memory/link.md",
+        "memory/folder",
+        "USER.md",
+    }
+
+
+def test_a_memory_folder_that_is_a_link(desk: Desk, tmp_path: Path):
+    (desk.root / "memory").symlink_to(tmp_path)
+    assert [found.message.split()[0] for found in about(desk, "files")] == ["memory"]
+
+
+@pytest.mark.parametrize("pair", [("memory/Ada.md", "memory/ada.md"), ("memory/caf\u00e9.md", "memory/cafe\u0301.md")])
+def test_names_that_are_one_on_other_systems(pair: tuple[str, str], desk: Desk):
+    for path in pair:
+        desk.write(path, "- x\n")
+    desk.commit()
+    if len(list((desk.root / "memory").iterdir())) < 2:
+        pytest.skip("this system has one file for the two names")
+    assert all(path in only(desk, "files").message for path in pair)
+
+
+# Secrets.
+
+
+def test_a_secret_in_a_file(desk: Desk):
+    desk.write("memory/a.md", f"# A\n\n- the token is {TOKEN}\n")
+    findings = examine(desk)
+    (found,) = (one for one in findings if one.check == "secrets")
+    assert (found.level, found.message) == (Level.ERROR, "github-token in memory/a.md:3")
+    assert exit_status(findings) == 1
+    assert TOKEN not in str(findings)
+
+
+def test_an_allowed_line(desk: Desk):
+    desk.write("memory/a.md", f"- {TOKEN} <!-- mdmem: allow secret -->\n")
+    desk.commit()
+    assert about(desk, "secrets") == about(desk, "history") == []
+
+
+def leak(desk: Desk, path: str, text: str, message: str = "by hand") -> str:
+    """Commit a file, and then that it holds nothing; the first commit."""
+    desk.write(path, text)
+    commit = desk.commit(message)
+    desk.write(path, "# Nothing\n")
+    desk.commit()
+    return commit[:10]
+
+
+def test_a_secret_in_history(desk: Desk):
+    commit = leak(desk, "memory/a.md", f"# A\n\n- x\n\n- {TOKEN}\n")
+    findings = examine(desk)
+    assert [one for one in findings if one.check == "secrets"] == [Finding("secrets", Level.OK, "none in the memory files")]
+    (found,) = (one for one in findings if one.check == "history")
+    assert (found.level, found.message) == (Level.WARNING, f"github-token in commit {commit}, memory/a.md:5")
+    assert TOKEN not in str(findings)
+
+
+def test_a_secret_among_lines_that_take_the_place_of_others(desk: Desk):
+    desk.write("memory/a.md", "# A\n\n- one\n- two\n- three\n\n## B\n\n- four")
+    desk.commit()
+    commit = leak(desk, "memory/a.md", f"# A\n\n- eins\n- {TOKEN}\n\n## B\n\n- {KEY}\n")
+    places = sorted(found.message for found in about(desk, "history"))
+    assert places == [f"aws-access-key in commit {commit}, memory/a.md:8", f"github-token in commit {commit}, memory/a.md:4"]
+
+
+def test_where_a_secret_came_in_first(desk: Desk):
+    first = leak(desk, "memory/a.md", f"- {TOKEN}\n")
+    leak(desk, "memory/b.md", f"- {TOKEN}\n")
+    assert only(desk, "history").message == f"github-token in commit {first}, memory/a.md:1, the first of 2 places"
+
+
+def test_a_key_over_several_lines_in_history(desk: Desk):
+    body = "\n".join(["MIIEowIBAAKCAQEAx3Zq8vT1bN6kW9mR4cY7fJ2hD5gL0pS8uEiQaXoBnVtCyHwK"] * 5)
+    commit = leak(desk, "memory/a.md", f"# A\n\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\n")
+    assert only(desk, "history").message == f"private-key in commit {commit}, memory/a.md:3"
+
+
+def test_a_secret_in_a_message(desk: Desk):
+    desk.write("MEMORY.md", "# Memory\n\n- y\n")
+    commit = desk.commit(f"MEMORY.md: append\n\n+ {KEY}\n\nMdmem-Op: append")[:10]
+    assert only(desk, "history").message == f"aws-access-key in the message of commit {commit}:3"
+
+
+def test_a_secret_in_a_mark_that_changes_no_file(desk: Desk):
+    commit = desk.commit(f"MEMORY.md: forget\n\nMdmem-Op: forget\nMdmem-Reason: {KEY}")[:10]
+    assert only(desk, "history").message == f"aws-access-key in the message of commit {commit}:4"
+
+
+def test_a_secret_that_came_in_with_a_merge(desk: Desk):
+    desk.git("checkout", "-q", "-b", "other")
+    desk.write("memory/b.md", "- b\n")
+    desk.commit()
+    desk.git("checkout", "-q", "main")
+    desk.git("merge", "-q", "--no-ff", "--no-commit", "other")
+    commit = leak(desk, "memory/a.md", f"- {TOKEN}\n")
+    assert only(desk, "history").message == f"github-token in commit {commit}, memory/a.md:1"
+
+
+def test_a_secret_on_another_branch_and_in_an_odd_file(desk: Desk):
+    desk.git("checkout", "-q", "-b", "other")
+    commit = leak(desk, "memory/tab\there.MD", f"++ a\n-- b\n@@ -1 +1 @@\n- {TOKEN}\n\\ c")
+    desk.git("checkout", "-q", "main")
+    assert only(desk, "history").message == f'github-token in commit {commit}, "memory/tab\\there.MD":4'
+
+
+def test_a_secret_in_the_first_commit_of_a_folder_that_is_a_workspace(world: World, repository: Path):
+    desk = make_desk(world, repository, "deep/er", f"# Memory\n\n- {TOKEN}\n")
+    (repository / "outside.md").write_text(f"- {KEY}\n")
+    desk.world.git(repository, "add", "-A")
+    commit = desk.git("rev-parse", "HEAD").strip()[:10]
+    desk.commit()
+    assert only(desk, "history").message == f"github-token in commit {commit}, MEMORY.md:3"
+
+
+def test_no_time_for_all_of_history(desk: Desk):
+    leak(desk, "memory/a.md", f"- {TOKEN}\n")
+    (found,) = (one for one in examine(desk, history_seconds=0) if one.check == "history")
+    assert (found.level, found.message) == (
+        Level.NOTE,
+        "looked at 0 of 3 commits, newest first; there was no time for more",
+    )
+
+
+def test_history_in_pieces(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    leak(desk, "memory/a.md", f"- {TOKEN}\n")
+    whole = only(desk, "history")
+    monkeypatch.setattr(doctor.contents, "_COMMITS_AT_ONCE", 1)
+    assert only(desk, "history") == whole
+
+
+def test_many_secrets_are_not_all_named(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor.contents, "_MOST_NAMED", 1)
+    leak(desk, "memory/a.md", f"- {TOKEN}\n- {KEY}\n")
+    named, rest = about(desk, "history")
+    assert named.message.startswith("github-token")
+    assert rest.message == "secrets that are not listed here: 1"
+
+
+# Events.
+
+
+def test_events_of_the_last_days(desk: Desk):
+    now = datetime.now(UTC)
+    for days, verb, ms, outcome, code, bug in (
+        (8, "purge", 9e6, Outcome.BUG, "bug", "KeyError in old:1"),
+        (6, "log", 12, Outcome.DONE, None, None),
+        (6, "edit-section", 1500, Outcome.REFUSED, "section-not-found", None),
+        (5, "edit-section", 10, Outcome.REFUSED, "section-not-found", None),
+        (1, "log", 10, Outcome.REFUSED, "busy", None),
+        (1, "log", 10, Outcome.FAILED, "storage", None),
+        (0, "search", 10, Outcome.BUG, "bug", "KeyError in mdmem.search.query:7"),
+    ):
+        events.record(desk.workspace.state, Event(verb, ms, outcome, code, bug=bug, time=now - timedelta(days=days)))
+    found = [(one.level, one.message) for one in examine(desk) if one.check == "events"]
+    assert found == [
+        (Level.OK, "6 in the last 7 days; the slowest was edit-section, 1,500 ms"),
+        (Level.NOTE, "refused: 2 section-not-found, 1 busy"),
+        (Level.WARNING, "failed: 1 storage"),
+        (Level.WARNING, "a bug in mdmem, in search: KeyError in mdmem.search.query:7 (times: 1)"),
+    ]
+
+
+# Mending waits its turn.
+
+
+def test_nothing_is_mended_while_another_mdmem_writes(desk: Desk):
+    desk.write("mdmem.toml", "lock_timeout = 0.05\n")
+    lock = old(desk.write(".git/index.lock", ""), AN_HOUR)
+    place = old(desk.write(TEMPORARY, "half"), TWO_DAYS)
+    with (desk.workspace.state / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        findings = examine(desk, fix=True)
+    assert lock.exists()
+    assert place.exists()
+    assert {one.check for one in findings if one.level is Level.ERROR} == {"locks", "temporary"}

@@ -1,0 +1,326 @@
+"""Events: whole lines from many processes at once, rotation, what a line says and what it never says."""
+
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from collections import Counter
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdmem import events
+from mdmem.errors import MdmemError, RefusedChange, RepositoryProblem, StorageProblem, UsageProblem
+from mdmem.events import Event, Outcome, Watch
+from mdmem.model import CommitId
+
+WHEN = datetime(2026, 3, 5, 9, 30, 0, 123000, tzinfo=UTC)
+PROCESSES, EACH = 8, 200
+
+
+def event(number: int = 0, **fields: object) -> Event:
+    given: dict[str, object] = {"verb": "log", "ms": float(number), "outcome": Outcome.DONE, "session": f"s-{number}", "time": WHEN}
+    return Event(**(given | fields))  # type: ignore[arg-type]
+
+
+def lines(state: Path) -> list[bytes]:
+    return (state / events.NAME).read_bytes().splitlines()
+
+
+def test_what_a_line_says(tmp_path: Path):
+    events.record(tmp_path, event(7))
+    events.record(tmp_path, event(8, path="MEMORY.md", commit=CommitId("c" * 40), warnings=("shrink",), code="x", actor="a"))
+    first, second = (json.loads(line) for line in lines(tmp_path))
+    assert first == {
+        **{"time": "2026-03-05T09:30:00.123+00:00", "verb": "log", "ms": 7.0, "outcome": "done"},
+        **{"code": None, "actor": None, "session": "s-7"},
+    }
+    assert {name: second[name] for name in ("path", "commit", "warnings")} == {
+        "path": "MEMORY.md",
+        "commit": "c" * 40,
+        "warnings": ["shrink"],
+    }
+    assert stat.S_IMODE((tmp_path / events.NAME).stat().st_mode) == 0o600
+
+
+def test_the_real_clock_with_its_offset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MDMEM_NOW", "1999-01-01T00:00:00")
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    with Watch(tmp_path, "log"):
+        pass
+    (found,) = events.read(tmp_path)
+    assert before <= found.time <= datetime.now(UTC)
+    assert found.time.utcoffset() == timedelta(0)
+
+
+TEXT = st.none() | st.text(max_size=60)
+EVENTS = st.builds(
+    Event,
+    verb=st.text(max_size=20),
+    ms=st.floats(0, 1e6),
+    outcome=st.sampled_from(Outcome),
+    code=TEXT,
+    actor=TEXT,
+    session=TEXT,
+    path=TEXT.filter(lambda text: text != ""),
+    commit=st.none() | st.just(CommitId("c" * 40)),
+    warnings=st.lists(st.sampled_from(["shrink", "append"]), max_size=2).map(tuple),
+    bug=TEXT.filter(lambda text: text != ""),
+    time=st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))])).map(lambda t: t.replace(microsecond=0)),
+)
+
+
+@given(listed=st.lists(EVENTS, max_size=5))
+def test_what_is_recorded_is_read(listed: list[Event], tmp_path_factory: pytest.TempPathFactory):
+    state = tmp_path_factory.mktemp("state")
+    for one in listed:
+        events.record(state, one)
+    assert list(events.read(state)) == listed
+    assert not (state / events.NAME).exists() or len(lines(state)) == len(listed)
+
+
+def test_texts_are_bounded(tmp_path: Path):
+    events.record(tmp_path, event(actor="a" * 100_000))
+    assert len(lines(tmp_path)[0]) < 1000
+
+
+# Never a reason to fail.
+
+
+def a_file(place: Path) -> None:
+    place.write_text("")
+
+
+def a_missing_folder(place: Path) -> None:
+    pass
+
+
+def with_a_folder_for_a_file(place: Path) -> None:
+    (place / events.NAME).mkdir(parents=True)
+
+
+def with_a_link_for_a_file(place: Path) -> None:
+    place.mkdir()
+    (place / events.NAME).symlink_to(place.parent / "elsewhere")
+
+
+@pytest.mark.parametrize("make", [a_file, a_missing_folder, with_a_folder_for_a_file, with_a_link_for_a_file])
+def test_where_nothing_can_be_written(make, tmp_path: Path):
+    state = tmp_path / "state"
+    make(state)
+    before = sorted(tmp_path.rglob("*"))
+    with Watch(state, "log") as watch:
+        watch.done()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def _write_within(state: str, size: int) -> None:
+    """Record events where no file may grow beyond a size: what a full disk does, a write cut short included."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    for number in range(3):
+        events.record(Path(state), event(number))
+
+
+def test_a_full_disk(tmp_path: Path):
+    room = 200
+    worker = multiprocessing.get_context("spawn").Process(target=_write_within, args=(str(tmp_path), room))
+    worker.start()
+    worker.join()
+    assert worker.exitcode == 0
+    assert (tmp_path / events.NAME).stat().st_size == room
+    events.record(tmp_path, event(9))
+    assert [found.session for found in events.read(tmp_path)] == ["s-0", "s-9"]
+
+
+def test_no_folder_has_no_events(tmp_path: Path):
+    assert list(events.read(tmp_path)) == []
+    assert list(events.read(tmp_path / "missing")) == []
+    a_file(tmp_path / "file")
+    assert list(events.read(tmp_path / "file")) == []
+
+
+# Lines that are not whole.
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"7",
+        b"\xff\xfe",
+        b"{}",
+        b'{"time":"2026-03-05T09:30:00+00:00","verb":"log","ms":1,"outcome":"odd","code":null,"actor":null,"session":null}',
+        b'{"time":"2026-03-05T09:30:00","verb":"log","ms":1,"outcome":"done","code":null,"actor":null,"session":null}',
+        b'{"time":"2026-03-05T09:30:00+00:00","verb":1,"ms":1,"outcome":"done","code":null,"actor":null,"session":null}',
+        b'{"time":"2026-03-05T09:30:00+00:00","verb":"log","ms":1,"outcome":"done","code":null,"actor":null}',
+        b'{"time":7,"verb":"log","ms":1,"outcome":"done","code":null,"actor":null,"session":null}',
+    ],
+)
+def test_lines_that_are_no_events_are_passed_over(bad: bytes, tmp_path: Path):
+    events.record(tmp_path, event(1))
+    with (tmp_path / events.NAME).open("ab") as file:
+        file.write(bad + b"\n")
+    events.record(tmp_path, event(2))
+    assert [found.session for found in events.read(tmp_path)] == ["s-1", "s-2"]
+
+
+@given(cut=st.integers(1, 120))
+def test_a_line_cut_short_costs_no_other(cut: int, tmp_path_factory: pytest.TempPathFactory):
+    state = tmp_path_factory.mktemp("state")
+    for number in range(2):
+        events.record(state, event(number))
+    place = state / events.NAME
+    whole = lines(state)[-1]
+    os.truncate(place, place.stat().st_size - min(cut, len(whole)))
+    events.record(state, event(2))
+    found = [one.session for one in events.read(state)]
+    assert found[0] == "s-0"
+    assert found[-1] == "s-2"
+
+
+# Rotation.
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(events, "MAX_BYTES", 20_000)
+    return 20_000
+
+
+def test_rotation_keeps_one_older_file(tmp_path: Path, small: int):
+    for number in range(1000):
+        events.record(tmp_path, event(number))
+    assert sorted(place.name for place in tmp_path.iterdir()) == [events.OLDER_NAME, events.NAME]
+    assert all(place.stat().st_size <= small for place in tmp_path.iterdir())
+    numbers = [int(one.ms) for one in events.read(tmp_path)]
+    assert numbers == list(range(numbers[0], 1000))
+    assert (tmp_path / events.OLDER_NAME).stat().st_size > small * 0.9
+
+
+def test_the_size_at_which_it_rotates(tmp_path: Path):
+    assert events.MAX_BYTES == 1_000_000
+    (tmp_path / events.NAME).write_bytes(b"\n" * (events.MAX_BYTES - 50))
+    events.record(tmp_path, event(1))
+    assert (tmp_path / events.OLDER_NAME).stat().st_size == events.MAX_BYTES - 50
+    assert len(lines(tmp_path)) == 1
+
+
+def test_a_file_that_another_process_is_moving_is_left_to_it(tmp_path: Path, small: int):
+    import fcntl
+
+    (tmp_path / events.NAME).write_bytes(b"\n" * small)
+    with (tmp_path / events.NAME).open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        events.record(tmp_path, event(1))
+    assert [place.name for place in tmp_path.iterdir()] == [events.NAME]
+    assert [one.session for one in events.read(tmp_path)] == ["s-1"]
+
+
+def test_who_comes_late_does_not_move_the_new_file_over_the_older(tmp_path: Path, small: int):
+    events.record(tmp_path, event(1))
+    first, late = events._open(tmp_path / events.NAME), events._open(tmp_path / events.NAME)
+    events._rotate(tmp_path, first)
+    os.close(first)
+    events.record(tmp_path, event(2))
+    events._rotate(tmp_path, late)
+    os.close(late)
+    assert [one.session for one in events.read(tmp_path)] == ["s-1", "s-2"]
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from mdmem import events
+state, actor, each, limit = sys.argv[1:]
+events.MAX_BYTES = int(limit)
+sys.stdin.readline()
+for number in range(int(each)):
+    events.record(Path(state), events.Event("log", number, events.Outcome.DONE, None, actor))
+"""
+
+
+def _from_many_processes(state: Path, limit: int) -> list[Event]:
+    """What is left after many processes have written, all at once."""
+    commands = [[sys.executable, "-c", _WRITER, str(state), f"w-{who}", str(EACH), str(limit)] for who in range(PROCESSES)]
+    writers = [subprocess.Popen(command, stdin=subprocess.PIPE) for command in commands]
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write(b"now\n")
+        writer.stdin.close()
+    assert [writer.wait() for writer in writers] == [0] * PROCESSES
+    for place in state.iterdir():
+        for line in place.read_bytes().split(b"\n"):
+            assert not line or json.loads(line), "a torn line"
+    return list(events.read(state))
+
+
+def test_many_processes_lose_nothing_in_one_rotation(tmp_path: Path):
+    """All events of 8 processes fit into two files: with one rotation between, none may be missing, doubled or torn."""
+    limit = PROCESSES * EACH * 130 * 3 // 4
+    found = _from_many_processes(tmp_path, limit)
+    assert (tmp_path / events.OLDER_NAME).exists()
+    assert Counter(one.actor for one in found) == {f"w-{who}": EACH for who in range(PROCESSES)}
+    assert {(one.actor, int(one.ms)) for one in found} == {(f"w-{who}", number) for who in range(PROCESSES) for number in range(EACH)}
+
+
+def test_many_processes_and_many_rotations(tmp_path: Path):
+    """What rotation drops is the oldest; what is left is whole."""
+    found = _from_many_processes(tmp_path, 20_000)
+    assert len(found) * 130 > 20_000 * 0.9, "a full file was moved away before its time"
+    assert len({(one.actor, one.ms) for one in found}) == len(found)
+
+
+# Watching a verb.
+
+PROBLEMS = [
+    (MdmemError("section-not-found", "secret words"), Outcome.REFUSED, "section-not-found"),
+    (UsageProblem("secret words"), Outcome.REFUSED, "usage"),
+    (RefusedChange("shrink", "secret words"), Outcome.REFUSED, "shrink"),
+    (RepositoryProblem("busy", "secret words"), Outcome.REFUSED, "busy"),
+    (StorageProblem("secret words"), Outcome.FAILED, "storage"),
+    (OSError(28, "secret words", "secret words"), Outcome.FAILED, "storage"),
+    (KeyboardInterrupt("secret words"), Outcome.FAILED, "interrupted"),
+    (ValueError("secret words"), Outcome.BUG, "bug"),
+]
+
+
+@pytest.mark.parametrize(("problem", "outcome", "code"), PROBLEMS, ids=lambda value: type(value).__name__)
+def test_a_verb_that_raises(problem: BaseException, outcome: Outcome, code: str, tmp_path: Path):
+    with pytest.raises(type(problem)) as raised, Watch(tmp_path, "log", "agent/main", "s-1"):
+        raise problem
+    assert raised.value is problem
+    (found,) = events.read(tmp_path)
+    assert (found.verb, found.outcome, found.code, found.actor, found.session) == ("log", outcome, code, "agent/main", "s-1")
+    assert (found.bug is not None) == (outcome is Outcome.BUG)
+    assert b"secret words" not in lines(tmp_path)[0]
+
+
+def test_a_bug_is_named_with_its_place(tmp_path: Path):
+    with pytest.raises(KeyError), Watch(tmp_path, "log"):
+        _ = {}["secret words"]
+    (found,) = events.read(tmp_path)
+    assert (found.bug or "").startswith(f"KeyError in {__name__}:")
+
+
+@pytest.mark.parametrize(
+    ("changed", "outcome"), [(None, Outcome.DONE), (True, Outcome.DONE), (False, Outcome.UNCHANGED)], ids=["unsaid", "done", "unchanged"]
+)
+def test_a_verb_that_returns(changed: bool | None, outcome: Outcome, tmp_path: Path):
+    with Watch(tmp_path, "log") as watch:
+        if changed is not None:
+            watch.done(changed, "MEMORY.md", CommitId("c" * 40), ("shrink",))
+    (found,) = events.read(tmp_path)
+    assert (found.outcome, found.code) == (outcome, None)
+    assert found.ms >= 0
+    assert (found.path, found.commit, found.warnings) == ((None, None, ()) if changed is None else ("MEMORY.md", "c" * 40, ("shrink",)))

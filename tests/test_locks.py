@@ -1,0 +1,213 @@
+"""Which of git's locks are dead: with real lock files, real processes and real commits; no waiting, time stamps are set."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, desk
+
+from mdmem.errors import RepositoryProblem
+from mdmem.model import Log
+from mdmem.repo import locks
+
+HOUR = 3600
+NAMES = ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock"]
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="without /proc no lock can be told to be dead")
+
+
+def lock_in(folder: Path, name: str = "index.lock", age: float = HOUR) -> Path:
+    place = folder / ".git" / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(b"")
+    moment = time.time() - age
+    os.utime(place, (moment, moment))
+    return place
+
+
+def folders(root: Path) -> tuple[Path, ...]:
+    return root, root / ".git", root / ".git"
+
+
+Start = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def start(world: World) -> Iterator[Start]:
+    """Starts a process that runs until its standard input is closed, and has said something."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(folder: Path, *command: str | Path, says: bytes = b"", **environment: str) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            cwd=folder,
+            env={**world.environment, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        started.append(process)
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(says)
+        process.stdin.flush()
+        assert process.stdout.readline()
+        return process
+
+    yield run
+    for process in started:
+        process.communicate()
+
+
+def git(start: Start, folder: Path, *options: str | Path, **environment: str) -> None:
+    """A git process that is at work in `folder` until the test ends."""
+    start(folder, "git", *options, "cat-file", "--batch", says=b"nothing\n", **environment)
+
+
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The age of a lock that is newer than every process, and old enough all the same."""
+    monkeypatch.setattr(locks, "_MIN_AGE_SECONDS", -HOUR)
+    return -60
+
+
+class TestIsDead:
+    @pytest.mark.parametrize(("age", "dead"), [(HOUR, True), (4, True), (0, False), (-HOUR, False)])
+    def test_age(self, repository: Path, age: float, dead: bool):
+        assert locks.is_dead(lock_in(repository, age=age), folders(repository)) is dead
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_each_lock(self, repository: Path, name: str):
+        assert locks.is_dead(lock_in(repository, name), folders(repository))
+
+    def test_held_open(self, repository: Path, start: Start):
+        lock = lock_in(repository)
+        program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+        process = start(repository, sys.executable, "-c", program, lock)
+        assert not locks.is_dead(lock, folders(repository))
+        process.communicate()
+        assert locks.is_dead(lock, folders(repository))
+
+    def test_a_git_that_started_after_it(self, repository: Path, start: Start):
+        git(start, repository)
+        assert locks.is_dead(lock_in(repository), folders(repository))
+
+    def test_nobody_at_work(self, repository: Path, ahead: float):
+        assert locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+
+    def test_a_git_that_started_before_it(self, repository: Path, start: Start, ahead: float):
+        git(start, repository)
+        assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+
+    def test_a_git_below(self, repository: Path, start: Start, ahead: float):
+        git(start, repository / ".git" / "refs")
+        assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+
+    def test_a_git_that_names_it(self, repository: Path, tmp_path: Path, start: Start, ahead: float):
+        git(start, tmp_path, f"--git-dir={repository / '.git'}")
+        assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+
+    def test_a_git_whose_environment_names_it(self, repository: Path, tmp_path: Path, start: Start, ahead: float):
+        git(start, tmp_path, GIT_DIR=str(repository / ".git"))
+        assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+
+    def test_another_program(self, repository: Path, start: Start, ahead: float):
+        start(repository, "cat", says=b"x\n")
+        assert locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+
+    def test_a_git_in_another_repository(self, world: World, repository: Path, start: Start, ahead: float):
+        other = Path(f"{repository}-other")
+        world.git(repository.parent, "init", "-q", other)
+        git(start, other)
+        assert locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+
+    def test_work_trees_share_the_locks_of_branches(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
+        desk(world, repository)
+        linked = tmp_path / "linked"
+        world.git(repository, "worktree", "add", "-q", linked)
+        lock = lock_in(repository, "packed-refs.lock", ahead)
+        seen_from_linked = linked, repository / ".git" / "worktrees" / "linked", repository / ".git"
+        assert locks.is_dead(lock, folders(repository))
+        assert locks.is_dead(lock, seen_from_linked)
+        git(start, linked)
+        assert not locks.is_dead(lock, folders(repository))
+
+    def test_the_main_work_tree_counts_in_a_linked_one(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
+        desk(world, repository)
+        linked = tmp_path / "linked"
+        world.git(repository, "worktree", "add", "-q", linked)
+        git(start, repository)
+        seen_from_linked = linked, repository / ".git" / "worktrees" / "linked", repository / ".git"
+        assert not locks.is_dead(lock_in(repository, "packed-refs.lock", ahead), seen_from_linked)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+    def test_another_users(self, repository: Path):
+        lock = lock_in(repository)
+        os.chown(lock, 65534, -1)
+        assert not locks.is_dead(lock, folders(repository))
+
+    def test_without_proc(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(locks, "_PROCESSES", tmp_path / "proc")
+        assert not locks.is_dead(lock_in(repository), folders(repository))
+
+    def test_gone(self, repository: Path):
+        assert not locks.is_dead(repository / ".git" / "index.lock", folders(repository))
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("fatal: Unable to create '/a b/.git/index.lock': File exists.\n\nAnother git process", "/a b/.git/index.lock"),
+        ("fatal: cannot lock ref 'HEAD': Unable to create '/r/.git/refs/heads/main.lock': File exists.", "/r/.git/refs/heads/main.lock"),
+        ("fatal: something else", None),
+    ],
+)
+def test_the_lock_that_git_names(words: str, path: str | None):
+    assert locks.named_in(words) == (Path(path) if path else None)
+
+
+class TestWrites:
+    """A write takes a dead lock away; git itself would not."""
+
+    @pytest.fixture
+    def made(self, world: World, repository: Path) -> Desk:
+        return desk(world, repository)
+
+    @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
+    def test_a_dead_lock_is_taken_away(self, made: Desk, name: str):
+        lock = lock_in(made.root, name)
+        (made.root / "x").write_text("x")
+        assert made.world.git(made.root, "commit", "-q", "--allow-empty", "-m", "x", check=False).returncode
+        assert made.apply(Log("met Bo")).commit
+        assert not lock.exists()
+        assert made.git("status", "--porcelain") == "?? x\n"
+        assert len(made.subjects()) == 2
+
+    def test_a_lock_in_the_way_of_nothing_stays(self, made: Desk):
+        lock = lock_in(made.root, "packed-refs.lock")
+        assert made.apply(Log("met Bo")).commit
+        assert lock.exists()
+
+    def test_a_lock_in_use_is_waited_for(self, made: Desk, start: Start, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("mdmem.repo.worktree._LOCK_SECONDS", 0)
+        lock = lock_in(made.root)
+        program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+        start(made.root, sys.executable, "-c", program, lock)
+        before = made.git("rev-parse", "HEAD")
+        with pytest.raises(RepositoryProblem, match=r"index\.lock"):
+            made.apply(Log("met Bo"))
+        assert lock.exists()
+        assert made.git("rev-parse", "HEAD") == before
+        assert not (made.root / "memory").exists()
+
+    def test_a_lock_elsewhere_is_not_touched(self, made: Desk, tmp_path: Path):
+        outside = tmp_path / "outside.lock"
+        outside.write_bytes(b"")
+        os.utime(outside, (0, 0))
+        made.hook("pre-commit", f"echo \"Unable to create '{outside}': File exists\" >&2; rm .git/hooks/pre-commit; exit 1")
+        assert made.apply(Log("met Bo")).commit
+        assert outside.exists()

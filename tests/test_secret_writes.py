@@ -1,0 +1,225 @@
+"""Secrets on their way into memory: refused before anything is written, and their values nowhere afterwards."""
+
+import json
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import MARK, NOW, SEED, Desk, append, desk
+
+from mdmem import events
+from mdmem.errors import MdmemError
+from mdmem.hookfiles import install
+from mdmem.memory import Memory
+from mdmem.model import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+
+TOKEN = "gh" + "p_" + "a8Kq2ZsW9xLm4VbN7cYt" + "R3eU6iOp1DfG5hJk"
+OTHER = "gh" + "p_" + "b7Jp3YrV8wKl5UaM6bXs" + "Q4dT5hNo2CeF6gIj"
+LOG = "memory/2026-03-05.md"
+
+
+@pytest.fixture(autouse=True)
+def _now(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def nowhere(at: Desk, value: str = TOKEN) -> None:
+    """The value is in no file of the work tree or the git folder, and in no object."""
+    kept = [str(place) for place in at.root.rglob("*") if place.is_file() and value.encode() in place.read_bytes()]
+    assert kept == []
+    objects = (at.root / ".git" / "objects").glob("??/*")
+    assert not any(value.encode() in zlib.decompress(place.read_bytes()) for place in objects)
+
+
+def failure(action: Callable[[], object]) -> MdmemError:
+    with pytest.raises(MdmemError) as raised:
+        action()
+    return raised.value
+
+
+REFUSED: list[tuple[Change, int]] = [
+    (append(f"- deploys with {TOKEN}"), 6),
+    (EditSection("Work", Action.BODY, f"- a\n- b\n\n{TOKEN}"), 8),
+    (EditSection("Work", Action.PREPEND, TOKEN), 5),
+    (EditSection("Work", Action.REPLACE, "Stripe", TOKEN), 5),
+    (EditSection("Work", Action.RENAME, TOKEN), 3),
+    (EditSection(TOKEN, Action.BODY, "- a", create=True), 11),
+    (Log(f"got {TOKEN}"), 7),
+    (Remember(f"uses {TOKEN}", section="Work"), 6),
+    (Remember(TOKEN, section="Work", key="token"), 6),
+]
+BESIDE = ["reason", "actor", "session"]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(("change", "line"), REFUSED)
+def test_refused(at: Desk, change: Change, line: int, dry_run: bool):
+    before = at.standing()
+    found = failure(lambda: at.apply(replace(change, options=WriteOptions(dry_run=dry_run))))
+    assert (found.code, found.details) == ("secret-found", {"line": line, "kind": "github-token"})
+    assert TOKEN not in found.message + found.hint
+    assert at.standing() == before
+    nowhere(at)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("name", BESIDE)
+def test_refused_beside_the_text(at: Desk, name: str, dry_run: bool):
+    before = at.standing()
+    found = failure(lambda: at.apply(append(dry_run=dry_run, **{name: f"a {TOKEN}"})))
+    assert (found.code, found.details) == ("secret-found", {"line": 1, "kind": "github-token"})
+    assert f"--{name}" in found.message
+    assert TOKEN not in found.message + found.hint
+    assert at.standing() == before
+    nowhere(at)
+
+
+def test_refused_as_actor_from_the_environment(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MDMEM_ACTOR", TOKEN)
+    assert failure(lambda: at.apply(append())).code == "secret-found"
+    nowhere(at)
+
+
+@pytest.mark.parametrize("name", ["--body", *(f"--{name}" for name in BESIDE)])
+def test_the_command_line_says_no_value(at: Desk, name: str):
+    words = ["edit-section", "Work", "--json", *(["--append", MARK] if name != "--body" else []), name, f"x {TOKEN}"]
+    done = at.world.run(at.root, [sys.executable, "-m", "mdmem", *words], check=False)
+    said = json.loads(done.stderr)
+    assert (done.returncode, said["error"], said["kind"]) == (1, "secret-found", "github-token")
+    assert TOKEN not in done.stdout + done.stderr
+    nowhere(at)
+    told = list(events.read(at.workspace.state))
+    assert [event.code for event in told] == ["secret-found"]
+
+
+@pytest.mark.parametrize("change", [change for change, _ in REFUSED])
+def test_allowed_by_option(at: Desk, change: Change):
+    assert at.apply(replace(change, options=WriteOptions(allow=frozenset({"secret"})))).commit
+    assert any(TOKEN in place.read_text() for place in at.root.rglob("*.md"))
+
+
+@pytest.mark.parametrize("allow", [frozenset(), frozenset({"shrink"})])
+def test_another_allowance_is_none(at: Desk, allow: frozenset[str]):
+    assert failure(lambda: at.apply(append(TOKEN, allow=allow))).code == "secret-found"
+
+
+def test_allowed_by_comment(at: Desk):
+    assert at.apply(append(f"- {TOKEN} <!-- mdmem: allow secret -->")).commit
+
+
+class TestThereBefore:
+    @pytest.fixture
+    def leaky(self, world: World, repository: Path) -> Desk:
+        return desk(world, repository, seed=SEED.replace("- works at Stripe\n", f"- works at Stripe\n- token {TOKEN}\n"))
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            append(),
+            append(section="Home"),
+            Remember("likes tea", section="Work"),
+            Forget(f"token {TOKEN}"),
+            EditSection("Work", Action.BODY, "- nothing"),
+            EditSection("Work", Action.DELETE),
+            EditSection("Work", Action.BODY, f"- token {TOKEN}\n- works at Stripe"),
+            EditSection("Work", Action.RENAME, "Job"),
+            EditSection("Work", Action.REPLACE, f"- token {TOKEN}", "- gone"),
+        ],
+    )
+    def test_it_blocks_nothing_else(self, leaky: Desk, change: Change):
+        assert leaky.apply(change).commit
+
+    @pytest.mark.parametrize("change", [append(f"- token {TOKEN}", section="Home"), append(OTHER)])
+    def test_one_more_is_refused(self, leaky: Desk, change: Change):
+        assert failure(lambda: leaky.apply(change)).code == "secret-found"
+
+
+class TestByHand:
+    HAND = SEED + f"- pin {TOKEN}\n"
+
+    @pytest.mark.parametrize("staged", [False, True])
+    def test_pending(self, at: Desk, staged: bool):
+        at.write("MEMORY.md", self.HAND)
+        if staged:
+            at.git("add", "MEMORY.md")
+        before = at.standing()
+        found = failure(lambda: at.apply(append()))
+        assert (found.code, found.details) == ("pending-secret", {"line": 10, "kind": "github-token"})
+        assert TOKEN not in found.message + found.hint
+        assert at.standing() == before
+        assert at.apply(append(allow=frozenset({"secret"}))).commit
+        assert len(at.subjects()) == 3
+
+    def test_pending_elsewhere_is_no_matter(self, at: Desk):
+        at.write("memory/topic.md", TOKEN)
+        assert at.apply(append()).commit
+
+    def test_pending_edit_that_takes_it_out(self, at: Desk):
+        at.write("MEMORY.md", self.HAND)
+        at.commit("leak")
+        at.write("MEMORY.md", SEED)
+        assert at.apply(append()).commit
+
+    def test_save(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        at.write("MEMORY.md", self.HAND)
+        before = at.standing()
+        found = failure(lambda: Memory(at.workspace).save())
+        assert (found.code, found.details) == ("secret-found", {"line": 10, "kind": "github-token"})
+        assert TOKEN not in found.message + found.hint
+        assert at.standing() == before
+        monkeypatch.setenv("MDMEM_ALLOW", "secret")
+        assert Memory(at.workspace).save()[0]
+
+    def test_the_message_of_a_save(self, at: Desk):
+        at.write("MEMORY.md", SEED + MARK + "\n")
+        before = at.standing()
+        assert failure(lambda: Memory(at.workspace).save(f"a {TOKEN}")).code == "secret-found"
+        assert at.standing() == before
+        nowhere(at)
+
+    def test_the_hook(self, at: Desk):
+        install(at.workspace.repository.hooks_dir, sys.executable)
+        at.write("MEMORY.md", self.HAND)
+        at.git("add", "-A")
+        refused = at.world.git(at.root, "commit", "-q", "-m", "x", check=False)
+        assert refused.returncode == 1
+        assert "MEMORY.md:10: what looks like a secret (github-token)" in refused.stderr
+        assert "MDMEM_ALLOW=secret" in refused.stderr
+        assert TOKEN not in refused.stdout + refused.stderr
+        passed = at.world.git(at.root, "commit", "-q", "-m", "x", environment={"MDMEM_ALLOW": "secret"})
+        assert "allowed: what looks like a secret" in passed.stderr
+        assert len(at.subjects()) == 2
+
+    def test_the_hook_lets_a_removal_pass(self, at: Desk):
+        at.write("MEMORY.md", self.HAND)
+        at.commit("leak")
+        install(at.workspace.repository.hooks_dir, sys.executable)
+        at.write("MEMORY.md", SEED)
+        at.commit("mended")
+        assert at.subjects()[0] == "mended"
+
+
+def test_other_markdown_is_not_guarded(at: Desk):
+    at.write("README.md", f"# Read\n\n{TOKEN}\n")
+    assert at.apply(append(OTHER, "Read", "README.md")).commit
+    install(at.workspace.repository.hooks_dir, sys.executable)
+    at.write("docs.md", TOKEN)
+    at.commit("x")
+
+
+def test_an_edit_that_shrinks_leaves_a_warning_event(world: World, repository: Path):
+    at = desk(world, repository, seed=SEED + "\n## Long\n\n" + "".join(f"- fact {number}\n" for number in range(60)))
+    memory = Memory(at.workspace)
+    edit = EditSection("Long", Action.BODY, "- one")
+    assert memory.apply(edit).commit
+    assert memory.apply(append()).commit
+    assert [event.warnings for event in events.read(at.workspace.state)] == [("shrink",), ()]

@@ -1,0 +1,383 @@
+"""What counts as a secret and what does not. Every token here is made up, and put together only when the tests run."""
+
+import re
+import string
+import time
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdmem.secrets import ALLOW_COMMENT, RULES, find, redact
+
+_RANDOM = Random(20260305)
+CPU_LIMIT = 3
+"""Seconds for 400,000 characters; about ten times what they take."""
+
+
+def made(length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+    """Random characters; at least a small letter, a capital and a digit of those that the alphabet has."""
+    kinds = [group for group in (string.ascii_lowercase, string.ascii_uppercase, string.digits) if set(group) & set(alphabet)]
+    while True:
+        found = "".join(_RANDOM.choices(alphabet, k=length))
+        if all(set(found) & set(group) for group in kinds):
+            return found
+
+
+HEX = "0123456789abcdef"
+UPPER = string.ascii_uppercase + "234567"
+DIGITS = string.digits
+KEY_WORDS = "PRIVATE" + " KEY"
+
+
+def armour(title: str = KEY_WORDS, end: str = "\n") -> str:
+    body = end.join(made(64) for _ in range(4))
+    return f"-----BEGIN {title}-----{end}{body}{end}-----END {title}-----"
+
+
+TOKENS = [
+    ("age-key", "AGE-SECRET" + "-KEY-1" + made(58, string.ascii_uppercase + DIGITS)),
+    *(("aws-access-key", start + "IA" + made(16, UPPER)) for start in ("AK", "AS")),
+    *(("aws-access-key", start + made(16, UPPER)) for start in ("AB" + "IA", "AC" + "CA")),
+    *(("github-token", f"gh{letter}" + "_" + made(36)) for letter in "oprsu"),
+    ("github-token", "github" + "_pat_" + made(22) + "_" + made(59)),
+    *(("gitlab-token", "gl" + part + "-" + made(20)) for part in ("pat", "dt", "rt", "ptt", "cbt", "oas", "ft", "imt", "agent")),
+    ("openai-key", "sk" + "-" + made(20) + "T3Blbk" + "FJ" + made(20)),
+    *(("openai-key", "sk" + f"-{part}-" + made(60)) for part in ("proj", "svcacct", "admin", "None")),
+    ("anthropic-key", "sk" + "-ant-" + "api03-" + made(93)),
+    ("openrouter-key", "sk" + "-or-v1-" + made(64, HEX)),
+    ("perplexity-key", "pp" + "lx-" + made(48)),
+    ("groq-key", "gs" + "k_" + made(52)),
+    ("xai-key", "xa" + "i-" + made(80)),
+    ("huggingface-token", "h" + "f_" + made(34)),
+    ("replicate-token", "r" + "8_" + made(37)),
+    ("google-api-key", "AI" + "za" + made(35)),
+    ("google-oauth", "GOC" + "SPX-" + made(28)),
+    ("google-oauth", "ya" + "29." + made(60)),
+    ("slack-token", "xo" + "xb-" + made(12, DIGITS) + "-" + made(12, DIGITS) + "-" + made(24)),
+    ("slack-token", "xa" + "pp-1-" + made(11, string.ascii_uppercase + DIGITS) + "-" + made(13, DIGITS) + "-" + made(64, HEX)),
+    ("slack-webhook", "https://hooks.slack" + ".com/services/T" + made(10) + "/B" + made(10) + "/" + made(24)),
+    *(
+        ("discord-webhook", f"https://{host}" + ".com/api/webhooks/" + made(18, DIGITS) + "/" + made(68))
+        for host in ("discord", "discordapp")
+    ),
+    ("telegram-token", made(10, DIGITS) + ":A" + "A" + made(33)),
+    *(("stripe-key", start + f"k_{part}_" + made(24)) for start in "sr" for part in ("live", "test")),
+    ("stripe-webhook", "wh" + "sec_" + made(32)),
+    ("square-token", "sq" + "0atp-" + made(22)),
+    *(("shopify-token", f"shp{part}" + "_" + made(32, HEX)) for part in ("at", "ca", "pa", "ss")),
+    ("twilio-key", "S" + "K" + made(32, HEX)),
+    ("sendgrid-key", "S" + "G." + made(22) + "." + made(43)),
+    ("mailgun-key", "ke" + "y-" + made(32, HEX)),
+    ("mailchimp-key", made(32, HEX) + "-u" + "s14"),
+    ("npm-token", "np" + "m_" + made(36)),
+    ("pypi-token", "py" + "pi-AgE" + made(120)),
+    ("rubygems-key", "ruby" + "gems_" + made(48, HEX)),
+    ("docker-token", "dckr" + "_pat_" + made(27)),
+    ("notion-token", "nt" + "n_" + made(46)),
+    ("notion-token", "sec" + "ret_" + made(43)),
+    *(("linear-key", f"lin_{part}" + "_" + made(40)) for part in ("api", "oauth")),
+    ("figma-token", "fi" + "gd_" + made(40)),
+    ("airtable-token", "pa" + "t" + made(14) + "." + made(64, HEX)),
+    *(("digitalocean-token", f"do{letter}" + "_v1_" + made(64, HEX)) for letter in "opr"),
+    *(("vault-token", f"hv{letter}" + "." + made(90)) for letter in "sb"),
+    ("terraform-token", made(14) + ".atlas" + "v1." + made(67)),
+    ("supabase-token", "sb" + "p_" + made(40, HEX)),
+    ("databricks-token", "da" + "pi" + made(32, HEX)),
+    ("atlassian-token", "ATA" + "TT3" + made(180)),
+    ("grafana-token", "gl" + "sa_" + made(32) + "_" + made(8, HEX)),
+    *(("sentry-token", f"sntry{letter}" + "_" + made(60)) for letter in "su"),
+    ("newrelic-key", "NR" + "AK-" + made(27, string.ascii_uppercase + DIGITS)),
+    ("postman-key", "PM" + "AK-" + made(24, HEX) + "-" + made(34, HEX)),
+    *(("planetscale-token", f"pscale_{part}" + "_" + made(43)) for part in ("tkn", "pw", "oauth")),
+    *(("doppler-token", f"d{'p'}.{part}" + "." + made(43)) for part in ("pt", "st", "ct", "sa", "scim", "audit")),
+    ("jwt", "ey" + "J" + made(33) + ".ey" + "J" + made(60) + "." + made(43)),
+]
+"""One token of each kind and of each prefix."""
+
+KEYS = [armour(f"{kind}{KEY_WORDS}") for kind in ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ")] + [armour("PGP " + KEY_WORDS + " BLOCK")]
+
+PASSWORD, RANDOM_WORD = "tR0ub4dor" + "!3xq", made(32)
+NAMED_VALUES = [
+    ("password", PASSWORD, text)
+    for text in (
+        "password: {}",
+        "DB_PASSWORD={}",
+        'passwd = "{}"',
+        "**Password**: `{}`",
+        "passphrase: {}",
+        "pwd={}",
+        "passcode => {}",
+        "the password is {}",
+        "the password was `{}`",
+        '{{"password": "{}"}}',
+        "password:\n  {}",
+    )
+] + [
+    ("key", RANDOM_WORD, text)
+    for text in (
+        "token: {}",
+        "api_key = '{}'",
+        "API-KEY={}",
+        "access key: {}",
+        "client_secret: {}",
+        "private_key={}",
+        "signing key: {}",
+        "encryption_key: {}",
+        "credentials: {}",
+        "auth_key: {}",
+        "the token is {}",
+        '"apiKey":"{}"',
+    )
+]
+OTHERS = [
+    ("azure-key", "Account" + "Key=" + made(86) + "=="),
+    ("azure-key", "SharedAccess" + "Key=" + made(43) + "="),
+    ("url-password", "postgres://ada:" + made(14) + "@db.internal:5432/app"),
+    ("url-password", "https://:" + made(14) + "@host.internal/x"),
+    ("bearer-token", "Authorization: Bearer " + made(40)),
+    ("bearer-token", "authorization: basic " + made(40)),
+]
+EVERYTHING = [*TOKENS, *(("private-key", key) for key in KEYS), *((k, t.format(v)) for k, v, t in NAMED_VALUES), *OTHERS]
+
+CONTEXTS = [
+    "{}",
+    "- {}",
+    "- the one of Bo is {}.",
+    "`{}`",
+    "| a | {} | b |",
+    "> {}",
+    "```\n{}\n```",
+    '{{"x": "{}"}}',
+    "**{}**",
+    "({})",
+    "a\tb {}",
+]
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_tokens_in_context(context: str):
+    missed = []
+    for kind, token in TOKENS:
+        text = f"# M\n\n{context.format(token)}\n\nend\n"
+        found = find(text)
+        exact = redact(text) == text.replace(token, f"[REDACTED:{kind}]")
+        if [secret.kind for secret in found] != [kind] or not exact:
+            missed.append((kind, [secret.kind for secret in found], exact))
+    assert missed == []
+
+
+@pytest.mark.parametrize("quote", ["", "> ", "    ", "> > "])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_private_keys(quote: str, end: str):
+    for key in KEYS:
+        text = f"a{end}" + end.join(quote + line for line in key.split("\n")) + f"{end}b{end}"
+        assert [(secret.kind, secret.line) for secret in find(text)] == [("private-key", 2)]
+        assert redact(text) == f"a{end}{quote}[REDACTED:private-key]{end}b{end}"
+
+
+def test_private_keys_that_are_cut_off_or_in_one_line():
+    begin, *body = armour().split("\n")[:-1]
+    assert redact("\n".join([begin, *body, "", "the end"])) == "[REDACTED:private-key]\n\nthe end"
+    assert redact('{"key": "' + armour(end="\\n") + '"}') == '{"key": "[REDACTED:private-key]"}'
+    assert redact(f"{armour()}\nbetween\n{armour()}") == "[REDACTED:private-key]\nbetween\n[REDACTED:private-key]"
+
+
+@pytest.mark.parametrize(("kind", "value", "text"), NAMED_VALUES)
+@pytest.mark.parametrize("context", ["{}", "- {}", "> {}", "| {} | b |", "{}."])
+def test_values_with_a_name(kind: str, value: str, text: str, context: str):
+    whole = context.format(text.format(value))
+    assert redact(whole) == whole.replace(value, f"[REDACTED:{kind}]")
+
+
+@pytest.mark.parametrize(("kind", "text"), OTHERS)
+def test_other_kinds(kind: str, text: str):
+    assert [secret.kind for secret in find(f"- see {text} there")] == [kind]
+
+
+def test_every_rule_has_its_example():
+    texts = [text for _, text in EVERYTHING]
+    assert [rule.pattern for rule in RULES if not any(re.search(rule.pattern, text) for text in texts)] == []
+    assert {kind for kind, _ in EVERYTHING} == {rule.kind for rule in RULES}
+
+
+def test_every_literal_is_needed_for_its_rule():
+    """Each literal stands in an example of its rule, in lower case where the pattern ignores case."""
+    for rule in RULES:
+        examples = [match[0] for _, text in EVERYTHING for match in re.finditer(rule.pattern, text)]
+        folded = [text.lower() for text in examples] if rule.pattern.startswith("(?i)") else examples
+        assert all(any(literal in text for literal in rule.literals) for text in folded), rule.kind
+
+
+LOOK_ALIKES = [
+    "commit " + "9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "sha512-" + "Q2hhcmFjdGVyIG9mIGEgaGFzaCBpcyBub3QgYSBzZWNyZXQ" + "==",
+    "id: 123e4567-e89b-12d3-a456-426614174000",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    "![x](data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk)",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ4Zk2zN1s6nL0Jq7vN0eQb8kq1QvVwG2m3xk7yR9hZ1 ada@example.org",
+    "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----",
+    "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ2hhcmFjdGVycw\n-----END CERTIFICATE-----",
+    "-----BEGIN " + KEY_WORDS + "----- is how a key begins",
+    "password: <your password>",
+    "password: changeme123!",
+    "api_key: YOUR_API_KEY_HERE_1234",
+    "token: xxxxxxxxxxxxxxxxxxxxxxxx",
+    "AKIA" + "IOSFODNN7" + "EXAMPLE",
+    "gh" + "p_" + "x" * 36,
+    "gh" + "p_" + "…",
+    "password: ********",
+    "token: ${GITHUB_TOKEN}",
+    "token: $GITHUB_TOKEN",
+    "password: %(password)s",
+    "token: {{ secrets.DEPLOY_TOKEN }}",
+    'token = os.environ["MY_TOKEN_9"]',
+    'const apiKey = process.env.API_KEY_2 ?? ""',
+    "password = getpass.getpass()",
+    "secret: vault:secret/data/app#key9",
+    "the password is kept in the safe",
+    "Never write a password into MEMORY.md; a token expires after 90 days.",
+    "password: stored in 1Password, entry Bank2",
+    "key: someCamelCaseIdentifierOfTheProgram",
+    "key: some_snake_case_identifier_of_the_program",
+    "token: kebab-case-name-of-some-kind",
+    "version: 1.24.3-rc.1+build.20260305",
+    "Das Passwort: siehe Datenschutzgrundverordnung, Abschnitt 3.",
+    "Le mot de passe est anticonstitutionnellement long",
+    "密码是每九十天更换一次的,密钥保存在保险箱里。",
+    "token file: /home/ada/.config/tool/credentials/token.json",
+    "see https://example.org/items/8f14e45fceea167a5a36dedd4bea2543?page=2",
+    "https://github.com/org/repo/commit/9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "http://localhost:8080/@scope/package",
+    "postgres://user:pass@localhost/db",
+    "postgres://user:${PASSWORD}@localhost/db",
+    "https://user:<password>@host.org/",
+    "Bearer of good news since nineteen eighty-four",
+    "Authorization: Bearer <token>",
+    "Basic instructions for beginners_and_others",
+    "keyboard: Keychron K8 Pro",
+    "monkey: banana42banana42",
+    "tokens: 128000",
+    "max_tokens: 4096, temperature: 0.2",
+    "primary key: user_id, created_at",
+    "SK" + "ILLS: python, rust",
+    "hf" + "_hub_download(repo_id)",
+    "npm" + "_config_registry",
+    "sk" + "-learn and sk" + "-image",
+    "ex" + "gh" + "p_" + made(36),
+    "gh" + "p_" + made(35),
+    "ey" + "J" + made(20),
+]
+
+
+@pytest.mark.parametrize("text", LOOK_ALIKES)
+@pytest.mark.parametrize("context", ["{}", "- {}", "`{}`"])
+def test_look_alikes_pass(text: str, context: str):
+    whole = context.format(text)
+    assert find(whole) == ()
+    assert redact(whole) == whole
+
+
+TOKEN = next(token for kind, token in TOKENS if kind == "github-token")
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [ALLOW_COMMENT, "<!-- mdmem:allow-secret -->", "<!-- MDMEM: allow secret -->", "# gitleaks:allow", "# pragma: allowlist secret"],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_an_allow_comment_lets_its_own_line_pass(comment: str, end: str):
+    assert find(f"- {TOKEN} {comment}{end}") == ()
+    assert [secret.line for secret in find(f"{comment}{end}- {TOKEN}{end}{comment}{end}")] == [2]
+    assert [secret.line for secret in find(f"- {TOKEN} {comment}{end}- {TOKEN}{end}")] == [2]
+
+
+@pytest.mark.parametrize("comment", ["<!-- allow -->", "<!-- mdmem: allow shrink -->", "mdmem allow secret"])
+def test_other_comments_do_not(comment: str):
+    assert len(find(f"- {TOKEN} {comment}")) == 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines(end: str):
+    text = end.join(["# M", "", TOKEN, *armour(end="\n").split("\n"), f"\u2028\x0c{TOKEN}", "end"])
+    assert [secret.line for secret in find(text)] == [3, 4, 10]
+
+
+def test_two_in_one_line_and_overlapping():
+    assert redact(f"{TOKEN} {TOKEN}") == "[REDACTED:github-token] [REDACTED:github-token]"
+    assert redact(f"token: {TOKEN}") == "token: [REDACTED:github-token]"
+    text = f"password: {TOKEN}!x9"
+    assert [secret.kind for secret in find(text)] == ["password"]
+    assert redact(text) == "password: [REDACTED:password]"
+    assert redact(f"password: x9!aB{armour()} and on") == "password: [REDACTED:password] and on"
+
+
+PIECES = st.one_of(
+    st.sampled_from([text for _, text in EVERYTHING]),
+    st.sampled_from(
+        ["\n", "\r\n", " ", "- ", "`", "|", ".", "password: ", "token=", "is ", "://", ":", "@", ALLOW_COMMENT, "é", "\ud800", "Ä"]
+    ),
+    st.text(max_size=12),
+)
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_redacting_twice_is_redacting_once(text: str):
+    once = redact(text)
+    assert redact(once) == once
+    assert (once == text) == (find(text) == ())
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_everything_else_stays(text: str):
+    found = find(text)
+    between = [a.end for a in found], [b.start for b in found[1:]]
+    assert all(end <= start for end, start in zip(*between, strict=False))
+    rest = [text[a:b] for a, b in zip([0, *between[0]], [secret.start for secret in found] + [len(text)], strict=True)]
+    assert redact(text) == "".join(
+        part
+        for secret, before in zip([*found, None], rest, strict=True)
+        for part in (before, f"[REDACTED:{secret.kind}]" if secret else "")
+    )
+
+
+@given(st.text(st.sampled_from(" \n-*`|>.é"), max_size=8), st.sampled_from(TOKENS), st.text(st.sampled_from(" \n*`|>.é"), max_size=8))
+def test_nothing_of_the_middle_is_left(before: str, token: tuple[str, str], after: str):
+    clean = redact(f"{before} {token[1]} {after}")
+    middle = token[1][len(token[1]) // 3 :]
+    assert not any(middle[i : i + 8] in clean for i in range(len(middle) - 8))
+
+
+HOSTILE = [
+    "a",
+    "password=",
+    "password: tR0ub4dor!3 ",
+    "-----BEGIN ",
+    "-----BEGIN " + KEY_WORDS + "-----\n",
+    "-----BEGIN " + KEY_WORDS + "-----\n" + "A" * 17 + "\n",
+    "://a:",
+    "x://",
+    "http://a:",
+    "key token=a ",
+    "apikey",
+    "bearer ",
+    "-ey" + "Jaaaaaaaa",
+    ".ey" + "Jaaaaaaaa.",
+    "-sk" + "-proj-",
+    "xo" + "xb-1234567-",
+    " gl" + "pat-",
+    "aaaaaaaaaaaaaa.atlas" + "v1.",
+    "1",
+    "\n",
+    TOKEN + " ",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_text_takes_linear_time(piece: str):
+    text = (piece * (1 + 400_000 // len(piece)))[:400_000]
+    start = time.process_time()
+    find(text)
+    assert time.process_time() - start < CPU_LIMIT
