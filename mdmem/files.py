@@ -10,7 +10,7 @@ import os
 import secrets
 import stat
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -22,7 +22,6 @@ from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
 
-_POLL_SECONDS = 0.02
 _NOTICE_SECONDS = 1.0
 LOCK_NAME, RECORD_NAME = "lock", "write-ahead.json"
 """In the state folder: the workspace's own lock, and the write-ahead record."""
@@ -233,21 +232,37 @@ def lock(place: Path, timeout: float, waiting: Callable[[str], None] | None = No
     """
     descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        started = time.monotonic()
-        said = waiting is None
-        while not _try_lock(descriptor):
-            waited = time.monotonic() - started
-            if waited > timeout:
-                raise RepositoryProblem(
-                    "busy", f"another mdmem has been busy for {timeout:g} seconds", "Try again; lock_timeout sets how long to wait."
-                )
-            if not said and waited > _NOTICE_SECONDS and waiting:
-                waiting("waiting for another mdmem to finish")
-                said = True
-            time.sleep(_POLL_SECONDS)
+        if not _try_lock(descriptor) and not _wait_for_lock(descriptor, timeout, waiting):
+            raise RepositoryProblem(
+                "busy", f"another mdmem has been busy for {timeout:g} seconds", "Try again; lock_timeout sets how long to wait."
+            )
         yield
     finally:
         os.close(descriptor)
+
+
+def _wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
+    """Queue for a lock, which the system hands on in turn; whether it was got in time.
+
+    flock(2) knows no time limit, so a thread waits. One that waits in vain ends with the process, or gets the lock of a descriptor
+    that is closed by then, which frees it at once.
+    """
+    if timeout <= 0:
+        return False
+    got = threading.Event()
+
+    def wait() -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        got.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    if got.wait(min(timeout, _NOTICE_SECONDS)):
+        return True
+    if timeout <= _NOTICE_SECONDS:
+        return False
+    if waiting:
+        waiting("waiting for another mdmem to finish")
+    return got.wait(timeout - _NOTICE_SECONDS)
 
 
 def _try_lock(descriptor: int) -> bool:

@@ -4,6 +4,7 @@ import os
 import socket
 import stat
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -186,12 +187,33 @@ class TestLock:
         assert not files.is_locked(place)
         with files.lock(place, 0):
             assert files.is_locked(place)
-            with pytest.raises(RepositoryProblem) as failure, files.lock(place, 0.01):
+            with pytest.raises(RepositoryProblem) as failure, files.lock(place, 0):
                 pass
             assert failure.value.code == "busy"
         assert not files.is_locked(place)
         with files.lock(place, 0):
             pass
+
+    def test_whoever_gave_up_waiting_does_not_keep_it(self, tmp_path: Path):
+        place = tmp_path / "lock"
+        with files.lock(place, 0), pytest.raises(RepositoryProblem), files.lock(place, 0.01):
+            pass
+        with files.lock(place, 30), pytest.raises(RepositoryProblem), files.lock(place, 0):
+            pass
+
+    def test_whoever_waits_gets_it(self, tmp_path: Path):
+        place, order = tmp_path / "lock", []
+
+        def wait() -> None:
+            with files.lock(place, 30):
+                order.append("waited")
+
+        with files.lock(place, 0):
+            waiting = threading.Thread(target=wait)
+            waiting.start()
+            order.append("held")
+        waiting.join()
+        assert order == ["held", "waited"]
 
     def test_whoever_waits_says_so_once(self, tmp_path: Path):
         said: list[str] = []

@@ -749,3 +749,15 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
     assert at.apply(EditSection("Home", Action.APPEND, MARK)).commit
     assert at.git("status", "--porcelain") == ""
     assert at.git("rev-list", "--count", "HEAD").strip() == "3"
+
+
+def test_a_write_starts_six_gits(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, verbs = worktree.run, []
+
+    def counted(folder: Path, arguments: Sequence[str], *rest: object) -> Outcome:
+        verbs.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
+        return run(folder, arguments, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worktree, "run", counted)
+    at.apply(append())
+    assert verbs == ["rev-parse", "status", "ls-files", "config", "commit", "rev-parse"]

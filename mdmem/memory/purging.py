@@ -41,7 +41,7 @@ def carry_out(workspace: Workspace, wanted: Purge, say: Say) -> Purged:
     with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         identity = workspace.identity()
-        recover(workspace, identity)
+        recover(workspace)
         words, fact = _named(workspace, wanted.fact)
         _planned(workspace, wanted, words, fact)
         moment = repo.raw_date(workspace.now())

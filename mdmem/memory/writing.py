@@ -31,14 +31,12 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
         return planning.result(plan, None, diff=planning.diff(plan))
     workspace.ensure_state()
     with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
-        workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
-        identity = workspace.identity()
-        notes = recover(workspace, identity)
+        notes = recover(workspace)
         for _ in range(_TRIES):
             plan = planning.draw_up(workspace, change, path)
             if not plan.changes:
                 return planning.result(plan, None, notes=notes)
-            done = _carry_out(workspace, plan, said, identity, change.options.allow)
+            done = _carry_out(workspace, plan, said, change.options.allow)
             if done is not None:
                 return planning.result(plan, done[0], notes=(*notes, *done[1]))
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
@@ -47,11 +45,11 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
 # Carrying it out.
 
 
-def _carry_out(
-    workspace: Workspace, plan: Plan, said: Provenance, identity: Identity | None, allow: frozenset[str]
-) -> tuple[CommitId, tuple[str, ...]] | None:
+def _carry_out(workspace: Workspace, plan: Plan, said: Provenance, allow: frozenset[str]) -> tuple[CommitId, tuple[str, ...]] | None:
     """Write and commit a plan; None where the file was saved by someone else meanwhile, so that it must be planned anew."""
     state = workspace.repository.state(plan.path)
+    workspace.repository.require_ready(workspace.settings.allow_detached, state.branch)
+    identity = workspace.identity()
     if state.ignored:
         raise PathProblem(
             "ignored-path", f"{plan.path} is ignored by .gitignore", "Take the rule out; memory that git does not keep has no history."
@@ -77,7 +75,13 @@ def _carry_out(
             files.drop_record(workspace.state)
             return None
         commit = workspace.repository.commit(
-            [plan.path], text, moment, workspace.settings.hook_timeout, identity, stale=lambda: stale.append(plan.path)
+            [plan.path],
+            text,
+            moment,
+            workspace.settings.hook_timeout,
+            identity,
+            stale=lambda: stale.append(plan.path),
+            found=None if pending else state,
         )
     except BaseException as problem:
         if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
@@ -161,10 +165,17 @@ def _provenance(workspace: Workspace, options: WriteOptions) -> Provenance:
     return Provenance(options.source, confidence, actor, options.session, options.reason)
 
 
-def recover(workspace: Workspace, identity: Identity | None) -> tuple[str, ...]:
-    """Finish, or drop, what a killed process left; lines for the user."""
+def recover(workspace: Workspace) -> tuple[str, ...]:
+    """Finish, or drop, what a killed process left; lines for the user.
+
+    Raises:
+        RepositoryProblem: git cannot take a commit now; the record stays.
+    """
     record = files.load_record(workspace.state)
-    notes = _settle(workspace, record, identity) if record else ()
+    notes: tuple[str, ...] = ()
+    if record:
+        workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
+        notes = _settle(workspace, record, workspace.identity())
     files.drop_record(workspace.state)
     return notes
 
@@ -208,7 +219,7 @@ def save(workspace: Workspace, text: str | None, say: Say) -> tuple[CommitId | N
         repository = workspace.repository
         repository.require_ready(workspace.settings.allow_detached, repository.branch())
         identity = workspace.identity()
-        recover(workspace, identity)
+        recover(workspace)
         paths = tuple(path for path in repository.pending() if workspace.kind_of(path).is_memory)
         if not paths:
             return None, ()

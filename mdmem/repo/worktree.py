@@ -43,12 +43,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How the repository stands to one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached."""
+    """How the repository stands to one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached.
+
+    `known` says that the file is there and in git's index.
+    """
 
     commit: CommitId | None
     branch: str | None
     pending: bool
     ignored: bool
+    known: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +83,17 @@ def discover(folder: Path) -> "Repository":
     Raises:
         RepositoryProblem: `not-a-repository`, `broken-repository`, `bare-repository`.
     """
-    found = run(
-        folder, ["rev-parse", "--is-bare-repository", "--absolute-git-dir", "--git-common-dir", "--git-path", "hooks", "--show-prefix"]
-    )
+    found = run(folder, ["rev-parse", "--absolute-git-dir", "--git-common-dir", "--git-path", "hooks", "--show-prefix", "--show-toplevel"])
     if found.status:
+        if run(folder, ["rev-parse", "--absolute-git-dir"]).status == 0:
+            raise RepositoryProblem(
+                "bare-repository", f"{folder} is in a repository without a work tree", "Clone it and work in the clone."
+            )
         if _above(folder.resolve(), ".git"):
             raise RepositoryProblem("broken-repository", f"git cannot read the repository here: {found.words}", "git fsck says more.")
         raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", "mdmem init makes one.")
-    bare, git_dir, common, hooks, prefix = found.output.decode("utf-8", "surrogateescape").split("\n")[:5]
-    inside = run(folder, ["rev-parse", "--show-toplevel"])
-    if bare == "true" or inside.status:
-        raise RepositoryProblem("bare-repository", f"{folder} is in a repository without a work tree", "Clone it and work in the clone.")
-    root = Path(inside.output.decode("utf-8", "surrogateescape").rstrip("\n"))
-    return Repository(folder, root, Path(git_dir), (folder / common).resolve(), (folder / hooks).resolve(), prefix)
+    git_dir, common, hooks, prefix, root = found.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 4)
+    return Repository(folder, Path(root), Path(git_dir), (folder / common).resolve(), (folder / hooks).resolve(), prefix)
 
 
 def create(folder: Path) -> "Repository":
@@ -107,6 +109,11 @@ def create(folder: Path) -> "Repository":
 def _unreadable_branch() -> RepositoryProblem:
     hint = "git fsck says more; git reflog has the last commit."
     return RepositoryProblem("broken-repository", "the branch that HEAD names cannot be read", hint)
+
+
+def _is_locked(failed: Outcome) -> bool:
+    """Whether git failed as another git holds a lock."""
+    return bool(_LOCKED.search(failed.words))
 
 
 def _literal(paths: Sequence[FilePath]) -> list[str]:
@@ -202,7 +209,8 @@ class Repository:
         if doubly:
             # Where a commit was made but the disk was too full for the index, the index alone differs, from both sides.
             pending = not self._is_as_committed(path)
-        return State(commit, branch, pending, b"!" in marks)
+        known = not marks & {b"?", b"!"} and os.path.lexists(self.folder / path)
+        return State(commit, branch, pending, b"!" in marks, known)
 
     def _is_as_committed(self, path: FilePath) -> bool:
         """Whether a file on disk, as git would store it, is what HEAD holds."""
@@ -312,6 +320,7 @@ class Repository:
         identity: Identity | None = None,
         own: bool = True,
         stale: Callable[[], None] = lambda: None,
+        found: State | None = None,
     ) -> CommitId:
         """Commit these paths as they are on disk, and nothing else; no paths: an empty commit.
 
@@ -325,6 +334,7 @@ class Repository:
             identity: for a repository that has none.
             own: whether this is mdmem's commit, for which its own hooks step aside.
             stale: called where the commit was made, but the index could not be written (`renew_index` mends that).
+            found: how the repository stood to the one path just now, so that git need not be asked again.
 
         Raises:
             RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
@@ -335,18 +345,26 @@ class Repository:
         if identity:
             for role in ("AUTHOR", "COMMITTER"):
                 extra |= {f"GIT_{role}_NAME": identity.name, f"GIT_{role}_EMAIL": identity.email}
-        before = self.head()
-        added = self._intend_to_add(paths, extra)
+        before = tip = found.commit if found else self.head()
+        added = [] if found and found.known else self._intend_to_add(paths, extra)
         options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
         options += ["--", *_literal(paths)] if paths else ["--allow-empty"]
 
         def made() -> CommitId | None:
             return self._made(before, paths, message)
 
+        def again(failed: Outcome) -> bool:
+            nonlocal tip
+            last, tip = tip, self.head()
+            return (_is_locked(failed) or tip != last) and made() is None
+
         try:
             done = self._retried(
-                *([*_DURABLE, "-c", "commit.verbose=false", "commit", *options], message.encode("utf-8", "replace"), extra, seconds),
-                stop=lambda: made() is not None,
+                [*_DURABLE, "-c", "commit.verbose=false", "commit", *options],
+                message.encode("utf-8", "replace"),
+                extra,
+                seconds,
+                again,
             )
         except RepositoryProblem as problem:
             if commit := made():
@@ -395,18 +413,16 @@ class Repository:
         text: bytes,
         extra: Mapping[str, str],
         seconds: float,
-        stop: Callable[[], bool] = lambda: False,
+        again: Callable[[Outcome], bool] = _is_locked,
     ) -> Outcome:
-        """Run git, again and again while another git holds a lock that it needs or moves the branch, unless it is done (`stop`).
+        """Run git, and where it fails `again` as long as that may help: while another git holds a lock that it needs.
 
         A lock that a dead process left is taken away; the caller holds the workspace's own lock.
         """
         started, pause = time.monotonic(), _FIRST_PAUSE
         while True:
-            before = self.head()
             done = run(self.folder, arguments, text, extra, seconds)
-            locked = done.status and (_LOCKED.search(done.words) or self.head() != before)
-            if not locked or time.monotonic() - started > _LOCK_SECONDS or stop():
+            if done.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not again(done):
                 return done
             lock = locks.named_in(done.words)
             if lock and self._owns(lock) and locks.is_dead(lock, (self.root, self.git_dir, self.common_dir)):
