@@ -1,30 +1,31 @@
-"""Text <-> sections: a Markdown document as a lossless partition of its text, by markdown-it-py.
+"""Text <-> sections: a Markdown document as a lossless partition of its text.
 
 A section is a heading that is a direct child of the document, its own text (up to the next heading of any level) and its
-subsections. Lines end at `\\n`, `\\r\\n` or `\\r` only. Line numbers in here count from 0 and ranges are half open.
+subsections. Lines end at `\\n`, `\\r\\n` or `\\r` only. Line numbers in here count from 0 and ranges are half open. What a heading and
+a block is, markdown-it-py says; `scan` reads most texts without loading it.
 """
 
-import difflib
 import hashlib
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from mdmem.errors import PathProblem, SectionProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import PATH_SEPARATOR, SectionPath
+from mdmem.scan import Block as Block
+from mdmem.scan import BlockKind as BlockKind
+from mdmem.scan import Found, Head, Piece, blocks, scan
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 BOM = "\ufeff"
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _LINE_END = re.compile(r"\r\n?|\n")
 _ETAG_DIGITS = 12
 _MAX_NESTING = 100_000
@@ -33,26 +34,8 @@ _MAX_INLINE_TITLE = 1000
 _MARKUP = re.compile(r"[\\`*_\[<&\0]")
 """Without one of these the inline parser changes nothing but white space."""
 _CACHED_TITLES = 8192
-_PROBE = "\n\n# probe\n"
-
-
-class BlockKind(StrEnum):
-    """What a block is. Headings and thematic breaks are no blocks here: they hold nothing of their own."""
-
-    ITEM = "item"
-    PARAGRAPH = "paragraph"
-    CODE = "code"
-    QUOTE = "quote"
-    HTML = "html"
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block that is a direct child of the document; of a list, each top-level item. Lines `start` up to `end`."""
-
-    kind: BlockKind
-    start: int
-    end: int
+_CACHED_TEXTS = 4
+"""One edit parses its file as it was and as it becomes several times: to change it, to check the change, to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +52,24 @@ class Section:
     path: SectionPath
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
-    """A parsed text. `bom` and the joined `lines` are the text; the first `front` lines are front matter and opaque."""
+    """A parsed text. `bom` and the joined `lines` are the text; the first `front` lines are front matter and opaque.
+
+    `open_line` is the line in which the fence, comment or HTML block opens that the text ends inside of.
+    """
 
     bom: str
     lines: tuple[str, ...]
     front: int
     sections: tuple[Section, ...]
-    blocks: tuple[Block, ...]
+    pieces: tuple[Piece, ...] = ()
+    open_line: int | None = None
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks, in their order."""
+        return blocks(self.pieces, self.lines)
 
     @property
     def text(self) -> str:
@@ -97,6 +89,8 @@ class Document:
     @property
     def line_end(self) -> str:
         """The line end that new text takes: the most frequent one of the file."""
+        if not any("\r" in line for line in self.lines):
+            return "\n"
         ends = [line[len(line.rstrip("\r\n")) :] for line in self.lines]
         return max(("\n", "\r\n", "\r"), key=ends.count)
 
@@ -159,11 +153,13 @@ def decode(data: bytes) -> str:
 
 def split_lines(text: str) -> list[str]:
     """The lines of a text with their ends; only `\\n`, `\\r\\n` and `\\r` end a line."""
-    return _LINE.findall(text)
+    return StringIO(text, newline="").readlines()
 
 
 def with_line_end(text: str, end: str) -> str:
     """`text` with every line end replaced by `end`."""
+    if end == "\n" and "\r" not in text:
+        return text
     return _LINE_END.sub(end, text)
 
 
@@ -186,15 +182,42 @@ def _front_matter_lines(lines: list[str]) -> int:
     return 0
 
 
-def _tokens(lines: Iterable[str]) -> "list[Token]":
-    source = "\n".join(line.rstrip("\r\n") for line in lines)
+_BLOCK_KINDS = {
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "fence": BlockKind.CODE,
+    "code_block": BlockKind.CODE,
+    "blockquote_open": BlockKind.QUOTE,
+    "html_block": BlockKind.HTML,
+}
+
+
+def _by_parser(text: str) -> Found:
+    """What markdown-it finds in a text.
+
+    Raises:
+        PathProblem: `unsupported-file`: nested deeper than the parser goes.
+    """
     try:
-        return _parser().parse(source)
+        tokens = _parser().parse(text)
     except RecursionError as problem:
         raise PathProblem("unsupported-file", "the file nests lists or quotes too deeply to be edited safely", "Flatten it.") from problem
+    found = Found()
+    for number, token in enumerate(tokens):
+        if token.map is None or token.level > 1:
+            continue
+        start, end = token.map
+        if token.level == 0 and token.type == "heading_open":
+            found.heads.append((start, end, int(token.tag[1]), tokens[number + 1].content))
+            continue
+        kind = BlockKind.ITEM if token.type == "list_item_open" and token.level == 1 else None
+        if token.level == 0:
+            kind = _BLOCK_KINDS.get(token.type)
+        if kind is not None:
+            found.pieces.append((kind, start, end))
+    return found
 
 
-def _sections(heads: list[tuple[int, int, int, str]], total: int) -> tuple[Section, ...]:
+def _sections(heads: list[Head], total: int) -> tuple[Section, ...]:
     tree_ends = [total] * len(heads)
     open_heads: list[int] = []
     paths: list[SectionPath] = []
@@ -211,15 +234,6 @@ def _sections(heads: list[tuple[int, int, int, str]], total: int) -> tuple[Secti
     )
 
 
-_BLOCK_KINDS = {
-    "paragraph_open": BlockKind.PARAGRAPH,
-    "fence": BlockKind.CODE,
-    "code_block": BlockKind.CODE,
-    "blockquote_open": BlockKind.QUOTE,
-    "html_block": BlockKind.HTML,
-}
-
-
 def parse(text: str, fragment: bool = False) -> Document:
     """The document of a text. `parse(text).text == text` holds for every text.
 
@@ -230,48 +244,32 @@ def parse(text: str, fragment: bool = False) -> Document:
     Raises:
         PathProblem: `unsupported-file`: nested deeper than the parser goes.
     """
-    bom = BOM if text.startswith(BOM) and not fragment else ""
-    lines = split_lines(text[len(bom) :])
-    front = 0 if fragment else _front_matter_lines(lines)
-    tokens = _tokens(lines[front:])
-    heads: list[tuple[int, int, int, str]] = []
-    blocks: list[Block] = []
-    for number, token in enumerate(tokens):
-        if token.map is None or token.level > 1:
-            continue
-        start, end = token.map[0] + front, token.map[1] + front
-        if token.level == 0 and token.type == "heading_open":
-            heads.append((start, end, int(token.tag[1]), tokens[number + 1].content))
-            continue
-        kind = BlockKind.ITEM if token.type == "list_item_open" and token.level == 1 else None
-        if token.level == 0:
-            kind = _BLOCK_KINDS.get(token.type)
-        if kind is None:
-            continue
-        while end > start + 1 and is_blank(lines[end - 1]):
-            end -= 1
-        blocks.append(Block(kind, start, end))
-    return Document(bom, tuple(lines), front, _sections(heads, len(lines)), tuple(blocks))
+    return _parsed(text, "", 0) if fragment else _parsed_file(text)
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _parsed_file(text: str) -> Document:
+    bom = BOM if text.startswith(BOM) else ""
+    body = text[len(bom) :]
+    return _parsed(body, bom, _front_matter_lines(split_lines(body)) if body.startswith("---") else 0)
+
+
+def _parsed(body: str, bom: str, front: int) -> Document:
+    lines = split_lines(body)
+    found = scan(_source(body, lines, front), front, _by_parser)
+    return Document(bom, tuple(lines), front, _sections(found.heads, len(lines)), tuple(found.pieces), found.open_line)
+
+
+def _source(body: str, lines: list[str], front: int) -> str:
+    """The text after the front matter as parsers take it: every line with LF, without NUL."""
+    rest = "".join(lines[front:]) if front else body
+    source = with_line_end(rest, "\n").replace("\0", "\ufffd")
+    return source if source.endswith("\n") else source + "\n"
 
 
 def load(data: bytes) -> Document:
     """`parse(decode(data))`."""
     return parse(decode(data))
-
-
-def ends_open(fragment: str) -> bool:
-    """Whether a fragment ends inside a fence, comment or other block that would swallow what follows it."""
-    probed = parse(fragment + _PROBE, fragment=True)
-    return not (probed.sections and probed.sections[-1].body == len(probed.lines))
-
-
-def open_block_line(document: Document) -> int | None:
-    """The line (from 0) in which the block opens that the document ends inside of; None where it ends in the open."""
-    start = document.sections[-1].body if document.sections else document.front
-    if not ends_open(document.slice(start, len(document.lines))):
-        return None
-    blocks = document.blocks_in(start, len(document.lines))
-    return blocks[-1].start if blocks else start
 
 
 def etag(document: Document, start: int, end: int) -> str:
@@ -345,6 +343,8 @@ def matches(document: Document, address: str) -> tuple[Section, ...]:
 
 def nearest(document: Document, address: str) -> tuple[str, ...]:
     """Up to three paths of the document that resemble an address."""
+    import difflib  # here, so that only a failure pays for loading it
+
     wanted = plain_title(address).casefold()[:200]
     by_name: dict[str, str] = {}
     for section in document.sections[:2000]:

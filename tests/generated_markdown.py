@@ -83,3 +83,22 @@ _front = st.sampled_from(["", "", "", "\ufeff", "---\ntags: [a]\n---\n", "\ufeff
 documents = st.builds("{}{}".format, _front, texts(headings(), headings(), closed_blocks, closed_blocks, open_blocks))
 closed_documents = st.builds("{}{}".format, _front, texts(headings(), headings(), closed_blocks, closed_blocks))
 bodies = texts(closed_blocks, most=4)
+
+_MARGINS = ("", "", "", "", " ", "  ", "   ", "    ", "      ", "\t", " \t", "  \t", "     ", "        ")
+_PIECES = tuple(
+    """
+    - |* |+ |-|*|-  |-     |-\t|1. |2. |10. |1) |1.|1.\t|0001. |0. |123456789. |1234567890. |> |>|>\t|>> |> - |- > |- - |# |## |#|#tag|- # h|
+    ```|~~~|````|``` x`y|```py|- ```|<!--|-->|- <!--|<div>|</div>|<DIV|- <div>|<b>|</b>|<b> x|<br/>|<b c='d' e>|<script>|</script>|<pre|<?|?>|
+    <!X|<![CDATA[|]]>|<ſcript>|<lin\u212a>| <p>|<http://a>|[a]: /u|[a]: /u 'x'|[a]: http://u "x|[ ]: /u|[a|[a]|[a](b)|[a]: <u>|- [a]: /u|- [ ] |x'|(x|
+    ===|=|---|--|***|* * *|- - -|-\t-\t-|___|- ***|+ + +|- +|-      code|text|**b**|*i* x|`c`|1.5|-x|\\# x|title ##|# t #|## #|x\x0c|\xa0|\u2028|\0|日本
+    """.replace("\n    ", "").split("|")
+)
+_COMMON = ("text", "text", "- ", "* ", "1. ", "> ", "a", " ")
+_awkward_line = st.builds(
+    "{}{}".format, st.sampled_from(_MARGINS), st.lists(st.sampled_from((*_PIECES, *_COMMON * 4)), min_size=1, max_size=3).map("".join)
+)
+_blank_line = st.sampled_from(["", "", " ", "   ", "\t"])
+_awkward = st.lists(st.one_of(_awkward_line, _awkward_line, _awkward_line, _blank_line).map(lambda line: [line]), max_size=12)
+_ends = st.one_of(st.sampled_from(ENDS).map(lambda end: [end]), st.lists(st.sampled_from((*ENDS, "  \n")), min_size=2, max_size=5))
+awkward_documents = st.builds("{}{}".format, _front, st.builds(_text, _awkward, _ends, st.booleans()))
+"""Whatever opens, closes, continues or only resembles a block, at every margin, without regard to what makes sense."""

@@ -12,12 +12,10 @@ from mdmem.document import (
     Document,
     clean_input,
     decode,
-    ends_open,
     find,
     fold,
     load,
     matches,
-    open_block_line,
     parse,
     plain_title,
     preamble_etag,
@@ -194,8 +192,7 @@ def test_the_largest_file_is_taken() -> None:
     ],
 )
 def test_the_block_that_a_document_ends_in(text: str, line: int | None) -> None:
-    assert open_block_line(parse(text)) == line
-    assert ends_open(parse(text).slice(parse(text).front, len(parse(text).lines))) is (line is not None)
+    assert parse(text).open_line == line
 
 
 # Addresses.
@@ -355,4 +352,4 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 
 
 def test_an_empty_document() -> None:
-    assert parse("") == Document("", (), 0, (), ())
+    assert parse("") == Document("", (), 0, ())

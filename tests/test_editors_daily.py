@@ -5,7 +5,7 @@ from generated_markdown import closed_documents, documents
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mdmem.document import open_block_line, parse
+from mdmem.document import parse
 from mdmem.editors.daily import log, new_log
 from mdmem.errors import SectionProblem
 from mdmem.facts import items, parse_item, write
@@ -82,7 +82,7 @@ ENTRIES = st.lists(
 @settings(max_examples=400)
 def test_a_log_only_grows(text: str, entry: str, minute: str) -> None:
     document = parse(text)
-    assume(entry.strip() and open_block_line(document) is None)
+    assume(entry.strip() and document.open_line is None)
     item = write(entry)
     edited = log(document, minute, item, again=True)
     assert edited.text.startswith(text)

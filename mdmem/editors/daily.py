@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from mdmem.document import Document, Section, is_blank, open_block_line
+from mdmem.document import Document, Section, is_blank
 from mdmem.editors import Edited
 from mdmem.editors.section import append, heading, inserted
 from mdmem.errors import SectionProblem
@@ -31,7 +31,7 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
     Raises:
         SectionProblem: `open-block`: the file ends inside an open fence or comment.
     """
-    line = open_block_line(document)
+    line = document.open_line
     if line is not None:
         raise SectionProblem(
             "open-block", f"the log ends inside an open fence or comment (line {line + 1})", "Close it with an editor.", line=line + 1

@@ -11,13 +11,11 @@ from mdmem.document import (
     Section,
     blank_line,
     clean_input,
-    ends_open,
     find,
     fold,
     is_blank,
     join_path,
     matches,
-    open_block_line,
     parse,
     plain_title,
     preamble_etag,
@@ -186,34 +184,44 @@ def _compose(document: Document, target: _Target, text: str) -> str:
 
 
 def _verified(document: Document, target: _Target, text: str, candidates: list[str]) -> str:
-    """The first candidate in which nothing but the target differs.
+    """The first candidate in which nothing but the target differs; `text` is what the target then says.
 
     Raises:
         SectionProblem: `body-escapes-section`: in each of them something outside would change.
     """
+    for candidate in candidates:
+        if _differs_inside_only(document, target, parse(candidate)):
+            return candidate
     fragment = parse(text, fragment=True)
-    shallow = [s for s in fragment.sections if s.level <= target.level or target.section is None]
+    shallow = [s for s in fragment.sections if not _is_below(target, s)]
     if shallow:
         raise _escapes(f"line {shallow[0].start + 1} of it is a heading at or above the section's own level")
-    if ends_open(text):
+    if fragment.open_line is not None:
         raise _escapes("it ends inside an open fence, comment or HTML block")
-    inner = [(s.level, s.title) for s in fragment.sections]
+    raise _escapes("it would change what follows the section or what precedes it")
+
+
+def _is_below(target: _Target, section: Section) -> bool:
+    return target.section is not None and section.level > target.level
+
+
+def _differs_inside_only(document: Document, target: _Target, result: Document) -> bool:
+    """Whether the headings around the target stand as they did, those in it are deeper, and nothing in it is left open.
+
+    What stands in it needs no reading of its own: after the heading before it nothing is open.
+    """
     before = [s for s in document.sections if s.start < target.start]
     after = [s for s in document.sections if s.start >= target.end]
-    for candidate in candidates:
-        result = parse(candidate)
-        shift = len(result.lines) - len(document.lines)
-        found = [(s.level, s.title) for s in result.sections[len(before) : len(result.sections) - len(after)]]
-        kept_before = [(s.start, s.level, s.title) for s in result.sections[: len(before)]]
-        kept_after = [(s.start - shift, s.level, s.title) for s in result.sections[len(result.sections) - len(after) :]]
-        if (
-            result.front == document.front
-            and found == inner
-            and kept_before == [(s.start, s.level, s.title) for s in before]
-            and kept_after == [(s.start, s.level, s.title) for s in after]
-        ):
-            return candidate
-    raise _escapes("it would change what follows the section or what precedes it")
+    shift = len(result.lines) - len(document.lines)
+    rest = len(result.sections) - len(after)
+    return (
+        result.front == document.front
+        and rest >= len(before)
+        and [(s.start, s.level, s.title) for s in result.sections[: len(before)]] == [(s.start, s.level, s.title) for s in before]
+        and [(s.start - shift, s.level, s.title) for s in result.sections[rest:]] == [(s.start, s.level, s.title) for s in after]
+        and all(_is_below(target, s) for s in result.sections[len(before) : rest])
+        and (result.open_line is None or result.open_line >= target.end + shift)
+    )
 
 
 def _escapes(reason: str) -> SectionProblem:
@@ -222,12 +230,12 @@ def _escapes(reason: str) -> SectionProblem:
     )
 
 
-def _ends_in_item(text: str, blocks: tuple[Block, ...]) -> bool:
-    return bool(blocks) and blocks[-1].kind is BlockKind.ITEM and blocks[-1].end == len(split_lines(text))
+def _ends_in_item(blocks: tuple[Block, ...], end: int) -> bool:
+    return bool(blocks) and blocks[-1].kind is BlockKind.ITEM and blocks[-1].end == end
 
 
-def _begins_with_item(blocks: tuple[Block, ...]) -> bool:
-    return bool(blocks) and blocks[0].kind is BlockKind.ITEM and blocks[0].start == 0
+def _begins_with_item(blocks: tuple[Block, ...], start: int) -> bool:
+    return bool(blocks) and blocks[0].kind is BlockKind.ITEM and blocks[0].start == start
 
 
 def _add(document: Document, target: _Target, text: str, at_end: bool) -> str:
@@ -249,21 +257,20 @@ def _add(document: Document, target: _Target, text: str, at_end: bool) -> str:
 def _join(document: Document, target: _Target, text: str, at_end: bool) -> str:
     """`text` added to the target, by one line end where both sides are list items, else by a blank line."""
     words = _own(document, target)[1]
-    old = _trim(words)
-    if not old:
+    if not words:
         return _compose(document, target, text)
-    if ends_open(old):
-        line = open_block_line(document)
+    line = document.open_line
+    if line is not None and target.start <= line < target.end:
         raise SectionProblem(
-            "open-block",
-            f"the section ends inside an open fence or comment (line {(line or 0) + 1})",
-            "Close it first.",
-            line=(line or 0) + 1,
+            "open-block", f"the section ends inside an open fence or comment (line {line + 1})", "Close it first.", line=line + 1
         )
-    first, second = (old, text) if at_end else (text, old)
-    first_blocks, second_blocks = parse(first, fragment=True).blocks, parse(second, fragment=True).blocks
-    separator = "\n" if _ends_in_item(first, first_blocks) and _begins_with_item(second_blocks) else "\n\n"
-    return _splice(document, target, words, text, separator, at_end)
+    known, new = document.blocks_in(target.start, target.end), parse(text, fragment=True)
+    first, last = (target.start + number for number in _words(document.lines[target.start : target.end]))
+    if at_end:
+        joins = _ends_in_item(known, last) and _begins_with_item(new.blocks, 0)
+    else:
+        joins = _ends_in_item(new.blocks, len(new.lines)) and _begins_with_item(known, first)
+    return _splice(document, target, words, text, "\n" if joins else "\n\n", at_end)
 
 
 def _splice(document: Document, target: _Target, words: str, text: str, separator: str, at_end: bool) -> str:
@@ -339,7 +346,7 @@ def heading(level: int, title: str) -> str:
     escaped = _CLOSING_HASHES.sub(r"\1\\\2\3", name)
     line = f"{'#' * level} {escaped}"
     found = parse(line, fragment=True).sections
-    if len(found) != 1 or name not in (found[0].title, plain_title(found[0].title)):
+    if len(found) != 1 or (name != found[0].title and name != plain_title(found[0].title)):
         raise TextProblem("bad-text", f"{title[:80]!r} cannot be a heading")
     return line
 
@@ -453,14 +460,14 @@ def inserted(document: Document, at: int, text: str) -> str:
     if at and not is_blank(document.lines[at - 1]):
         before += blank_line(before, end)
     new = with_line_end(text, end) + ("" if ends_bare else end) + (end if after else "")
-    added = parse(text, fragment=True).sections
+    added = parse(text, fragment=True)
     expected = [
         *((s.level, s.title) for s in document.sections if s.start < at),
-        *((s.level, s.title) for s in added),
+        *((s.level, s.title) for s in added.sections),
         *((s.level, s.title) for s in document.sections if s.start >= at),
     ]
-    if ends_open(text) or not _has_outline(document, before + new + after, expected):
-        line = open_block_line(document)
+    if added.open_line is not None or not _has_outline(document, before + new + after, expected):
+        line = document.open_line
         if line is not None:
             raise SectionProblem(
                 "open-block", f"the file ends inside an open fence or comment (line {line + 1})", "Close it first.", line=line + 1

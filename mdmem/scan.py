@@ -1,0 +1,363 @@
+"""Markdown -> its headings and blocks, by regular expressions that take a whole block at a time.
+
+What is read here is read as markdown-it reads it. Where that is not sure (a list item of several lines or a quote of several blocks
+whose text goes on at the margin, link references that are not plain, deep nesting), a *stretch* of the text goes to the parser that the caller brings.
+
+Both begin only at *fresh* points: lines before which nothing is open. A block of a CommonMark document depends on nothing before
+such a point, and on what follows only as far as its own last line; so the pieces put together are the whole text's.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+
+Head = tuple[int, int, int, str]
+"""First line of a heading, the line after it, its level, its title."""
+
+
+class BlockKind(StrEnum):
+    """What a block is. Headings and thematic breaks are no blocks here: they hold nothing of their own."""
+
+    ITEM = "item"
+    PARAGRAPH = "paragraph"
+    CODE = "code"
+    QUOTE = "quote"
+    HTML = "html"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block that is a direct child of the document; of a list, each top-level item. Lines `start` up to `end`."""
+
+    kind: BlockKind
+    start: int
+    end: int
+
+
+Piece = tuple[BlockKind | None, int, int]
+"""Kind and lines of a block, blank lines after it perhaps included; None: a run of list items, one for each line at the margin."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What stands in a text: headings and pieces in their order, and the line of the block that its end leaves open."""
+
+    heads: list[Head] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+    open_line: int | None = None
+
+
+Parser = Callable[[str], Found]
+"""Reads a stretch of text (LF); `open_line` need not be told."""
+
+_TRIMMED = "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+"""The white space that markdown-it takes off both ends of a title."""
+_PROBE = "# probe\n"
+_SPACE = " \t\r\n"
+_MAX_CODE_INDENT = 4
+_TAB = 4
+
+_TAG_NAMES = (
+    "address|article|aside|basefont|base|blockquote|body|caption|center|colgroup|col|dd|details|dialog|dir|div|dl|dt|fieldset|"
+    "figcaption|figure|footer|form|frameset|frame|h1|h2|h3|h4|h5|h6|header|head|hr|html|iframe|legend|link|li|main|menuitem|menu|nav|"
+    "noframes|ol|optgroup|option|param|p|search|section|summary|table|tbody|td|tfoot|thead|th|title|track|tr|ul"
+)
+_LINE = r"[^\n]*\n"
+_BLANK = r"[ \t]*\n"
+_WORDS = r"[ \t]*+[^ \t\n]"
+_CODE_INDENT = r"(?: {4}| {0,3}\t)"
+_HASHES = r"#{1,6}(?=[ \t\n])"
+_TICKS = r"`{3,}+(?=[^`\n]*\n)|~{3,}+"
+_RULE = r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\n"
+_UNDERLINE = r"(?:=++|-++)[ \t]*\n"
+_MARKER = r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\n])"
+_RAW = r"<(?ai:script|pre|style|textarea)(?=[\s>])|<!--|<\?|<![A-Za-z]|<!\[CDATA\["
+_TAG = rf"</?(?ai:{_TAG_NAMES})(?=\s|/?>)"
+_DEEP = r"[ \t>+*.)0-9-]{100}"
+"""The beginning of a line that may open so many containers that the parser could not follow them: one a character, or two a tab."""
+
+_OPENER = rf"(?:{_HASHES}|>|{_TICKS}|{_RULE}|{_MARKER}|<!--)"
+"""What surely ends a paragraph that stands further in, as in a list item or a quote; after up to three spaces."""
+_INTERRUPTS = rf"(?:{_HASHES}|>|{_TICKS}|{_UNDERLINE}|{_RULE}|(?:[-+*]|0{{0,8}}1[.)])[ \t]+[^ \t\n]|<(?![a-z]+:))"
+"""What may end a paragraph that stands beside it, or make it a heading; after up to three spaces. Only of a tag it is not sure."""
+_FIRST = r"[#>`~=\-+*_<0-9]"
+"""What all of these begin with."""
+_PLAIN = rf"(?![ \t\n<]|{_HASHES}|>|{_TICKS}|{_MARKER}|[-*_][-*_ \t]*\n|=+[ \t]*\n|\[(?![^\[\]\\\n]*\](?!:)))"
+"""Before words that, as a whole line of a container, are a paragraph or go on with one."""
+_BULLET = rf"[-*+] (?![-* \t]*\n|[ \t])(?!{_DEEP})"
+_BELOW_BULLET = rf"(?:  | ?\t)(?!{_DEEP}){_WORDS}"
+_NUMBER = rf"[0-9]{{1,9}}[.)] (?![ \t\n])(?!{_DEEP})"
+_ITEMS = rf"(?:{_BULLET}{_LINE}(?:(?:{_BLANK})*+{_BELOW_BULLET}{_LINE})*+|{_NUMBER}{_LINE})"
+_VALUE = r"""(?:[^"'=<>`\x00-\x20]+|'[^'\n]*'|"[^"\n]*")"""
+_ATTRIBUTE = rf"[^\S\n]+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:[^\S\n]*=[^\S\n]*{_VALUE})?"
+_ANY_TAG = rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*[^\S\n]*/?>|</[A-Za-z][A-Za-z0-9-]*[^\S\n]*>)[^\S\n]*\n"
+_TO_BLANK = rf"(?:(?!{_BLANK}){_LINE})*+"
+_URL = r"(?:https?://[a-zA-Z0-9][a-zA-Z0-9:._~/?#@!$&*+,;=%-]*|[a-zA-Z0-9._/#?=%+-]+)"
+_LINK_TITLE = r"""[ \t]+(?:"[^"\\\n]*"|'[^'\\\n]*')[ \t]*\n"""
+_REFERENCE = rf" {{0,3}}\[(?=[^\]\n]*\w)[^\[\]\\\n]+\]:[ \t]*{_URL}(?:{_LINK_TITLE}|[ \t]*\n(?![ \t]*[\"'(]))"
+
+_PARAGRAPH = (
+    rf"(?P<paragraph>{_LINE}(?:(?!{_BLANK}| {{0,3}}(?={_FIRST}){_INTERRUPTS}){_LINE})*+)"
+    rf"(?:(?P<underline> {{0,3}}{_UNDERLINE})|(?P<unsure_tag>(?= {{0,3}}<(?!!--)))|(?:{_BLANK})*+)"
+)
+_PLAIN_BLOCK = (
+    rf"(?P<blank>(?:{_BLANK})++)"
+    rf"|(?P<heading> {{0,3}}(?P<hashes>#{{1,6}})(?:[ \t](?P<title>[^\n]*))?\n(?:{_BLANK})*+)"
+    rf"|(?P<run>{_ITEMS}(?:(?:{_BLANK})*+{_ITEMS})*+(?P<closed>(?:{_BLANK})++(?![ \t])|(?={_OPENER})|\Z)?)"
+    rf"|(?![ \t`~>*_+<\[0-9-]){_PARAGRAPH}"
+)
+"""What most memory files are made of; without a match it is one of the others."""
+_OTHER_BLOCK = (
+    rf"(?P<code>{_CODE_INDENT}{_LINE}(?:(?:{_BLANK})*+{_CODE_INDENT}{_WORDS}{_LINE})*+)"
+    rf"|(?P<fence> {{0,3}}(?P<ticks>{_TICKS}){_LINE})"
+    rf"|(?P<quote> {{0,3}}>{_LINE}(?:[ \t]*>{_LINE})*+)"
+    rf"|(?P<rule> {{0,3}}{_RULE})"
+    rf"|(?P<item> {{0,3}}{_MARKER})"
+    rf"|(?P<raw> {{0,3}}(?P<opener>{_RAW}))"
+    rf"|(?P<tag> {{0,3}}(?:{_TAG}{_LINE}|{_ANY_TAG}){_TO_BLANK})"
+    rf"|(?P<reference>(?:{_REFERENCE})++)"
+    r"|(?P<unsure_reference> {0,3}\[(?![^\[\]\\\n]*(?:\[|\](?!:))))"
+    rf"|{_PARAGRAPH}"
+)
+_CLOSED = rf"{_BLANK}|(?!{_DEEP}) {{0,3}}{_OPENER}|\Z"
+"""After a container: what follows does not go on with it, whatever is in it."""
+_LAZY = rf"(?: {{0,3}}(?![ \t\n<]|(?={_FIRST})(?:{_OPENER}|{_UNDERLINE})){_LINE})*+"
+"""Lines that go on with a paragraph of a container, which itself ends before them."""
+_AFTER_LAZY = rf"{_BLANK}|{_OPENER}|\Z"
+_PLAIN_QUOTE = rf"(?: {{0,3}}> ?{_PLAIN}{_LINE})++\Z"
+_EMPTY_QUOTE_LINE = rf"[ \t]*>{_BLANK}"
+_DEEP_LINE = rf"(?m:^){_DEEP}"
+_ITEM = rf"( {{0,3}}{_MARKER})([ \t]*)"
+_BLANK_LINE = rf"{_BLANK}|\Z"
+_RAW_ENDS = {"<!--": "-->", "<?": r"\?>", "<![CDATA[": r"\]\]>"}
+_DECLARATION_END = ">"
+_TEXT_END = r"</(?ai:script|pre|style|textarea)>"
+_FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
+"""Before lines that are a fresh point unless a fence or HTML block is open: they end whatever else there may be."""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled when first needed: all of them would cost each command some milliseconds."""
+    return re.compile(pattern)
+
+
+@cache
+def _below(column: int) -> str:
+    """The lines of an item after its first one, its text beginning at `column`."""
+    return rf"(?:(?:{_BLANK})*+{_indent(column)}(?!{_DEEP}){_WORDS}{_LINE})*+"
+
+
+def _indent(column: int) -> str:
+    if column > _TAB:
+        return _CODE_INDENT + _indent(column - _TAB)
+    return rf"(?: {{{column}}}| {{0,{column - 1}}}\t)"
+
+
+def _fence_end(ticks: str) -> str:
+    return rf"\n {{0,3}}{ticks[0]}{{{len(ticks)},}}[ \t]*\n"
+
+
+def _title(words: str) -> str:
+    """The title of an ATX heading from what follows its opening sequence."""
+    words = words.rstrip(" \t")
+    if words.endswith("#"):
+        open_end = words.rstrip("#")
+        if not open_end or open_end[-1] in " \t":
+            words = open_end
+    return words.strip(_TRIMMED)
+
+
+class _Scanner:
+    """Goes through a text from fresh point to fresh point: `at` is the next one, `line` its number."""
+
+    def __init__(self, source: str, first: int, parser: Parser) -> None:
+        self.source = source
+        self.parser = parser
+        self.at = 0
+        self.line = first
+        self.points = 0
+        self.found = Found()
+
+    def run(self) -> Found:
+        source, heads, plain = self.source, self.found.heads, _compiled(_PLAIN_BLOCK)
+        while self.at < len(source):
+            match = plain.match(source, self.at) or _compiled(_OTHER_BLOCK).match(source, self.at)
+            assert match, "every line is something"
+            end = match.end()
+            match match.lastgroup:
+                case "blank" | "rule" | "reference":
+                    self._skip(end)
+                case "heading":
+                    heads.append((self.line, self.line + 1, len(match["hashes"]), _title(match["title"] or "")))
+                    self._skip(end)
+                case "run" if match["closed"] is not None:
+                    self._take(None, end)
+                case "run":
+                    self._open_run(end)
+                case "item":
+                    self._item()
+                case "paragraph":
+                    self._take(BlockKind.PARAGRAPH, end)
+                case "underline":
+                    start = self.line
+                    self._skip(end)
+                    heads.append((start, self.line, 1 if "=" in match["underline"] else 2, match["paragraph"].strip(_TRIMMED)))
+                case "code":
+                    self._take(BlockKind.CODE, end)
+                case "fence":
+                    self._until(BlockKind.CODE, _fence_end(match["ticks"]), end - 1)
+                case "quote":
+                    self._quote(end)
+                case "raw":
+                    self._raw(match["opener"], match.start("opener"))
+                case "tag":
+                    self._take(BlockKind.HTML, end)
+                case _:
+                    self._hand_over()
+        return self.found
+
+    def _matches(self, pattern: str, at: int, end: int = sys.maxsize) -> bool:
+        return _compiled(pattern).match(self.source, at, end) is not None
+
+    def _end(self, pattern: str, at: int) -> int:
+        match = _compiled(pattern).match(self.source, at)
+        return match.end() if match else at
+
+    def _skip(self, end: int) -> None:
+        self.line += self.source.count("\n", self.at, end)
+        self.at = end
+
+    def _take(self, kind: BlockKind | None, end: int) -> None:
+        start = self.line
+        self._skip(end)
+        self.found.pieces.append((kind, start, self.line))
+
+    def _until(self, kind: BlockKind, closing: str, start: int) -> None:
+        """Take a block up to the line in which `closing` stands; without one the rest of the text is in it."""
+        match = _compiled(closing).search(self.source, start)
+        if match:
+            self._take(kind, self.source.index("\n", match.end() - 1) + 1)
+        else:
+            self.found.open_line = self.line
+            self._take(kind, len(self.source))
+
+    def _raw(self, opener: str, start: int) -> None:
+        by_letter = _DECLARATION_END if opener.startswith("<!") else _TEXT_END
+        self._until(BlockKind.HTML, _RAW_ENDS.get(opener, by_letter), start)
+
+    def _open_run(self, end: int) -> None:
+        """Take a run of items that something may go on with, the last one by itself."""
+        last = self.source.rfind("\n", 0, end - 1) + 1
+        while self.source[last] in _SPACE:
+            last = self.source.rfind("\n", 0, last - 1) + 1
+        if last > self.at:
+            self._take(None, last)
+        self._item()
+
+    def _item(self) -> None:
+        match = _compiled(_ITEM).match(self.source, self.at)
+        assert match
+        first_end = self.source.index("\n", match.end()) + 1
+        empty = first_end == match.end() + 1
+        if self._matches(_DEEP, self.at):
+            self._hand_over()
+            return
+        if empty and self._matches(_BLANK_LINE, first_end):
+            self._take(BlockKind.ITEM, first_end)
+            return
+        width = _width(match[1], match[2])
+        is_code = width > _MAX_CODE_INDENT
+        below = _below(len(match[1]) + (1 if empty or is_code else width))
+        end = self._end(below, first_end)
+        if self._matches(_CLOSED, end) or (empty and end == first_end):
+            self._take(BlockKind.ITEM, end)
+            return
+        if end == first_end and not is_code and self._matches(_PLAIN, match.end()):
+            lazy = self._end(_LAZY, end)
+            end = self._end(below, lazy)
+            if self._matches(_AFTER_LAZY, lazy) and self._matches(_CLOSED, end):
+                self._take(BlockKind.ITEM, end)
+                return
+        self._hand_over()
+
+    def _quote(self, end: int) -> None:
+        last = self.source.rfind("\n", 0, end - 1) + 1
+        if _compiled(_DEEP_LINE).search(self.source, self.at, end):
+            self._hand_over()
+        elif self._matches(_CLOSED, end) or self._matches(_EMPTY_QUOTE_LINE, last):
+            self._take(BlockKind.QUOTE, end)
+        else:
+            lazy = self._end(_LAZY, end)
+            goes_on = self._matches("[ \t]*>", lazy)
+            if not goes_on and self._matches(_AFTER_LAZY, lazy) and self._matches(_PLAIN_QUOTE, self.at, end):
+                self._take(BlockKind.QUOTE, lazy)
+            else:
+                self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Let the parser read up to a point that proves to be a fresh one.
+
+        Each time it gets one point more: what one call costs must not count where a text needs thousands.
+        """
+        self.points += 1
+        source, found, end, points = self.source, self.found, self.at, self.points
+        while True:
+            for _ in range(points):
+                fresh = _compiled(_FRESH).search(source, end)
+                end = fresh.end() if fresh else len(source)
+            whole = end == len(source)
+            stretch = source[self.at : end] + ("\n" if whole else "")
+            read = self.parser(stretch + _PROBE)
+            ends_fresh = bool(read.heads) and read.heads[-1][0] == stretch.count("\n")
+            if ends_fresh or whole:
+                break
+            points *= 2
+        first = self.line
+        self._skip(end)
+        heads = read.heads[:-1] if ends_fresh else read.heads
+        found.heads += [(start + first, body + first, level, title) for start, body, level, title in heads]
+        found.pieces += [(kind, start + first, min(stop + first, self.line)) for kind, start, stop in read.pieces]
+        if not ends_fresh:
+            found.open_line = found.pieces[-1][1]
+
+
+def _width(marker: str, space: str) -> int:
+    """How many columns the white space after a list marker has."""
+    column = len(marker)
+    for character in space:
+        column += _TAB - column % _TAB if character == "\t" else 1
+    return column - len(marker)
+
+
+def scan(source: str, first: int, parser: Parser) -> Found:
+    """The headings and pieces of a text.
+
+    Args:
+        source: the text, its lines ending in LF, the last one too.
+        first: the number of its first line.
+        parser: reads the stretches that are not sure.
+    """
+    return _Scanner(source, first, parser).run()
+
+
+def blocks(pieces: Sequence[Piece], lines: Sequence[str]) -> tuple[Block, ...]:
+    """The blocks of pieces, without blank lines at their ends; `lines` are those of the whole text."""
+    found: list[Block] = []
+    for kind, start, end in pieces:
+        if kind is None:
+            starts = [number for number in range(start, end) if lines[number][0] not in _SPACE]
+            ends = [*starts[1:], end]
+            found += [Block(BlockKind.ITEM, first, _last(lines, first, stop)) for first, stop in zip(starts, ends, strict=True)]
+        else:
+            found.append(Block(kind, start, _last(lines, start, end)))
+    return tuple(found)
+
+
+def _last(lines: Sequence[str], start: int, end: int) -> int:
+    while end > start + 1 and not lines[end - 1].strip(_SPACE):
+        end -= 1
+    return end

@@ -1,0 +1,173 @@
+import subprocess
+import sys
+
+import pytest
+from generated_markdown import awkward_documents, documents
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from mdmem import document as documents_module
+from mdmem.document import Document, parse, split_lines
+from mdmem.editors import section
+from mdmem.model import Action, EditSection
+from mdmem.scan import Found, scan
+
+KINDS = {"paragraph_open": "paragraph", "fence": "code", "code_block": "code", "blockquote_open": "quote", "html_block": "html"}
+Reading = tuple[list[tuple[int, int, int, str]], list[tuple[str, int, int]]]
+
+
+def by_markdown_it(lines: list[str]) -> Reading:
+    """Headings (first line, line after, level, title) and blocks (kind, first line, line after)."""
+    parser = MarkdownIt("commonmark", {"maxNesting": 100_000})
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    tokens = parser.parse("".join(line.rstrip("\r\n") + "\n" for line in lines))  # it fails on some texts without a last line end
+    heads = [
+        (*token.map, int(token.tag[1]), tokens[number + 1].content)
+        for number, token in enumerate(tokens)
+        if token.type == "heading_open" and token.level == 0 and token.map
+    ]
+    blocks = []
+    for token in tokens:
+        kind = "item" if token.type == "list_item_open" and token.level == 1 else KINDS.get(token.type) if token.level == 0 else None
+        if kind and token.map:
+            start, end = token.map
+            while end > start + 1 and not lines[end - 1].strip(" \t\r\n"):
+                end -= 1
+            blocks.append((kind, start, end))
+    return heads, blocks
+
+
+def reading(document: Document) -> Reading:
+    """The same of a parsed document, its lines counted after the front matter."""
+    front = document.front
+    heads = [(s.start - front, s.body - front, s.level, s.title) for s in document.sections]
+    return heads, [(str(b.kind), b.start - front, b.end - front) for b in document.blocks]
+
+
+def ends_open(lines: list[str]) -> bool:
+    heads, _ = by_markdown_it([*lines, "\n", "\n", "# probe\n"])
+    return not heads or heads[-1][0] != len(lines) + 2
+
+
+@given(st.one_of(documents, awkward_documents, awkward_documents), st.booleans())
+@example("- a\nb\n\n  c\n", False)
+@example("7. a\nb\n\n    ```\n", False)
+@example("-      code\ntext\n", False)
+@example("> a\nb\n> c\n", False)
+@example("> - a\n>\nb\n", False)
+@example("- [a]: /u\nb\n", False)
+@example("[a]: /u\n'x\ny'\n# h\n", False)
+@example("-\n\n  a\n", False)
+@example("123456789.\n    a\n", False)
+@example("1. a\n   - b\n   - c\n- d\n", False)
+@example("- a\n\n \n  b\nc\n", False)
+@example("<b>\n# a\n\n# b\n", False)
+@example("a\n<b>\n===\n", False)
+@example("- a\n" + "  " + ">" * 120 + "\n- b\n", False)
+@example("1. a\n\n   b\n", False)
+@example("- a\nb\n  ===\nc\n", False)
+@example("> a\n> ===\nb\n", False)
+@example("[a]: /u\n'x'\ny\n", False)
+@example("- -\n- * *\n- ***\n---\n", False)
+@example("- a\n  - b\n   c\n d\n", False)
+@example("a\n2. b\n1. c\n", False)
+@example("- ```\n  b\nc\n", False)
+@example("> - <!--\n>", False)
+@example("``` x`y\n\nz\n", False)
+@settings(max_examples=1000)
+def test_a_text_reads_as_markdown_it_reads_it(text: str, fragment: bool) -> None:
+    document = parse(text, fragment)
+    rest = list(document.lines[document.front :])
+    assert reading(document) == by_markdown_it(rest)
+    assert (document.open_line is not None) is ends_open(rest)
+    if document.open_line is not None:
+        assert document.open_line == document.blocks[-1].start
+
+
+def alone(text: str) -> Found:
+    """What the scanner finds in a text that it must read without help."""
+
+    def no_help(stretch: str) -> Found:
+        raise AssertionError(f"handed over: {stretch!r}")
+
+    return scan(text, 0, no_help)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A\n\n## B ##\n\nTwo\nlines\n---\n\nTitle\n===\n#tag\n",
+        "- a\n- **b**: c #tag <!-- d -->\n* e\n+ f\n\n- g\n\n  h\n    - i\n\n      j\n",
+        "1. a\n2. b\n   - c\n10. d\n    e\n\n    f\n",
+        "- [ ] a\n- [x] b\n- [c](d): e\n- ```\n  # no\n  ```\n- <!-- f -->\n- > g\n",
+        "-\n- a\n-\n\n- b\n-   c\n     d\n -  e\n",
+        "- a\nlazy\n\n  b\n- c\nlazy\n# A\n",
+        "> a\n> - b\n\n> c\nlazy\n\n>\ntext\n",
+        "```\n# no\n```\n~~~~ x\n~~~\n~~~~\n```\nopen\n",
+        "    code\n\n\tcode\ntext\n    text\n",
+        "<!--\n\n# no\n-->\n<div>\n# no\n\n<b c='d'>\n\n<!-- open\n",
+        "[a]: /u\n[b]: https://example.org/x?y=1 'z'\n\n[c] d [e]\n[f](g)\n",
+        "| a | b |\n|---|---|\n| 1 | 2 |\n\n***\n\n- - -\n___\n",
+    ],
+)
+def test_what_memory_files_are_made_of_needs_no_parser(text: str) -> None:
+    found = alone(text)
+    heads, _ = by_markdown_it(split_lines(text))
+    assert found.heads == heads
+    assert reading(parse(text)) == by_markdown_it(split_lines(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "stretches"),
+    [
+        ("# A\n\n- x\n  y\nlazy\n- z\n", ["- x\n  y\nlazy\n"]),
+        ("- x\n  ```\nno\n\n# A\n\n- y\n  y\nlazy\n\n# B\n\n# C\n", ["- x\n  ```\nno\n\n", "- y\n  y\nlazy\n\n# B\n\n"]),
+        ("[a\nb]: /u\n\ntext\n", ["[a\nb]: /u\n\n"]),
+        ("> > x\nlazy\n\ntext\n", ["> > x\nlazy\n\n"]),
+    ],
+)
+def test_only_what_is_not_sure_goes_to_the_parser(text: str, stretches: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    by_parser = documents_module._by_parser
+
+    def listening(stretch: str) -> Found:
+        asked.append(stretch.removesuffix("# probe\n"))
+        return by_parser(stretch)
+
+    monkeypatch.setattr(documents_module, "_by_parser", listening)
+    document = parse(text, fragment=True)
+    assert asked == stretches
+    assert reading(document) == by_markdown_it(split_lines(text))
+
+
+def test_a_stretch_goes_on_until_a_fresh_point_is_proven() -> None:
+    text = "- x\n  y\nlazy\n```\n\n# no\n\n- no\n```\n\n# A\n"
+    assert reading(parse(text)) == by_markdown_it(split_lines(text))
+
+
+def test_a_memory_file_is_read_without_loading_the_parser() -> None:
+    program = """
+import sys
+from mdmem.document import find, parse
+document = parse("---\\na: 1\\n---\\n# Memory\\n\\n## Work\\n\\n- employer: **Linear** #job\\n\\nText.\\n\\n```\\n# no\\n```\\n")
+assert find(document, "Work") and len(document.blocks) == 3
+print(*(name for name in ("markdown_it", "mdurl") if name in sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("action", [Action.APPEND, Action.PREPEND])
+def test_an_edit_scans_the_text_that_it_makes_once(action: Action, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = parse("# Memory\n\n## Facts\n\n" + "".join(f"- fact {number}\n" for number in range(1000)))
+    scanned: list[int] = []
+
+    def counting(source: str, *rest: object) -> Found:
+        scanned.append(len(source))
+        return scan(source, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(documents_module, "scan", counting)
+    edited = section.edit(document, EditSection("Facts", action, "- one more"))
+    assert parse(edited.text) is parse("".join(list(edited.text)))
+    assert len(document.text) < sum(scanned) < len(document.text) + 200
