@@ -1,15 +1,13 @@
 """Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, which settings steer."""
 
-import difflib
 import os
+import posixpath
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.model import SETTINGS_NAME
@@ -42,9 +40,13 @@ _LISTS = ("agents", "extra_paths")
 _FLAGS = ("allow_detached", "log_queries")
 
 
+def _home(environment: Mapping[str, str]) -> str | None:
+    return environment.get("HOME") or environment.get("USERPROFILE")
+
+
 def user_settings_path(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
     """Where the user's own settings are, by the platform's custom; None where there is no home."""
-    home = environment.get("HOME") or environment.get("USERPROFILE")
+    home = _home(environment)
     if platform == "win32":
         base = environment.get("APPDATA")
     elif platform == "darwin":
@@ -81,24 +83,44 @@ def _value(name: str, value: Any, where: str) -> Any:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = tomllib.loads(path.read_bytes().decode())
+        data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Mend the file; every setting is optional.") from problem
     except OSError as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
+    import tomllib  # here, so that only where there are settings it is loaded
+
+    try:
+        found = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Mend the file; every setting is optional.") from problem
     for name in found:
         if name not in _NAMES:
+            import difflib  # here, so that only a failure pays for loading it
+
             near = difflib.get_close_matches(name, _NAMES, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"The settings are {', '.join(_NAMES)}."
             raise WorkspaceProblem("bad-settings", f"{path.name}: unknown setting {name!r}", hint)
     return {name: _value(name, value, path.name) for name, value in found.items()}
 
 
+def _folder(path: str, workspace: Path, environment: Mapping[str, str]) -> str:
+    """An extra path in its one spelling: relative where it stays in the workspace (`notes`, not `./notes/`), `~` written out."""
+    home = _home(environment)
+    if path.startswith("~"):
+        if not home or path[1:2] not in ("", "/"):
+            raise WorkspaceProblem(
+                "bad-settings", f"extra_paths names {path!r}, and it is not known where that is", "Write the folder out."
+            )
+        path = home + path[1:]
+    place = PurePosixPath("/" + posixpath.normpath(workspace.absolute() / path).lstrip("/"))
+    if place.is_relative_to(workspace.absolute()):
+        return str(place.relative_to(workspace.absolute()))
+    return str(place) if path.startswith("/") else posixpath.normpath(path)
+
+
 def _stays_inside(path: str) -> bool:
-    parts = PurePosixPath(path)
-    return not parts.is_absolute() and ".." not in parts.parts and not path.startswith("~")
+    return not path.startswith("/") and PurePosixPath(path).parts[:1] != ("..",)
 
 
 def load(workspace: Path, environment: Mapping[str, str] | None = None) -> Settings:
@@ -106,21 +128,23 @@ def load(workspace: Path, environment: Mapping[str, str] | None = None) -> Setti
 
     Raises:
         WorkspaceProblem: `bad-settings`: unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
-            type, an extra path outside the workspace that the user's own settings do not name.
+            type, an extra path outside the workspace that the user's own settings do not name, or in an unknown home.
     """
     env = os.environ if environment is None else environment
     own_path = user_settings_path(env)
     own = _read(own_path) if own_path else {}
     local = _read(workspace / SETTINGS_NAME)
-    allowed = own.get("extra_paths", ())
+    spelled = {path: _folder(path, workspace, env) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
+    allowed = [spelled[path] for path in own.get("extra_paths", ())]
     for path in local.get("extra_paths", ()):
-        if not _stays_inside(path) and path not in allowed:
+        if not _stays_inside(spelled[path]) and spelled[path] not in allowed:
             raise WorkspaceProblem(
                 "bad-settings",
                 f"{SETTINGS_NAME}: extra_paths names {path!r}, which is outside the workspace",
                 f"To allow it, name it in extra_paths of your own settings ({own_path}) too.",
             )
     settings = replace(Settings(), **{**own, **local})
+    settings = replace(settings, extra_paths=tuple(dict.fromkeys(spelled[path] for path in settings.extra_paths)))
     if settings.timezone:
         zone(settings.timezone)
     return settings
@@ -130,6 +154,8 @@ def zone(name: str | None) -> tzinfo | None:
     """The time zone of that name; None is the system's, which also heeds TZ."""
     if name is None:
         return None
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # here, so that only where a zone is named it is loaded
+
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as problem:

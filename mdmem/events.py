@@ -5,9 +5,12 @@ those of the result, not those that were asked for.
 """
 
 import contextlib
+import errno
 import fcntl
 import json
+import math
 import os
+import stat
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -185,7 +188,11 @@ def _place(problem: BaseException) -> str:
 
 
 def read(state: Path) -> Iterator[Event]:
-    """The events that are kept, oldest first. A line that is not a whole event is passed over."""
+    """The events that are kept, oldest first. A line that is not a whole event is passed over.
+
+    Raises:
+        OSError: they cannot be read.
+    """
     for data in _kept(state):
         for line in data.split(b"\n"):
             event = _event(line)
@@ -209,6 +216,8 @@ def _opened(stack: contextlib.ExitStack, place: Path) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     stack.callback(os.close, descriptor)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(place))
     return descriptor
 
 
@@ -234,9 +243,9 @@ def _event(line: bytes) -> Event | None:
             bug=_text(found.get("bug")),
             time=datetime.fromisoformat(found["time"]),
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return event if event.time.tzinfo else None
+    return event if event.time.tzinfo and math.isfinite(event.ms) else None
 
 
 def _text(value: Any) -> str | None:

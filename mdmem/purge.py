@@ -9,18 +9,19 @@ Messages lose quoted lines that are that fact, and the beginning of the words wh
 import re
 import shutil
 import stat
+import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mdmem import facts, files
 from mdmem.document import BOM, load
-from mdmem.errors import PathProblem, RepositoryProblem, TextProblem
+from mdmem.errors import FactProblem, PathProblem, RepositoryProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
 from mdmem.model import CommitId, FactId
 from mdmem.repo import Identity, Repository, rewriting
-from mdmem.repo.rewriting import Objects, Rewrite, Rules
+from mdmem.repo.rewriting import Objects, Place, Rewrite, Rules
 
 MARK = "[PURGED]"
 _LEAST = 4
@@ -181,10 +182,20 @@ def rules(what: Target) -> Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a purge takes place: the repository, the state folder of the workspace at work, its memory files wherever they are."""
+
+    repository: Repository
+    state: Path
+    memory: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PurgePlan:
     """What a purge changes, in numbers, and what it cannot reach or has to drop, in sentences. The words are nowhere in it.
 
-    `files` on disk, `commits` that get another id, of which `messages` (tags' included) change; `tags` made anew; `refs` that move.
+    `files` on disk, `commits` that get another id, of which `messages` (tags' included) change; `tags` made anew; `refs` that move;
+    `loose` objects to which nothing but a reflog leads, looked for where nothing else was found.
     """
 
     files: int
@@ -193,12 +204,13 @@ class PurgePlan:
     tags: int
     refs: int
     signatures: int
+    loose: int
     notices: tuple[str, ...]
 
     @property
     def found(self) -> bool:
         """Whether there is anything to purge in what can be reached."""
-        return bool(self.files or self.commits or self.tags or self.refs)
+        return bool(self.files or self.commits or self.tags or self.refs or self.loose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,51 +222,91 @@ class Purged:
     notices: tuple[str, ...]
 
 
-def plan(repository: Repository, words: str, fact: FactId | None) -> PurgePlan:
+def plan(scope: Scope, words: str, fact: FactId | None) -> PurgePlan:
     """What a purge would do; changes nothing.
 
     Raises:
-        TextProblem: `bad-text`. RepositoryProblem: `cannot-purge`, or git failed.
+        TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, or git failed.
     """
-    what = target(words, fact)
-    return _draw_up(repository, what, Objects(repository.folder, keep=False))[0]
+    return _draw_up(scope, target(words, fact), Objects(scope.repository.root, keep=False))[0]
 
 
-def _draw_up(repository: Repository, what: Target, objects: Objects) -> tuple[PurgePlan, Rewrite]:
+def _draw_up(scope: Scope, what: Target, objects: Objects) -> tuple[PurgePlan, Rewrite]:
+    repository, by = scope.repository, rules(what)
     rewriting.require_rewritable(repository)
-    _require_no_record(repository, what)
+    _require_no_record(scope, what)
     others = rewriting.places(repository)
-    by = rules(what)
     rewrite = rewriting.rewritten(repository, by, objects, others)
+    _require_free(others, rewrite, what)
+    paths = rewriting.paths_in(repository.root)
+    held = list(_held(repository.root, paths, what))
+    changed = sum(data is not None for _, data in held)
+    moved = len(rewrite.moved)
+    outside = _outside(scope, paths, what)
+    holding = set() if changed or rewrite.commits or rewrite.tags or moved else rewriting.holding(repository, by)
+    loose = len(holding.difference(rewriting.reached(repository))) if holding else 0
+    notices = (
+        *_large(changed),
+        *_loose(loose),
+        *_limits(repository, rewrite, len(held) - changed),
+        *([f"{outside} memory files that are not this repository's hold it and are left as they are."] if outside else ()),
+        *_ids(repository, what),
+    )
+    drawn = PurgePlan(changed, rewrite.commits, rewrite.messages, rewrite.tags, moved, rewrite.signatures, loose, notices)
+    if not drawn.found and not is_noted(repository):
+        raise _not_found(what, outside + len(held) + len(holding))
+    return drawn, rewrite
+
+
+def _require_free(others: Sequence[Place], rewrite: Rewrite, what: Target) -> None:
+    blobs = {blob for blob, _ in rewrite.blobs}
     for other in others:
-        if any(entry.blob in {blob for blob, _ in rewrite.blobs} for entry in rewriting.staged(other.root)) or any(_held(other.root, what)):
+        if any(entry.blob in blobs for entry in rewriting.staged(other.root)) or any(
+            _held(other.root, rewriting.paths_in(other.root), what)
+        ):
             raise RepositoryProblem(
                 "cannot-purge",
                 "a linked worktree holds it in its files or in its index, which are not rewritten from here",
                 "Take it out there first, or take the worktree away (git worktree remove).",
             )
-    held = list(_held(repository.root, what))
-    changed = [place for place, data in held if data is not None]
-    notices = (*_large(len(changed)), *_limits(repository, rewrite, len(held) - len(changed)), *_ids(what))
-    moved = len(rewrite.moved)
-    return PurgePlan(len(changed), rewrite.commits, rewrite.messages, rewrite.tags, moved, rewrite.signatures, notices), rewrite
+
+
+def _not_found(what: Target, left: int) -> FactProblem:
+    if left:
+        message = f"{what.words[:80]!r} stands only where it cannot be taken out from here, in {left} files or objects"
+        hint = "Look in remote-tracking refs (git log --remotes), in binary or unreadable files, and in extra_paths."
+        return FactProblem("fact-not-found", message, hint)
+    return FactProblem("fact-not-found", f"{what.words[:80]!r} stands nowhere, in no file and in no commit", "mdmem facts lists them.")
+
+
+def _outside(scope: Scope, paths: Collection[str], what: Target) -> int:
+    """How many memory files that git does not have (of extra paths, or of a repository within this one) hold it."""
+    root, known = scope.repository.root.resolve(), frozenset(paths)
+    found = [
+        place for place in map(Path.resolve, scope.memory) if not place.is_relative_to(root) or str(place.relative_to(root)) not in known
+    ]
+    return sum(1 for place in found for _ in _held(place.parent, [place.name], what))
 
 
 def _large(count: int) -> tuple[str, ...]:
     return (f"It stands in {count} files of the work tree: are these the right words?",) if count > _MANY_FILES else ()
 
 
-def _ids(what: Target) -> tuple[str, ...]:
+def _loose(count: int) -> tuple[str, ...]:
+    return (f"It stands in {count} objects to which nothing leads but reflogs, if anything.",) if count else ()
+
+
+def _ids(repository: Repository, what: Target) -> tuple[str, ...]:
     said = (
         "The fact's id, a short hash of its text, stays in the trailers of other commits: who guesses the text can tell that it stood here."
     )
-    return (said,) if what.fact else ()
+    return (said,) if what.fact and rewriting.is_named(repository, what.fact) else ()
 
 
 def _limits(repository: Repository, rewrite: Rewrite, unreadable: int) -> Iterator[str]:
     """What is not reached, or is lost, as sentences."""
     common = repository.common_dir
-    remotes = rewriting.git(repository.folder, "remote").split()
+    remotes = rewriting.git(repository.root, "remote").split()
     following = rewriting.remote_refs(repository)
     if remotes or following:
         yield (
@@ -272,7 +324,7 @@ def _limits(repository: Repository, rewrite: Rewrite, unreadable: int) -> Iterat
     if rewrite.people:
         yield f"{rewrite.people} commits hold it in the name of their author or committer and keep that."
     if unreadable:
-        yield f"{unreadable} files of the work tree hold it and cannot be rewritten (larger than {MAX_FILE_BYTES:,} bytes, or not readable)."
+        yield f"{unreadable} files of the work tree hold it and cannot be rewritten (binary, larger than {MAX_FILE_BYTES:,} bytes, or not readable)."
     if rewrite.submodules or (common / "modules").exists():
         yield "Submodules are repositories of their own and are not searched."
     if (common / "shallow").exists():
@@ -290,21 +342,24 @@ def _limits(repository: Repository, rewrite: Rewrite, unreadable: int) -> Iterat
 # Files on disk.
 
 
-def _held(root: Path, what: Target) -> Iterator[tuple[Path, bytes | None]]:
-    """The files of a work tree that hold it, with their bytes; None where they cannot be rewritten."""
-    for path in rewriting.paths_in(root):
+def _held(root: Path, paths: Sequence[str], what: Target) -> Iterator[tuple[Path, bytes | None]]:
+    """Those of a folder's files that hold it, with their bytes; None where they cannot be rewritten."""
+    by = rules(what)
+    for path in paths:
         place = root / path
         try:
             status = place.lstat()
             if not stat.S_ISREG(status.st_mode):
                 continue
             data = place.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError:
             yield place, None
             continue
-        if purged_text(what, data, is_markdown(path)) != data:
+        if by.binary(data):
+            yield place, None
+        elif purged_text(what, data, is_markdown(path)) != data:
             yield place, data if status.st_size <= MAX_FILE_BYTES else None
 
 
@@ -328,10 +383,14 @@ def _states(repository: Repository) -> list[Path]:
     return [place for top in rewriting.git_folders(repository) for place in sorted((top / _STATE).glob("*")) if place.is_dir()]
 
 
-def _require_no_record(repository: Repository, what: Target) -> None:
-    for state in _states(repository):
-        record = files.load_record(state)
-        if record and purged_message(what, record.message.encode("utf-8", "replace")) != record.message.encode("utf-8", "replace"):
+def _require_no_record(scope: Scope, what: Target) -> None:
+    """Refuse while another workspace owes a commit that would bring it back; what this one owes is settled before a purge."""
+    for state in _states(scope.repository):
+        record = files.load_record(state) if state.resolve() != scope.state.resolve() else None
+        if record is None:
+            continue
+        message = record.message.encode("utf-8", "replace")
+        if purged_message(what, message) != message:
             raise RepositoryProblem(
                 "repository-busy", "another workspace here has an unfinished write that holds it", "mdmem save there finishes it."
             )
@@ -347,70 +406,86 @@ def _empty_states(repository: Repository, what: Target) -> None:
                 if place.is_dir():
                     shutil.rmtree(place)
                 elif (not place.match("*.tmp") and not place.match("events*.jsonl")) or rules(what).holds(place.read_bytes()):
-                    place.unlink()
+                    place.unlink(missing_ok=True)
 
 
 # Doing it.
 
 
-def purge(repository: Repository, words: str, fact: FactId | None, note: str, date: str, identity: Identity | None) -> Purged:
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the commit says that a purge leaves: when (in git's raw form), who (`identity` where git does not know), and why."""
+
+    date: str
+    identity: Identity | None = None
+    actor: str | None = None
+    session: str | None = None
+    reason: str | None = None
+
+
+def purge(scope: Scope, words: str, fact: FactId | None, note: Note) -> Purged:
     """Take it out everywhere, and leave a commit that says that something was purged.
 
     The caller holds the workspace lock, has settled the write-ahead record, and has seen that the repository is not busy. Killed before
     the refs have moved, nothing has changed; killed after that, a second run completes it.
 
     Args:
-        repository: the repository.
+        scope: where.
         words: what is to go.
         fact: its id, where it is a fact.
-        note: the reason that is given in the note; may be empty.
-        date: of the note, in git's raw form.
-        identity: for a repository that has none.
+        note: what the commit says.
 
     Raises:
-        TextProblem: `bad-text`. RepositoryProblem: `cannot-purge`, `repository-busy`: nothing has changed.
+        TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, `repository-busy`: nothing has changed.
     """
-    what = target(words, fact)
+    started = int(time.time())
+    repository, what = scope.repository, target(words, fact)
     by = rules(what)
-    objects = Objects(repository.folder, keep=True)
-    drawn, rewrite = _draw_up(repository, what, objects)
-    commit = _move(repository, what, rewrite, objects, note, (date, identity))
+    objects = Objects(repository.root, keep=True)
+    drawn, rewrite = _draw_up(scope, what, objects)
+    commit = _move(repository, what, rewrite, objects, note)
     rewriting.restage(repository, rewrite)
-    for place, data in list(_held(repository.root, what)):
+    for place, data in list(_held(repository.root, rewriting.paths_in(repository.root), what)):
         if data is not None:
             _rewrite_file(place, what)
     rewriting.refresh(repository)
     _empty_states(repository, what)
-    rewriting.clean(repository, by)
+    rewriting.clean(repository, by, started)
     return Purged(drawn, commit, (*drawn.notices, *_left(repository, by)))
 
 
-def _move(
-    repository: Repository, what: Target, rewrite: Rewrite, objects: Objects, note: str, signed: tuple[str, Identity | None]
-) -> CommitId | None:
+def _move(repository: Repository, what: Target, rewrite: Rewrite, objects: Objects, note: Note) -> CommitId | None:
     """Move the refs, with the note on HEAD; where an earlier run has done so and was killed, its note stands already."""
-    if not rewrite.moved and is_noted(repository):
-        return repository.head()
-    reason = " ".join(purged_message(what, note.encode("utf-8", "replace")).decode().split())
-    message = "\n".join(["Purged a text from history", "", _TRAILER, *([f"Mdmem-Reason: {reason}"] if reason else []), ""])
-    moved = rewriting.add_note(repository, rewrite, objects, message, *signed)
+    noted = not rewrite.moved and is_noted(repository)
+    moved = {} if noted else rewriting.add_note(repository, rewrite, objects, _words(note, what), note.date, note.identity)
     objects.flush()
     rewriting.move(repository, rewrite, moved)
     return repository.head()
+
+
+def _words(note: Note, what: Target) -> str:
+    """The message of the commit that says that something was purged."""
+    trailers = [_TRAILER]
+    for name, value in (("Actor", note.actor), ("Session", note.session), ("Reason", note.reason)):
+        said = " ".join(purged_message(what, (value or "").encode("utf-8", "replace")).decode().split())
+        trailers += [f"Mdmem-{name}: {said}"] if said else []
+    return "\n".join(["Purged a text from history", "", *trailers, ""])
 
 
 def is_noted(repository: Repository) -> bool:
     """Whether the newest commit is the note of a purge: one that was cut short is completed by running it again."""
     head = repository.head()
     return (
-        head is not None
-        and _TRAILER in rewriting.git(repository.folder, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
+        head is not None and _TRAILER in rewriting.git(repository.root, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
     )
 
 
 def _left(repository: Repository, by: Rules) -> Iterator[str]:
     """What holds it even now."""
-    if count := rewriting.left_in_objects(repository, by):
-        yield f"{count} objects in this repository still hold it (remote-tracking refs, kept packs, binary files, names, borrowed objects)."
+    if count := len(rewriting.holding(repository, by)):
+        yield (
+            f"{count} objects in this repository still hold it "
+            "(remote-tracking refs, kept packs, binary files, names, borrowed objects, what another program has just written)."
+        )
     if count := rewriting.left_in_folder(repository, by):
         yield f"{count} files of git's own folder hold it (settings, hooks, names of branches or tags) and are left as they are."

@@ -255,21 +255,24 @@ def _standing(text: str) -> Iterator[Rule]:
 
 
 def _by_rule(rule: Rule, text: str) -> Iterator[tuple[str, int, int]]:
+    reached = 0
+    for match in _matches(rule, text):
+        group: str | int = "secret" if "secret" in match.re.groupindex else 0
+        start = match.start(group)
+        # What overlaps a secret goes with it; it is not judged, which would take long where one prefix stands thousands of times.
+        if rule.judge is None or start < reached or rule.judge(match[group].rstrip(".,:)]}")):
+            reached = start + len(match[group].rstrip("."))
+            yield rule.kind, start, reached
+
+
+def _matches(rule: Rule, text: str) -> Iterator[re.Match[str]]:
+    """Where a rule's pattern matches. One that begins with a literal is tried at each of those only: ten times as fast."""
     pattern = _compiled(rule.pattern)
-    group: str | int = "secret" if "secret" in pattern.groupindex else 0
-    for match in _led(pattern, rule.literals, text) if rule.leads else pattern.finditer(text):
-        if rule.judge is None or rule.judge(match[group].rstrip(".,:)]}")):
-            yield rule.kind, match.start(group), match.start(group) + len(match[group].rstrip("."))
-
-
-def _led(pattern: re.Pattern[str], literals: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
-    """The matches at every place of a literal: ten times as fast as to try the pattern at every character."""
-    for literal in literals:
-        place = text.find(literal)
-        while place >= 0:
-            if match := pattern.match(text, place):
-                yield match
-            place = text.find(literal, place + 1)
+    if not rule.leads:
+        return pattern.finditer(text)
+    literals = _compiled("|".join(map(re.escape, rule.literals)))
+    tried = (pattern.match(text, begin.start()) for begin in literals.finditer(text))
+    return (match for match in tried if match)
 
 
 def redact(text: str) -> str:

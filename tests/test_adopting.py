@@ -7,8 +7,9 @@ from conftest import NAME, World
 from workspaces import NOW, SEED, Desk, append, desk
 
 from mdmem import files, hookfiles
-from mdmem.errors import MdmemError
-from mdmem.memory import Initialised, adopting, initialise
+from mdmem.errors import MdmemError, PathProblem
+from mdmem.memory import adopting, initialise
+from mdmem.memory.adopting import Initialised
 from mdmem.memory.workspace import open_at
 from mdmem.model import Initialise
 
@@ -18,8 +19,6 @@ TEMPLATES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md")
 @pytest.fixture(autouse=True)
 def _now(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    # Nothing catches up in the background: where no Python is known, none is started.
-    monkeypatch.setattr("mdmem.memory.freshness.sys.executable", "")
 
 
 @pytest.fixture
@@ -100,6 +99,41 @@ class TestAnew:
         assert at.git("show", "--format=", "--name-only").split() == sorted(f"sub/{name}" for name in TEMPLATES)
         assert at.git("status", "--porcelain") == "A  staged.txt\n?? sub/memory/\n"
         assert open_at(at.root / "sub").repository.prefix == "sub/"
+
+
+class TestIgnored:
+    @pytest.mark.parametrize(
+        ("rule", "named"), [("MEMORY.md", "MEMORY.md would"), ("*.md", "IDENTITY.md, MEMORY.md, SOUL.md, USER.md would")]
+    )
+    def test_what_git_would_not_keep_is_not_written(self, at: Desk, rule: str, named: str):
+        at.write(".gitignore", f"/sub/{rule}\n")
+        at.commit("rule")
+        (at.root / "sub").mkdir()
+        before = at.standing()
+        with pytest.raises(PathProblem, match=named) as refused:
+            init(at.root / "sub")
+        assert refused.value.code == "ignored-path"
+        assert at.standing() == before
+
+    @pytest.mark.usefixtures("known")
+    def test_by_the_users_own_rules(self, world: World, tmp_path: Path):
+        (world.home / "ignored").write_text("*.md\n")
+        world.git(world.home, "config", "--global", "core.excludesFile", world.home / "ignored")
+        with pytest.raises(PathProblem) as refused:
+            init(tmp_path / "new")
+        assert refused.value.code == "ignored-path"
+        assert [place.name for place in (tmp_path / "new").iterdir()] == [".git"]
+
+    def test_what_is_there_is_adopted_and_named(self, at: Desk):
+        at.write(".gitignore", "memory/\n")
+        at.commit("rule")
+        assert init(at.root).notes == ()
+        at.write("memory/a.md", "# A\n")
+        assert init(at.root).notes == (
+            "ignored by .gitignore: memory/a.md. Take the rule out; memory that git does not keep has no history.",
+        )
+        at.write("memory/b.md", "# B\n")
+        assert init(at.root).notes[0].startswith("ignored by .gitignore: memory/a.md and 1 more memory files. ")
 
 
 class TestWhoCommits:

@@ -96,6 +96,34 @@ def test_paths_outside_need_the_users_own_word(world: World, folder: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("path", "spelled"),
+    [
+        *(("notes", "notes"), ("./notes", "notes"), ("notes/", "notes"), ("a//b", "a/b"), ("a/./b", "a/b"), ("a/../b", "b")),
+        *((".", "."), ("./", "."), ("notes/x.md", "notes/x.md"), ("../workspace/notes", "notes"), ("x~", "x~")),
+    ],
+)
+def test_an_extra_path_has_one_spelling(folder: Path, path: str, spelled: str) -> None:
+    (folder / "mdmem.toml").write_text(f"extra_paths = ['{path}', '{spelled}']\n")
+    assert load(folder).extra_paths == (spelled,)
+
+
+def test_paths_outside_have_one_spelling_too(world: World, folder: Path) -> None:
+    own(world, f"extra_paths = ['~/notes/', '../beside', '//srv/x', '~', '{folder}/inside']\n")
+    expected = (f"{world.home}/notes", "../beside", "/srv/x", str(world.home), "inside")
+    assert load(folder).extra_paths == expected
+    (folder / "mdmem.toml").write_text(f"extra_paths = ['{world.home}/notes', '~/notes', '../x/../beside']\n")
+    assert load(folder).extra_paths == (f"{world.home}/notes", "../beside")
+
+
+@pytest.mark.parametrize(("path", "environment"), [("~bob/notes", {"HOME": "/h"}), ("~/notes", {})])
+def test_a_home_that_is_not_known(folder: Path, path: str, environment: dict[str, str]) -> None:
+    (folder / "mdmem.toml").write_text(f"extra_paths = ['{path}']\n")
+    with pytest.raises(WorkspaceProblem, match="not known where") as caught:
+        load(folder, environment)
+    assert caught.value.code == "bad-settings"
+
+
+@pytest.mark.parametrize(
     ("platform", "environment", "path"),
     [
         ("linux", {"HOME": "/h"}, "/h/.config/mdmem/config.toml"),

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -147,6 +148,16 @@ def test_no_folder_has_no_events(tmp_path: Path):
     assert list(events.read(tmp_path / "file")) == []
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+@pytest.mark.parametrize("name", [events.NAME, events.OLDER_NAME])
+def test_what_is_no_file_is_named(make: Callable[[Path], object], name: str, tmp_path: Path):
+    make(tmp_path / name)
+    with pytest.raises(OSError, match="not a regular file") as refused:
+        list(events.read(tmp_path))
+    assert refused.value.filename == str(tmp_path / name)
+    events.record(tmp_path, event(1))
+
+
 # Lines that are not whole.
 
 
@@ -165,6 +176,9 @@ def test_no_folder_has_no_events(tmp_path: Path):
         b'{"time":"2026-03-05T09:30:00+00:00","verb":1,"ms":1,"outcome":"done","code":null,"actor":null,"session":null}',
         b'{"time":"2026-03-05T09:30:00+00:00","verb":"log","ms":1,"outcome":"done","code":null,"actor":null}',
         b'{"time":7,"verb":"log","ms":1,"outcome":"done","code":null,"actor":null,"session":null}',
+        b'{"time":"2026-03-05T09:30:00+00:00","verb":"log","ms":NaN,"outcome":"done","code":null,"actor":null,"session":null}',
+        b'{"time":"2026-03-05T09:30:00+00:00","verb":"log","ms":1e999,"outcome":"done","code":null,"actor":null,"session":null}',
+        b"[" * 100_000,
     ],
 )
 def test_lines_that_are_no_events_are_passed_over(bad: bytes, tmp_path: Path):

@@ -16,6 +16,7 @@ from mdmem.hookfiles import HOOKS, install, lines_to_add
 WAIT = 20
 CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"
 BACKGROUND = HOOKS[1:]
+SECRET = "pass" + "word = hunter2!xYz9"
 
 
 def script(path: Path, text: str) -> Path:
@@ -305,11 +306,41 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
 
     def test_a_real_commit(self, world: World, workspace: Path):
         install(hooks(workspace), sys.executable)
-        said = commit(world, workspace, "MEMORY.md", "# Memory\n")
-        assert said.startswith("refused: mdmem: MEMORY.md:1: 60 of")
-        assert commit(world, workspace, "MEMORY.md", "# Memory\n", MDMEM_ALLOW="shrink").startswith("mdmem: MEMORY.md:1: allowed")
         said = commit(world, workspace, "memory/caf\u00e9 1.md", CONFLICT)
         assert said.startswith("refused: mdmem: memory/caf\u00e9 1.md:1: conflict markers")
+        assert commit(world, workspace, "memory/caf\u00e9 1.md", "- tea\n") == ""
+
+    @pytest.mark.parametrize(
+        ("allow", "path", "before", "after", "said"),
+        [
+            ("shrink", "MEMORY.md", None, "# Memory\n", "MEMORY.md:1: 60 of the file's 61 lines would be gone"),
+            (
+                "append",
+                "memory/2026-03-05.md",
+                "# 2026-03-05\n\n- tea\n",
+                "# 2026-03-05\n\n- coffee\n",
+                "memory/2026-03-05.md:2: an earlier",
+            ),
+            ("secret", "memory/x.md", None, f"- {SECRET}\n", "memory/x.md:1: what looks like a secret (password)"),
+        ],
+    )
+    def test_a_real_commit_that_is_allowed(
+        self, world: World, workspace: Path, allow: str, path: str, before: str | None, after: str, said: str
+    ):
+        install(hooks(workspace), sys.executable)
+        if before:
+            assert commit(world, workspace, path, before) == ""
+        others = ",".join({"shrink", "append", "secret"} - {allow})
+        head = world.git(workspace, "rev-parse", "HEAD").stdout
+        for environment in ({}, {"MDMEM_ALLOW": others}):
+            refusal = commit(world, workspace, path, after, **environment)
+            assert refusal.startswith(f"refused: mdmem: {said}")
+            assert f"MDMEM_ALLOW={allow} git commit" in refusal
+            assert SECRET not in refusal
+        assert world.git(workspace, "rev-parse", "HEAD").stdout == head
+        place, _, message = said.partition(": ")
+        assert commit(world, workspace, path, after, MDMEM_ALLOW=f"{allow}, {others}").startswith(f"mdmem: {place}: allowed: {message}")
+        assert world.git(workspace, "show", f"HEAD:{path}").stdout == after
 
     def test_lines_added_by_hand_do_the_same(self, world: World, workspace: Path):
         for name, line in lines_to_add(sys.executable).items():

@@ -80,6 +80,13 @@ class TestIsDead:
     def test_age(self, repository: Path, age: float, dead: bool):
         assert locks.is_dead(lock_in(repository, age=age), folders(repository)) is dead
 
+    def test_held_open_by_another_name(self, repository: Path, tmp_path: Path, start: Start):
+        lock = lock_in(repository)
+        (tmp_path / "linked").symlink_to(repository)
+        program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+        start(repository, sys.executable, "-c", program, lock)
+        assert not locks.is_dead(tmp_path / "linked" / ".git" / lock.name, folders(repository))
+
     @pytest.mark.parametrize("name", NAMES)
     def test_each_lock(self, repository: Path, name: str):
         assert locks.is_dead(lock_in(repository, name), folders(repository))
@@ -115,6 +122,28 @@ class TestIsDead:
         git(start, tmp_path, GIT_DIR=str(repository / ".git"))
         assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
 
+    @pytest.mark.parametrize(
+        ("options", "environment"),
+        [
+            (("--git-dir=../repository/.git",), {}),
+            (("--git-dir", "../repository/.git"), {}),
+            (("--git-dir=linked/.git",), {}),
+            ((), {"GIT_DIR": "../repository/.git"}),
+            ((), {"GIT_DIR": "../repository/.git", "GIT_WORK_TREE": "."}),
+        ],
+    )
+    def test_a_git_elsewhere_with_a_relative_path(
+        self, world: World, repository: Path, start: Start, ahead: float, options: tuple[str, ...], environment: dict[str, str]
+    ):
+        elsewhere = repository.parent / "elsewhere"
+        world.git(repository.parent, "init", "-q", elsewhere)
+        (elsewhere / "linked").symlink_to(repository)
+        lock = lock_in(repository, age=ahead)
+        git(start, elsewhere)
+        assert locks.is_dead(lock, folders(repository))
+        git(start, elsewhere, *options, **environment)
+        assert not locks.is_dead(lock, folders(repository))
+
     def test_another_program(self, repository: Path, start: Start, ahead: float):
         start(repository, "cat", says=b"x\n")
         assert locks.is_dead(lock_in(repository, age=ahead), folders(repository))
@@ -136,6 +165,16 @@ class TestIsDead:
         git(start, linked)
         assert not locks.is_dead(lock, folders(repository))
 
+    def test_a_linked_work_tree_with_an_odd_name(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
+        """Its git folder may name it relative to itself, and in bytes that are no text."""
+        desk(world, repository)
+        linked = tmp_path / os.fsdecode(b"linked \xff")
+        world.git(repository, "worktree", "add", "-q", "--detach", linked)
+        own = next((repository / ".git" / "worktrees").iterdir())
+        (own / "gitdir").write_bytes(b"../../../../linked \xff/.git\n")
+        git(start, linked)
+        assert not locks.is_dead(lock_in(repository, "packed-refs.lock", ahead), folders(repository))
+
     def test_the_main_work_tree_counts_in_a_linked_one(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
         desk(world, repository)
         linked = tmp_path / "linked"
@@ -156,6 +195,20 @@ class TestIsDead:
 
     def test_gone(self, repository: Path):
         assert not locks.is_dead(repository / ".git" / "index.lock", folders(repository))
+
+
+def test_who_holds_a_lock(repository: Path, tmp_path: Path, start: Start):
+    lock = lock_in(repository)
+    assert locks.holder(lock) is None
+    program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+    first = start(repository, sys.executable, "-c", program, lock)
+    start(repository, sys.executable, "-c", program, lock)
+    with lock.open():
+        found = locks.holder(lock)
+    assert found
+    assert found.process == first.pid
+    assert 0 <= found.seconds < HOUR
+    assert locks.holder(tmp_path / "none") is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """What is purged is nowhere any more; everything else is as it was."""
 
+import os
 import shutil
 import subprocess
+import time
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem import facts, purge, repo
-from mdmem.errors import RepositoryProblem, TextProblem
+from mdmem.errors import FactProblem, RepositoryProblem, TextProblem
 from mdmem.model import FactId
-from mdmem.purge import MARK, Purged, PurgePlan, purged_message, purged_text, target
+from mdmem.purge import MARK, Note, Purged, PurgePlan, Scope, purged_message, purged_text, target
 from mdmem.repo import Repository, rewriting
 
 WORDS = "secret plan of Zoë"
@@ -155,10 +157,13 @@ class Vault:
         return repo.discover(self.root)
 
     def plan(self) -> PurgePlan:
-        return purge.plan(self.repository, WORDS, FACT)
+        return purge.plan(self.scope(), WORDS, FACT)
 
-    def purge(self, note: str = "") -> Purged:
-        return purge.purge(self.repository, WORDS, FACT, note, WHEN, None)
+    def scope(self, *memory: Path) -> Scope:
+        return Scope(self.repository, self.repository.git_dir / "mdmem" / "root", memory)
+
+    def purge(self, reason: str = "") -> Purged:
+        return purge.purge(self.scope(), WORDS, FACT, Note(WHEN, reason=reason))
 
     def everything(self) -> bytes:
         """Every object, and every file of git's folder that is no object."""
@@ -367,6 +372,96 @@ def test_other_edits_stay_as_they_were(vault: Vault) -> None:
     vault.assert_clean()
 
 
+def test_only_in_the_reflog(vault: Vault) -> None:
+    """Taken out by hand, with `git commit --amend`: the words are in no commit of a branch, and in the repository all the same."""
+    vault.commit("hold it", MEMORY=OTHER)
+    vault.git("reset", "-q", "--soft", "HEAD~2")
+    vault.git("commit", "-q", "--allow-empty", "-m", "again")
+    plan = vault.plan()
+    assert (plan.found, plan.files, plan.commits, plan.loose) == (True, 0, 0, 1)
+    assert plan.notices[0] == "It stands in 1 objects to which nothing leads but reflogs, if anything."
+    vault.purge()
+    assert vault.git("log", "--format=%s").splitlines() == ["Purged a text from history", "again", "other", "seed"]
+    vault.assert_clean()
+
+
+def test_only_in_what_follows_a_remote(vault: Vault) -> None:
+    vault.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    vault.git("reset", "-q", "--hard", "HEAD~1")
+    before = vault.standing()
+    for attempt in (vault.plan, vault.purge):
+        with pytest.raises(FactProblem, match="in 1 files or objects") as refused:
+            attempt()
+        assert "git log --remotes" in refused.value.hint
+    assert vault.standing() == before
+
+
+def test_what_another_git_has_just_written_stays(vault: Vault) -> None:
+    """It writes objects first and moves its ref, or writes its index, later."""
+    loose = vault.git("hash-object", "-w", "--stdin", stdin="not committed yet").strip()
+    old = vault.git("hash-object", "-w", "--stdin", stdin="older").strip()
+    place = vault.root / ".git" / "objects" / loose[:2] / loose[2:]
+    later = time.time() + 60
+    os.utime(place, (later, later))
+    packed = vault.git("hash-object", "-w", "--stdin", stdin="fetched, not committed yet").strip()
+    pack = Path(vault.git("pack-objects", "-q", ".git/objects/pack/pack", stdin=packed + "\n").strip())
+    os.utime(vault.root / ".git" / "objects" / "pack" / f"pack-{pack}.pack", (later, later))
+    vault.git("prune-packed")
+    vault.purge()
+    assert vault.git("cat-file", "blob", loose) == "not committed yet"
+    assert vault.git("cat-file", "blob", packed) == "fetched, not committed yet"
+    assert vault.world.git(vault.root, "cat-file", "-e", old, check=False).returncode
+
+
+def test_a_folder_that_became_a_file(vault: Vault) -> None:
+    (vault.root / "memory" / "topic.md").unlink()
+    (vault.root / "memory").rmdir()
+    vault.write("memory", f"a file now, {WORDS}")
+    vault.purge()
+    assert (vault.root / "memory").read_text() == f"a file now, {MARK}"
+    vault.assert_clean()
+
+
+def test_files_that_git_ignores(vault: Vault) -> None:
+    vault.commit("clean", MEMORY=OTHER)
+    vault.write(".gitignore", "*.tmp\nprivate/\n*.log\n")
+    left = [vault.write(name, f"- {WORDS}\n") for name in ("private/x.md", "memory/.mdmem-0123456789abcdef.tmp", "other.log")]
+    vault.purge()
+    assert [place.read_text() for place in left] == ["", f"- {MARK}\n", f"- {WORDS}\n"]
+
+
+def test_memory_files_that_are_not_the_repositorys(vault: Vault, tmp_path: Path) -> None:
+    inner = vault.root / "memory" / "inner"
+    vault.world.git(vault.root, "init", "-q", inner)
+    elsewhere = [tmp_path / "notes.md", inner / "notes.md"]
+    for place in elsewhere:
+        place.write_text(f"- {WORDS}\n")
+    scope = vault.scope(*elsewhere, vault.root / "MEMORY.md", vault.root / "memory" / "topic.md")
+    done = purge.purge(scope, WORDS, FACT, Note(WHEN))
+    assert "2 memory files that are not this repository's hold it and are left as they are." in done.notices
+    assert [place.read_text() for place in elsewhere] == [f"- {WORDS}\n"] * 2
+    assert not any("memory files" in notice for notice in vault.plan().notices)
+    vault.assert_clean()
+
+
+def test_files_that_cannot_be_rewritten(vault: Vault) -> None:
+    (vault.root / "wide.txt").write_bytes(WORDS.encode("utf-16-le"))
+    (vault.root / "long.txt").write_bytes(b"x\n" * 2_500_001 + WORDS.encode())
+    assert any(notice.startswith("2 files of the work tree hold it") for notice in vault.plan().notices)
+
+
+def test_the_id_is_spoken_of_only_where_it_stands(vault: Vault) -> None:
+    assert not any("The fact's id" in notice for notice in vault.plan().notices)
+
+
+def test_who_and_why(vault: Vault) -> None:
+    note = Note(WHEN, actor="agent/main", session=f"about {WORDS}", reason="asked\nfor")
+    purge.purge(vault.scope(), WORDS, FACT, note)
+    assert vault.git("log", "-1", "--format=%b").splitlines() == [
+        *("Mdmem-Op: purge", "Mdmem-Actor: agent/main", f"Mdmem-Session: about {MARK}", "Mdmem-Reason: asked for", ""),
+    ]
+
+
 def test_only_uncommitted(vault: Vault) -> None:
     vault.git("reset", "-q", "--hard", "HEAD~1")
     tip = vault.id("HEAD")
@@ -405,6 +500,7 @@ def test_what_is_reported_and_left(vault: Vault) -> None:
     vault.git("add", "-A")
     vault.git("-c", f"user.name={WORDS}", "commit", "-q", "-m", "x")
     vault.git("branch", WORDS.replace(" ", "-"))
+    vault.git("commit", "-q", "--allow-empty", "-m", f"y\n\nMdmem-Supersedes: {FACT} -")
     vault.git("remote", "add", "origin", "nowhere")
     vault.git("update-ref", "refs/remotes/origin/main", "HEAD")
     done = vault.purge()
@@ -475,6 +571,32 @@ def test_linked_worktrees(vault: Vault, tmp_path: Path) -> None:
     vault.assert_clean()
 
 
+def test_a_linked_worktree_with_an_odd_name(vault: Vault, tmp_path: Path) -> None:
+    vault.commit("clean", MEMORY=OTHER)
+    vault.git("worktree", "add", "-q", "--detach", tmp_path / "a\nworktree b")
+    vault.purge()
+    assert Vault(vault.world, tmp_path / "a\nworktree b").id("HEAD") == vault.id("HEAD~1")
+    vault.assert_clean()
+
+
+@pytest.mark.parametrize("detached", [False, True])
+def test_a_submodule(vault: Vault, tmp_path: Path, detached: bool) -> None:
+    """git lists its git folder as a work tree."""
+    outer = tmp_path / "outer"
+    vault.world.git(tmp_path, "init", "-q", outer)
+    vault.world.git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", vault.root, "inner")
+    inner = Vault(vault.world, outer / "inner")
+    inner.git("config", "user.name", NAME)
+    inner.git("config", "user.email", EMAIL)
+    inner.git("remote", "remove", "origin")
+    if detached:
+        inner.git("checkout", "-q", "--detach")
+        inner.git("branch", "-q", "-D", "main")
+    inner.purge()
+    assert inner.git("log", "--format=%s").splitlines() == ["Purged a text from history", "hold it", "other", "seed"]
+    inner.assert_clean()
+
+
 def test_from_a_linked_worktree(vault: Vault, tmp_path: Path) -> None:
     vault.commit("clean", MEMORY=OTHER)
     vault.git("switch", "-q", "--detach")
@@ -515,9 +637,9 @@ def staged_in_worktree(vault: Vault) -> None:
     other.write("MEMORY.md", OTHER)
 
 
-def unfinished_write(vault: Vault) -> None:
+def unfinished_write(vault: Vault, workspace: str = "other") -> None:
     vault.write(
-        ".git/mdmem/other/write-ahead.json",
+        f".git/mdmem/{workspace}/write-ahead.json",
         '{"path": "a.md", "before": null, "after": "x", "message": "secret plan of Zo\\u00eb", "date": "", "temporary": ""}',
     )
 
@@ -542,6 +664,12 @@ def test_what_is_refused(vault: Vault, arrange: Callable[[Vault], object]) -> No
         vault.purge()
     assert refused.value.code in ("cannot-purge", "repository-busy")
     assert vault.standing() == before
+
+
+def test_a_plan_where_this_workspace_has_an_unfinished_write(vault: Vault) -> None:
+    """A purge settles it first."""
+    unfinished_write(vault, "root")
+    assert vault.plan().found
 
 
 def prepared(vault: Vault) -> tuple[rewriting.Rewrite, dict[str, str]]:
@@ -619,7 +747,22 @@ def test_a_ref_that_moves_meanwhile(vault: Vault) -> None:
     assert vault.standing() == before
 
 
+def test_killed_after_the_refs_moved_and_then_written_to(vault: Vault) -> None:
+    """The note of the first run is no longer the newest commit, and only what is about to go still holds it."""
+    rewriting.move(vault.repository, *prepared(vault))
+    vault.git("reset", "-q", "--hard")
+    vault.commit("later", memory__later="- z\n")
+    plan = vault.plan()
+    assert plan.found
+    assert plan.loose > 0
+    vault.purge()
+    vault.assert_clean()
+
+
 def test_twice_is_once(vault: Vault) -> None:
+    for words in ("a", "b"):
+        vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
+        vault.git("stash", "push", "-q", "-m", words)
     vault.purge()
     before = vault.standing()
     assert not vault.plan().found

@@ -366,6 +366,7 @@ HOSTILE = [
     "-ey" + "Jaaaaaaaa",
     ".ey" + "Jaaaaaaaa.",
     "-sk" + "-proj-",
+    "sk" + "-proj-",
     "xo" + "xb-1234567-",
     " gl" + "pat-",
     "aaaaaaaaaaaaaa.atlas" + "v1.",

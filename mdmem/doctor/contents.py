@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mdmem import check, files, layout, secrets
+from mdmem import check, files, layout, repo, secrets
 from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.files import Found
@@ -55,14 +55,9 @@ def _unkept(case: Case, paths: Sequence[FilePath]) -> Iterator[Finding]:
     """The files that git does not keep."""
     tracked = case.repository.tracked()
     new = [path for path in paths if path not in tracked]
-    # Not as it is: a name that begins with a colon would mean something.
-    asked = "".join(f"./{path}\0" for path in new)
-    done = run(case.workspace.root, ["check-ignore", "-z", "--stdin"], os.fsencode(asked))
-    if done.status not in (0, 1):
-        raise RepositoryProblem("git-failed", f"git check-ignore: {done.words}")
-    ignored = {os.fsdecode(path).removeprefix("./") for path in done.output.split(b"\0")}
+    unseen = repo.ignored(case.workspace.root, new)
     for path in new:
-        if path in ignored:
+        if path in unseen:
             hint = "Take the rule out; memory that git does not keep has no history."
             yield Finding("files", Level.WARNING, f"{path} is ignored by .gitignore", hint=hint)
         else:
@@ -75,7 +70,7 @@ def _links(workspace: Workspace) -> Iterator[str]:
     for place in sorted(root.iterdir()):
         if place.is_symlink() and (place.name == "memory" or workspace.kind_of(place.name).is_memory):
             yield place.name
-    inside = [path for path in workspace.settings.extra_paths if not path.startswith(("/", "../", "~"))]
+    inside = [path for path in workspace.settings.extra_paths if not path.startswith(("/", "../"))]
     for top in ("memory", *inside):
         for folder, names, found in os.walk(root / top) if not (root / top).is_symlink() else ():
             names[:] = [name for name in names if name != ".git"]

@@ -19,8 +19,6 @@ _OLDEST_GIT = (2, 36)
 _FSCK_SECONDS = 120.0
 _DAY_SECONDS = 86_400
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
-_START_FIELD = 19
-"""Where `/proc/PID/stat` has the start, in clock ticks after the boot, counted after the name's closing bracket (proc(5), field 22)."""
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -85,7 +83,9 @@ def check_locks(case: Case) -> Iterator[Finding]:
         yield Finding("locks", Level.OK, "git holds no lock")
     for lock in sorted(case.workspace.state.glob("*lock")):
         if files.is_locked(lock):
-            yield Finding("locks", Level.NOTE, f"{lock.name} of mdmem is held by another process{_holder(lock)}")
+            holder = locks.holder(lock)
+            who = f": {holder.process}, which has run for {_age(holder.seconds)}" if holder else ""
+            yield Finding("locks", Level.NOTE, f"{lock.name} of mdmem is held by another process{who}")
 
 
 def _git_lock(case: Case, lock: Path, folders: tuple[Path, ...]) -> Iterator[Finding]:
@@ -110,20 +110,6 @@ def _removed(case: Case, lock: Path, folders: tuple[Path, ...]) -> bool:
         if dead:
             lock.unlink()
         return dead
-
-
-def _holder(lock: Path) -> str:
-    """Which process has a lock file open, the one that has run longest if several wait; empty where the system does not tell."""
-    ages = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if process.name != str(os.getpid()) and lock in (link.readlink() for link in (process / "fd").iterdir()):
-                ticks = int((process / "stat").read_text().rpartition(")")[2].split()[_START_FIELD])
-                ages[process.name] = float(Path("/proc/uptime").read_text().split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
-        except OSError:  # another user's, or gone meanwhile
-            continue
-    oldest = max(ages, key=lambda name: ages[name], default=None)
-    return f": {oldest}, which has run for {_age(ages[oldest])}" if oldest else ""
 
 
 def _age(seconds: float) -> str:

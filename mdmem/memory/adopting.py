@@ -9,7 +9,7 @@ from mdmem import config, files, hookfiles, layout, repo
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import Watch
-from mdmem.memory.freshness import start_catching_up
+from mdmem.memory.background import start_catching_up
 from mdmem.memory.reading import require_hooks_free
 from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Initialise
@@ -59,6 +59,7 @@ def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tupl
     """Write what is missing and commit it: the files, lines for the user, the commit. The caller holds the workspace lock."""
     root, repository, settings = workspace.root, workspace.repository, workspace.settings
     due, notes = _missing(root, repository, settings)
+    notes += _unkept(workspace, tuple(due))
     if due and not made:
         repository.require_ready(settings.allow_detached, repository.branch())
     written: list[FilePath] = []
@@ -94,6 +95,24 @@ def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[di
         return due, ()
     due[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n'
     return due, (f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says",)
+
+
+def _unkept(workspace: Workspace, due: tuple[FilePath, ...]) -> tuple[str, ...]:
+    """A line for the user where git does not keep the memory that is there.
+
+    Raises:
+        PathProblem: `ignored-path`: it would not keep what is to be written.
+    """
+    hint = "Take the rule out; memory that git does not keep has no history."
+    refused = repo.ignored(workspace.root, due)
+    if refused:
+        raise PathProblem("ignored-path", f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing is written", hint)
+    listed = [path for path in workspace.memory_files() if not path.startswith(("/", "../"))]
+    there = sorted(repo.ignored(workspace.root, listed))
+    if not there:
+        return ()
+    what = there[0] if len(there) == 1 else f"{there[0]} and {len(there) - 1} more memory files"
+    return (f"ignored by .gitignore: {what}. {hint}",)
 
 
 def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: bool) -> CommitId | None:

@@ -1,15 +1,16 @@
 """`forget --purge`: the fact named, the purge under the workspace's lock."""
 
+import os
 import re
 
 from mdmem import files, purge, repo
 from mdmem.errors import FactProblem
 from mdmem.facts import parse_item
-from mdmem.memory.planning import occurrences
+from mdmem.memory import naming, planning
 from mdmem.memory.workspace import Workspace
 from mdmem.memory.writing import Say, recover
 from mdmem.model import FactId, FileKind, Purge
-from mdmem.purge import Purged, PurgePlan
+from mdmem.purge import Note, Purged, PurgePlan, Scope
 
 _ID = re.compile(r"[0-9a-f]{6,8}")
 
@@ -19,16 +20,10 @@ def plan(workspace: Workspace, wanted: Purge) -> PurgePlan:
 
     Raises:
         FactProblem: no such fact, or several. TextProblem: the words are too short to be purged.
+        RefusedChange: `secret-found`: the note would hold a secret.
     """
-    return _planned(workspace, wanted, *_named(workspace, wanted.fact))
-
-
-def _planned(workspace: Workspace, wanted: Purge, words: str, fact: FactId | None) -> PurgePlan:
-    """The plan; after a purge there may be nothing left, which is fine."""
-    found = purge.plan(workspace.repository, words, fact)
-    if not found.found and not purge.is_noted(workspace.repository):
-        raise FactProblem("fact-not-found", f"{wanted.fact[:80]!r} stands nowhere, in no file and in no commit", "mdmem facts lists them.")
-    return found
+    _require_clean_note(wanted)
+    return purge.plan(_scope(workspace), *_named(workspace, wanted.fact))
 
 
 def carry_out(workspace: Workspace, wanted: Purge, say: Say) -> Purged:
@@ -37,20 +32,31 @@ def carry_out(workspace: Workspace, wanted: Purge, say: Say) -> Purged:
     Raises:
         FactProblem: no such fact, or several. MdmemError: it cannot be purged, or not to the end; running it again completes it.
     """
+    _require_clean_note(wanted)
     workspace.ensure_state()
     with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
-        identity = workspace.identity()
         recover(workspace)
         words, fact = _named(workspace, wanted.fact)
-        _planned(workspace, wanted, words, fact)
-        moment = repo.raw_date(workspace.now())
-        return purge.purge(workspace.repository, words, fact, wanted.reason or "", moment, identity)
+        actor = wanted.actor or os.environ.get("MDMEM_ACTOR") or workspace.settings.actor
+        note = Note(repo.raw_date(workspace.now()), workspace.identity(), actor, wanted.session, wanted.reason)
+        return purge.purge(_scope(workspace), words, fact, note)
+
+
+def _scope(workspace: Workspace) -> Scope:
+    return Scope(workspace.repository, workspace.state, tuple(found.place for found in workspace.memory_files().values()))
+
+
+def _require_clean_note(wanted: Purge) -> None:
+    """The note must bring no secret into history."""
+    for name, text in (("--reason", wanted.reason), ("--session", wanted.session), ("--actor", wanted.actor)):
+        planning.require_no_fault(planning.secrets_said(name, text or ""), wanted.allow)
 
 
 def _named(workspace: Workspace, name: str) -> tuple[str, FactId | None]:
     """The words and the id of the fact that is meant; words that no file holds may still stand in history."""
-    found = {item.fact.id: item.fact for _, _, item in occurrences(workspace, name, tuple(kind for kind in FileKind if kind.is_memory))}
+    kinds = tuple(kind for kind in FileKind if kind.is_memory)
+    found = {item.fact.id: item.fact for _, _, item in naming.occurrences(workspace, name, kinds)}
     if len(found) > 1:
         ids = sorted(found)
         raise FactProblem("fact-ambiguous", f"{name[:80]!r} fits several facts: {', '.join(ids)}", "Give the id.", facts=ids)

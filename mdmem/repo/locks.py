@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 _MIN_AGE_SECONDS = 2.0
@@ -32,21 +33,20 @@ def is_dead(lock: Path, folders: tuple[Path, ...]) -> bool:
     """
     try:
         found = lock.stat()
+        if time.time() - found.st_mtime < _MIN_AGE_SECONDS or found.st_uid != os.geteuid() or not (_PROCESSES / "self" / "stat").exists():
+            return False
+        places = _places(folders)
     except OSError:
         return False
-    if time.time() - found.st_mtime < _MIN_AGE_SECONDS or not (_PROCESSES / "self" / "stat").exists():
-        return False
-    if found.st_uid != os.geteuid():
-        return False
-    places = _places(folders)
-    return not any(_holds(process, lock) or _is_older_git(process, found.st_mtime, places) for process in _processes(found.st_uid))
+    return not any(_holds(process, found) or _is_older_git(process, found.st_mtime, places) for process in _processes(found.st_uid))
 
 
 def _places(folders: tuple[Path, ...]) -> tuple[Path, ...]:
     """The folders of a repository, its main and its linked work trees among them: they share the locks of branches."""
     main = [folder.parent for folder in folders if folder.name == ".git"]
-    linked = [Path(file.read_text().strip()).parent for folder in folders for file in folder.glob("worktrees/*/gitdir")]
-    return (*folders, *main, *linked)
+    files = [file for folder in folders for file in folder.glob("worktrees/*/gitdir")]
+    linked = [(file.parent / os.fsdecode(file.read_bytes().rstrip(b"\n"))).parent for file in files]
+    return tuple(Path(os.path.realpath(place)) for place in (*folders, *main, *linked))
 
 
 def _processes(owner: int) -> Iterator[Path]:
@@ -60,40 +60,63 @@ def _processes(owner: int) -> Iterator[Path]:
                 continue
 
 
-def _holds(process: Path, lock: Path) -> bool:
+def _holds(process: Path, lock: os.stat_result) -> bool:
+    """Whether a process has a file open, by whatever name."""
     try:
-        return any(_target(descriptor) == str(lock) for descriptor in (process / "fd").iterdir())
+        return any(_is_same(descriptor, lock) for descriptor in (process / "fd").iterdir())
     except OSError:
         return False
 
 
-def _target(link: Path) -> str:
+def _is_same(descriptor: Path, file: os.stat_result) -> bool:
     try:
-        return str(link.readlink())
+        return os.path.samestat(descriptor.stat(), file)
     except OSError:
-        return ""
+        return False
 
 
 def _is_older_git(process: Path, moment: float, places: tuple[Path, ...]) -> bool:
     try:
-        name = (process / "comm").read_text()
-        if not name.startswith("git"):
+        if not (process / "comm").read_text(errors="replace").startswith("git") or _started(process) > moment + 1:
             return False
-        ticks = int((process / "stat").read_text().rpartition(")")[2].split()[_START_FIELD])
-        started = _boot_time() + ticks / os.sysconf("SC_CLK_TCK")
-        if started > moment + 1:
-            return False
-        folder = Path(_target(process / "cwd"))
-        words = [(process / name).read_text(errors="replace") for name in ("cmdline", "environ")]
+        here = (process / "cwd").readlink()
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        words += [entry for entry in (process / "environ").read_bytes().split(b"\0") if entry.startswith(b"GIT_")]
     except (FileNotFoundError, ProcessLookupError):
         return False  # it has ended meanwhile
     except OSError:
         return True
-    return any(folder.is_relative_to(place) or any(str(place) in said for said in words) for place in places)
+    # A folder may be a word of its own (--git-dir DIR) or stand after a sign (--git-dir=DIR, GIT_DIR=DIR), relative to where git is.
+    named = {os.fsdecode(part) for word in words for part in (word, word.partition(b"=")[2])}
+    return any(Path(os.path.realpath(here / name)).is_relative_to(place) for name in (str(here), *named) for place in places)
 
 
-def _boot_time() -> float:
-    for line in (_PROCESSES / "stat").read_text().splitlines():
-        if line.startswith("btime "):
-            return float(line.split()[1])
-    return 0.0
+def _started(process: Path) -> float:
+    """When a process started, in seconds since 1970."""
+    ticks = int((process / "stat").read_text(errors="replace").rpartition(")")[2].split()[_START_FIELD])
+    booted = next((line for line in (_PROCESSES / "stat").read_text().splitlines() if line.startswith("btime ")), "btime 0")
+    return float(booted.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that has a lock file open, and for how many seconds it has run."""
+
+    process: int
+    seconds: float
+
+
+def holder(lock: Path) -> Holder | None:
+    """The process other than this one that has a lock file open, of several the oldest; None where the system tells of none."""
+    if not (_PROCESSES / "self" / "stat").exists():
+        return None
+    oldest: Holder | None = None
+    try:
+        file = lock.stat()
+        for process in _processes(file.st_uid):
+            if process.name != str(os.getpid()) and _holds(process, file):
+                found = Holder(int(process.name), max(0.0, time.time() - _started(process)))
+                oldest = found if oldest is None or found.seconds > oldest.seconds else oldest
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return oldest
+    return oldest

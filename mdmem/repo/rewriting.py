@@ -24,6 +24,8 @@ _CHUNK_BYTES = 32_000_000
 _LONG_SECONDS = 3600.0
 _PACK_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 _MARKDOWN = ":(icase,glob)**/*.md"
+_TEMPORARIES = ":(glob)**/.mdmem-*.tmp"
+"""What a write that was killed left: the bytes from before, perhaps."""
 _KEPT_STASH = "refs/mdmem/purge/stash/"
 _SIGNATURES = frozenset({b"gpgsig", b"gpgsig-sha256"})
 _TAG_SIGNATURE = re.compile(rb"^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----", re.MULTILINE)
@@ -85,7 +87,7 @@ class Rewrite:
 
 
 def git(folder: Path, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
-    """The output of a git command that must succeed."""
+    """The output of a git command that must succeed. `folder` is the root of a work tree: below it index-pack would not find its place."""
     done = run(folder, arguments, text, extra, _LONG_SECONDS)
     if done.status:
         raise RepositoryProblem(
@@ -181,19 +183,21 @@ def places(repository: Repository) -> list[Place]:
         RepositoryProblem: `cannot-purge`: one is not there, is busy, or has refs of its own.
     """
     found = []
-    for block in git(repository.folder, "worktree", "list", "--porcelain").decode("utf-8", "surrogateescape").split("\n\n"):
-        said = dict(line.partition(" ")[::2] for line in block.splitlines())
+    for block in git(repository.root, "worktree", "list", "--porcelain", "-z").split(b"\0\0"):
+        said = dict(os.fsdecode(line).partition(" ")[::2] for line in block.split(b"\0"))
         root = Path(said.get("worktree", ""))
-        if not said or "bare" in said or root.resolve() == repository.root.resolve():
+        if "worktree" not in said or "bare" in said:
             continue
         if "prunable" in said or not root.is_dir():
             raise _refusal("a linked worktree is not there", "git worktree prune forgets it.")
         own = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).rstrip("\n"))
+        if own.samefile(repository.git_dir):  # of a submodule git lists the git folder, not the work tree
+            continue
         if any((own / name).exists() for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD", "sequencer", "BISECT_LOG")):
             raise _refusal("something is under way in a linked worktree", "Finish or abort it there (git status).")
         if git(root, "for-each-ref", "--count=1", *_OWN_REFS):
             raise _refusal("a linked worktree has refs of its own", "git worktree remove takes it away.")
-        name = "main-worktree/HEAD" if own == repository.common_dir else f"worktrees/{own.name}/HEAD"
+        name = "main-worktree/HEAD" if own.samefile(repository.common_dir) else f"worktrees/{own.name}/HEAD"
         found.append(Place(root, name, said["HEAD"] if "detached" in said else None))
     return found
 
@@ -208,7 +212,7 @@ def require_rewritable(repository: Repository) -> None:
     Raises:
         RepositoryProblem: `cannot-purge`: replace refs, grafts, a partial clone, a repository that keeps all objects.
     """
-    if git(repository.folder, "for-each-ref", "--count=1", "refs/replace"):
+    if git(repository.root, "for-each-ref", "--count=1", "refs/replace"):
         raise _refusal("the repository has replace refs", "git replace -d takes one away.")
     if (repository.common_dir / "info" / "grafts").exists():
         raise _refusal("the repository has grafts (info/grafts)", "git replace --convert-graft-file, then git replace -d.")
@@ -220,7 +224,7 @@ def require_rewritable(repository: Repository) -> None:
 
 def _refs(repository: Repository, others: Sequence[Place]) -> dict[str, str]:
     """Every ref that is rewritten, with its value: not those that follow a remote, nor symbolic ones; detached HEADs too."""
-    listed = git(repository.folder, "for-each-ref", "--format=%(objectname) %(refname) %(symref)").decode("utf-8", "surrogateescape")
+    listed = git(repository.root, "for-each-ref", "--format=%(objectname) %(refname) %(symref)").decode("utf-8", "surrogateescape")
     rows = [line.split(" ") for line in listed.splitlines()]
     refs = {name: value for value, name, target in rows if not target and not name.startswith("refs/remotes/")}
     refs |= {other.name: other.head for other in others if other.head}
@@ -230,7 +234,7 @@ def _refs(repository: Repository, others: Sequence[Place]) -> dict[str, str]:
 
 def remote_refs(repository: Repository) -> int:
     """How many refs follow a remote."""
-    return len(git(repository.folder, "for-each-ref", "--format=x", "refs/remotes").splitlines())
+    return len(git(repository.root, "for-each-ref", "--format=x", "refs/remotes").splitlines())
 
 
 def _stashed(repository: Repository, refs: Mapping[str, str]) -> list[str]:
@@ -238,7 +242,7 @@ def _stashed(repository: Repository, refs: Mapping[str, str]) -> list[str]:
     kept = [refs[name] for name in sorted((n for n in refs if n.startswith(_KEPT_STASH)), key=lambda n: int(n.rsplit("/", 1)[1]))]
     if "refs/stash" not in refs:
         return kept
-    logged = git(repository.folder, "rev-list", "-g", "refs/stash").decode().split()
+    logged = git(repository.root, "rev-list", "-g", "refs/stash").decode().split()
     return list(dict.fromkeys([*kept, *reversed(logged), refs["refs/stash"]]))
 
 
@@ -265,8 +269,10 @@ def staged(root: Path) -> list[Staged]:
 
 
 def paths_in(root: Path) -> list[str]:
-    """The files of a work tree, from its root: what git knows, what it does not ignore, and all Markdown."""
-    listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(root, "ls-files", "-z", "-o", "--", _MARKDOWN)
+    """The files of a work tree, from its root: what git knows, what it does not ignore, all Markdown, what killed writes left."""
+    listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(
+        root, "ls-files", "-z", "-o", "--", _MARKDOWN, _TEMPORARIES
+    )
     return sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
 
 
@@ -283,42 +289,51 @@ class _Maker:
     trees: dict[str, str] = field(default_factory=dict)
     blobs: dict[tuple[str, bool], str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("commits", "messages", "tags", "signatures", "people"), 0))
+    uses: dict[bool, set[str]] = field(default_factory=lambda: {False: set(), True: set()})
     names: dict[bytes, bool] = field(default_factory=dict)
     links: int = 0
     binaries: int = 0
     submodules: bool = False
 
+    def note_uses(self, found: Iterable[tuple[str, bytes, int]]) -> None:
+        """Which blobs the trees have as Markdown, which as other files."""
+        for _, mode, path, target in self._rows(found):
+            if mode in _FILE_MODES:
+                self.uses[is_markdown(os.fsdecode(path))].add(target)
+            elif mode == _SUBMODULE_MODE:
+                self.submodules = True
+            if path not in self.names:
+                self.names[path] = self.rules.holds(path)
+
+    def _rows(self, trees: Iterable[tuple[str, bytes, int]]) -> Iterator[tuple[str, bytes, bytes, str]]:
+        """Each entry of trees: the tree's id, mode, name, id."""
+        for name, _, data in self.objects.read(trees):
+            for mode, path, target in _entries(data, len(name) // 2):
+                yield name, mode, path, target
+
     def make_blobs(self, found: Iterable[tuple[str, bytes, int]]) -> None:
         for name, _, data in self.objects.read(found):
+            markdown = [each for each in (False, True) if name in self.uses[each]]
             if b"\0" in data:
                 self.binaries += self.rules.binary(data)
-                continue
-            made: dict[bytes, str] = {}
-            for markdown in (False, True):
-                new = self.rules.blob(data, markdown)
+            elif not markdown:
+                self.links += self.rules.blob(data, False) != data
+            for each in markdown:
+                new = self.rules.blob(data, each)
                 if new != data:
-                    made[new] = made.get(new) or self.objects.add(b"blob", new)
-                    self.blobs[name, markdown] = made[new]
+                    self.blobs[name, each] = self.objects.add(b"blob", new)
 
     def make_trees(self, found: Sequence[tuple[str, bytes, int]]) -> None:
         """The trees that hold a changed blob, at any depth, inner ones first."""
         inner: dict[str, list[str]] = {}
         holders: dict[str, list[str]] = {}
         due: list[str] = []
-        width = len(found[0][0]) // 2 if found else 0
-        for name, _, data in self.objects.read(found):
-            for mode, path, target in _entries(data, width):
-                if mode in _TREE_MODES:
-                    inner.setdefault(name, []).append(target)
-                    holders.setdefault(target, []).append(name)
-                elif mode == _SUBMODULE_MODE:
-                    self.submodules = True
-                elif self._blob(mode, path, target) != target:
-                    due.append(name)
-                elif mode == _LINK_MODE and (target, False) in self.blobs:
-                    self.links += 1
-                if path not in self.names:
-                    self.names[path] = self.rules.holds(path)
+        for name, mode, path, target in self._rows(found) if self.blobs else ():
+            if mode in _TREE_MODES:
+                inner.setdefault(name, []).append(target)
+                holders.setdefault(target, []).append(name)
+            elif self._blob(mode, path, target) != target:
+                due.append(name)
         affected: set[str] = set()
         while due:
             name = due.pop()
@@ -330,7 +345,7 @@ class _Maker:
             parts = [
                 b"%s %s\0%s"
                 % (mode, path, bytes.fromhex(self.trees.get(target, target) if mode in _TREE_MODES else self._blob(mode, path, target)))
-                for mode, path, target in _entries(data, width)
+                for mode, path, target in _entries(data, len(name) // 2)
             ]
             self.trees[name] = self.objects.add(b"tree", b"".join(parts))
 
@@ -366,7 +381,7 @@ class _Maker:
         def make(name: str) -> None:
             head, end, message = waiting.pop(name).partition(b"\n\n")
             headers = _headers(head)
-            target = next(value for n, value in headers if n == b"object").decode()
+            target = _tagged(head)
             if target in waiting:
                 make(target)
             now = self.ids.get(target) or self.trees.get(target) or self.blobs.get((target, False), target)
@@ -415,6 +430,11 @@ def _headers(head: bytes) -> list[tuple[bytes, bytes]]:
     return [(name, value) for name, _, value in (part.partition(b" ") for part in parts)]
 
 
+def _tagged(tag: bytes) -> str:
+    """What a tag points to."""
+    return next(value for name, value in _headers(tag.partition(b"\n\n")[0]) if name == b"object").decode()
+
+
 def _message(rules: Rules, message: bytes, encoding: bytes) -> bytes:
     """A commit's message by the rules, which know UTF-8, in the encoding that the commit names."""
     message = rules.message(message)  # as UTF-8 first: what a commit names is not always what it holds
@@ -422,7 +442,7 @@ def _message(rules: Rules, message: bytes, encoding: bytes) -> bytes:
         name = encoding.decode("ascii") or "utf-8"
         text = message.decode(name)
         return rules.message(text.encode()).decode().encode(name) if text.encode(name) == message else message
-    except (LookupError, UnicodeError):
+    except (LookupError, ValueError):
         return message  # an encoding that only git's libraries know: the bytes are all there is to go by
 
 
@@ -432,14 +452,19 @@ def rewritten(repository: Repository, rules: Rules, objects: Objects, others: Se
     stash = _stashed(repository, refs)
     head = repository.head()
     roots = "".join(f"{name}\n" for name in dict.fromkeys([*refs.values(), *stash, *([head] if head else [])])).encode()
-    names = git(repository.folder, "rev-list", "--topo-order", "--objects", "--no-object-names", "--stdin", text=roots) if roots else b""
-    of_indexes = (e.blob for root in (repository.root, *(o.root for o in others)) for e in staged(root) if e.mode != _SUBMODULE_MODE)
-    found = objects.described(dict.fromkeys([*names.decode().split(), *of_indexes]))
+    names = git(repository.root, "rev-list", "--topo-order", "--objects", "--no-object-names", "--stdin", text=roots) if roots else b""
+    of_indexes = [e for root in (repository.root, *(o.root for o in others)) for e in staged(root) if e.mode != _SUBMODULE_MODE]
+    found = objects.described(dict.fromkeys([*names.decode().split(), *(e.blob for e in of_indexes)]))
 
     def of(kind: bytes) -> list[tuple[str, bytes, int]]:
         return [each for each in found if each[1] == kind]
 
     maker = _Maker(rules, objects)
+    maker.note_uses(of(b"tree"))
+    for entry in of_indexes:
+        if entry.mode in _FILE_MODES:
+            maker.uses[is_markdown(os.fsdecode(entry.path))].add(entry.blob)
+    maker.uses[False].update(refs.values(), (_tagged(data) for _, _, data in objects.read(of(b"tag"))))
     maker.make_blobs(of(b"blob"))
     maker.make_trees(of(b"tree"))
     maker.make_commits(reversed(of(b"commit")))
@@ -468,7 +493,7 @@ def _people(repository: Repository, date: str, identity: Identity | None) -> byt
         extra = {f"GIT_{role}_DATE": date}
         if identity:
             extra |= {f"GIT_{role}_NAME": identity.name, f"GIT_{role}_EMAIL": identity.email}
-        lines.append(b"%s %s" % (role.lower().encode(), git(repository.folder, "var", f"GIT_{role}_IDENT", extra=extra).rstrip(b"\n")))
+        lines.append(b"%s %s" % (role.lower().encode(), git(repository.root, "var", f"GIT_{role}_IDENT", extra=extra).rstrip(b"\n")))
     return b"\n".join(lines)
 
 
@@ -486,9 +511,9 @@ def add_note(
             )
     head = repository.head()
     if head:
-        tree = git(repository.folder, "rev-parse", f"{head}^{{tree}}").decode().strip()
+        tree = git(repository.root, "rev-parse", f"{head}^{{tree}}").decode().strip()
         lines = (rewrite.trees.get(tree, tree).encode(), rewrite.renamed(head).encode(), people, message.encode())
-        target = "HEAD" if repository.branch() is None else git(repository.folder, "symbolic-ref", "HEAD").decode().strip()
+        target = "HEAD" if repository.branch() is None else git(repository.root, "symbolic-ref", "HEAD").decode().strip()
         moved[target] = objects.add(b"commit", b"tree %s\nparent %s\n%s\n\n%s" % lines)
     return moved
 
@@ -497,7 +522,7 @@ def _renamed_notes(repository: Repository, rewrite: Rewrite, objects: Objects, t
     """The tree of notes with those of rewritten commits under their new ids; None where there are none."""
     found: dict[bytes, tuple[bytes, str]] = {}
     renamed = False
-    for line in git(repository.folder, "ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0"):
+    for line in git(repository.root, "ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0"):
         if line:
             head, _, path = line.partition(b"\t")
             mode, _, target = head.split(b" ")
@@ -526,7 +551,7 @@ def _tree(objects: Objects, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
 
 
 def move(repository: Repository, rewrite: Rewrite, moved: Mapping[str, str]) -> None:
-    """Move the refs, all or none, each only from the value that was rewritten.
+    """Move the refs, all or none, each only from the value that was rewritten; refs of mdmem's own keep the stash until `clean`.
 
     Raises:
         RepositoryProblem: `repository-busy`: one has moved meanwhile; nothing is changed.
@@ -537,7 +562,7 @@ def move(repository: Repository, rewrite: Rewrite, moved: Mapping[str, str]) -> 
     for name, new in ({**moved, **kept}).items():
         asked += ["option no-deref", f"update {name}", new, rewrite.refs.get(name, "0" * len(new))]
     text = "\0".join([*asked, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
-    done = run(repository.folder, [*_DURABLE, "update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=_LONG_SECONDS)
+    done = run(repository.root, [*_DURABLE, "update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=_LONG_SECONDS)
     if done.status:
         raise RepositoryProblem(
             "repository-busy", "a branch or tag moved, or is locked, or a hook refused to move it; nothing was changed", "Try again."
@@ -578,9 +603,15 @@ def refresh(repository: Repository) -> None:
     run(repository.root, ["update-index", "-q", "--refresh"], extra={"GIT_OPTIONAL_LOCKS": "1"})
 
 
-def clean(repository: Repository, rules: Rules) -> None:
-    """Take away what still leads to the old objects, and those. Doing it again does no harm."""
-    folder = repository.folder
+def clean(repository: Repository, rules: Rules, before: int) -> None:
+    """Take away what still leads to the old objects, and those. Doing it again does no harm.
+
+    Args:
+        repository: the repository.
+        rules: what is to go.
+        before: in seconds since 1970: younger objects stay, as another git may be about to commit them.
+    """
+    folder = repository.root
     kept = _kept_stash(repository)
     git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", "--all")
     if kept:
@@ -600,27 +631,27 @@ def clean(repository: Repository, rules: Rules) -> None:
     (info / "commit-graph").unlink(missing_ok=True)
     if (info / "commit-graphs").exists():
         shutil.rmtree(info / "commit-graphs")
-    git(folder, *_DURABLE, "repack", "-a", "-d", "-l", "-q")
-    git(folder, "prune", "--expire=now")
+    git(folder, *_DURABLE, "repack", "-A", "-d", "-l", "-q", f"--unpack-unreachable=@{before} +0000")
+    git(folder, "prune", f"--expire=@{before} +0000")
 
 
 def _kept_stash(repository: Repository) -> dict[str, str]:
     """The refs that keep the stash over the end of its reflog, oldest entry first."""
-    listed = git(repository.folder, "for-each-ref", "--format=%(refname) %(objectname)", _KEPT_STASH).decode().splitlines()
+    listed = git(repository.root, "for-each-ref", "--format=%(refname) %(objectname)", _KEPT_STASH).decode().splitlines()
     rows = [line.split(" ") for line in listed]
     return {row[0]: row[1] for row in sorted(rows, key=lambda row: int(row[0].rsplit("/", 1)[1]))}
 
 
 def _restore_stash(repository: Repository, kept: Mapping[str, str]) -> None:
-    run(repository.folder, ["update-ref", "-d", "refs/stash"])
+    run(repository.root, ["update-ref", "-d", "refs/stash"])
     for value in kept.values():
-        head, _, message = git(repository.folder, "cat-file", "commit", value).partition(b"\n\n")
+        head, _, message = git(repository.root, "cat-file", "commit", value).partition(b"\n\n")
         dated = _RAW_DATE.search(next(v for n, v in _headers(head) if n == b"committer"))
         extra = {"GIT_COMMITTER_DATE": f"@{dated[1].decode()}"} if dated else {}
         subject = message.decode("utf-8", "replace").partition("\n")[0]
-        git(repository.folder, *_DURABLE, "stash", "store", "-q", "-m", subject, value, extra=extra)
+        git(repository.root, *_DURABLE, "stash", "store", "-q", "-m", subject, value, extra=extra)
     gone = "".join(f"delete {name} {value}\n" for name, value in kept.items())
-    git(repository.folder, "update-ref", "--stdin", text=gone.encode())
+    git(repository.root, "update-ref", "--stdin", text=gone.encode())
 
 
 def git_folders(repository: Repository) -> list[Path]:
@@ -640,12 +671,22 @@ def _rewrite_file(place: Path, rules: Rules) -> None:
 # What is left.
 
 
-def left_in_objects(repository: Repository, rules: Rules) -> int:
-    """How many objects of the repository, reachable or not, still hold it."""
-    objects = Objects(repository.folder, keep=False)
-    listed = git(repository.folder, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
+def holding(repository: Repository, rules: Rules) -> set[str]:
+    """The objects of the repository, reachable or not, that hold it."""
+    objects = Objects(repository.root, keep=False)
+    listed = git(repository.root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
     rows = [(words[0].decode(), words[1], int(words[2])) for words in (line.split(b" ") for line in listed)]
-    return sum(rules.holds(data) or rules.binary(data) for _, _, data in objects.read(rows))
+    return {name for name, _, data in objects.read(rows) if rules.holds(data) or rules.binary(data)}
+
+
+def reached(repository: Repository) -> set[str]:
+    """The objects to which a ref of any kind or git's index leads."""
+    return set(git(repository.root, "rev-list", "--objects", "--no-object-names", "--all", "--indexed-objects").decode().split())
+
+
+def is_named(repository: Repository, word: str) -> bool:
+    """Whether the message of a commit says a word. It is no secret: git gets it as an argument, which every user can see."""
+    return bool(git(repository.root, "rev-list", "--all", "-n1", "--fixed-strings", f"--grep={word}"))
 
 
 def left_in_folder(repository: Repository, rules: Rules) -> int:

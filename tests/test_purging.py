@@ -1,0 +1,85 @@
+"""`forget --purge` as a verb: which words are meant, and what the note and the events say."""
+
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import NOW, Desk, desk
+
+from mdmem import events
+from mdmem.errors import FactProblem, RefusedChange
+from mdmem.memory import Memory
+from mdmem.model import Purge
+
+WORDS = "works at Stripe"
+SECRET = "pass" + "word = hunter2!xYz9"
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    return desk(world, repository)
+
+
+def memory(at: Desk) -> Memory:
+    return Memory(at.workspace)
+
+
+def note(at: Desk) -> list[str]:
+    return at.git("log", "-1", "--format=%b").split("\n")[:-2]
+
+
+def test_who_asked_for_it_stands_in_the_note_and_in_the_events(at: Desk):
+    at.workspace.ensure_state()
+    wanted = Purge(WORDS, reason="asked to", actor="agent/main", session="s1")
+    memory(at).plan_purge(wanted)
+    memory(at).purge(wanted)
+    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: agent/main", "Mdmem-Session: s1", "Mdmem-Reason: asked to"]
+    found = [(event.verb, event.actor, event.session) for event in events.read(at.workspace.state)]
+    assert found == [("plan-purge", "agent/main", "s1"), ("purge", "agent/main", "s1")]
+
+
+@pytest.mark.parametrize("by", ["environment", "settings"])
+def test_who_asks_by_default(at: Desk, by: str, monkeypatch: pytest.MonkeyPatch):
+    if by == "environment":
+        monkeypatch.setenv("MDMEM_ACTOR", "agent/b")
+    else:
+        at.write("mdmem.toml", 'actor = "agent/b"\n')
+    memory(at).purge(Purge(WORDS))
+    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: agent/b"]
+
+
+@pytest.mark.parametrize("field", ["reason", "actor", "session"])
+def test_a_secret_in_the_note(at: Desk, field: str):
+    before = at.standing()
+    for attempt in (memory(at).plan_purge, memory(at).purge):
+        with pytest.raises(RefusedChange) as refused:
+            attempt(Purge(WORDS, **{field: f"it was {SECRET}"}))
+        assert refused.value.code == "secret-found"
+        assert SECRET not in refused.value.message
+    assert at.standing() == before
+    memory(at).purge(Purge(WORDS, **{field: f"it was {SECRET}"}, allow=frozenset({"secret"})))
+    assert note(at)[1].endswith(f"it was {SECRET}")
+
+
+def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "x.md").write_text(f"- {WORDS}\n- of another kind\n")
+    own = at.world.home / ".config" / "mdmem"
+    own.mkdir(parents=True)
+    (own / "config.toml").write_text(f"extra_paths = ['{notes}']\n")
+    with pytest.raises(FactProblem, match="stands only where it cannot be taken out from here, in 1 files or objects"):
+        memory(at).purge(Purge("of another kind"))
+    done = memory(at).purge(Purge(WORDS))
+    assert "1 memory files that are not this repository's hold it and are left as they are." in done.notices
+    assert WORDS in (notes / "x.md").read_text()
+    assert WORDS not in at.read("MEMORY.md")
+
+
+def test_a_workspace_below_the_root(world: World, repository: Path, at: Desk):
+    below = desk(world, repository, "sub", f"# Memory\n\n- {WORDS}\n")
+    assert not any("memory files" in notice for notice in memory(below).purge(Purge(WORDS)).notices)
+    assert WORDS not in below.read("MEMORY.md") + at.read("MEMORY.md")
+    assert [place.name for place in below.root.iterdir()] == ["MEMORY.md"]
+    assert WORDS not in at.git("log", "-p", "--all")
