@@ -19,6 +19,7 @@ lint: $(STAMP)
 
 docs: $(STAMP)
 	$(VENV)/bin/python docs/generate_commands.py
+	$(VENV)/bin/python docs/generate_table.py
 	$(VENV)/bin/python docs/transcripts.py
 
 $(STAMP): pyproject.toml

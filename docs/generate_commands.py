@@ -6,7 +6,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from mdmem.cli import app
+from mdmem.cli.app import app
 
 PAGE = Path(__file__).with_name("commands.md")
 HEAD = """\

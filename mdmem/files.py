@@ -1,20 +1,16 @@
 """Files on disk: safe reading, atomic replacement, the lock, the write-ahead record, packaged templates."""
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import hashlib
 import json
 import os
-import secrets
 import stat
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.resources import files as packaged
 from pathlib import Path, PurePosixPath
 
 from mdmem import layout
@@ -33,6 +29,8 @@ _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 
 def template(name: str) -> str:
     """The text of a packaged template."""
+    from importlib.resources import files as packaged  # here, so that only who needs a template pays for loading it
+
     return (packaged("mdmem.templates") / name).read_text(encoding="utf-8")
 
 
@@ -121,7 +119,7 @@ def make_folders(folder: Path) -> tuple[Path, ...]:
 
 def temporary_name() -> str:
     """A name for a temporary file beside the one that it is to replace."""
-    return f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
+    return f"{_TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
 
 
 def way_back(temporary: str) -> str:
@@ -204,6 +202,8 @@ def _exchange(new: Path, place: Path, data: bytes, expected: bytes) -> bool:
 
 def _rename(old: Path, new: Path, flags: int) -> bool:
     """renameat2(2); False where the system or the file system has no such thing."""
+    import ctypes  # here, so that who writes nothing does not pay for loading it
+
     call = _renameat2()
     if call is None:
         return False
@@ -217,6 +217,8 @@ def _rename(old: Path, new: Path, flags: int) -> bool:
 
 @cache
 def _renameat2() -> "Callable[[int, bytes, int, bytes, int], int] | None":
+    import ctypes  # here, so that who writes nothing does not pay for loading it
+
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
     if call is not None:
         call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
@@ -249,6 +251,8 @@ def _wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], Non
     """
     if timeout <= 0:
         return False
+    import threading  # here, so that only who has to wait pays for loading it
+
     got = threading.Event()
 
     def wait() -> None:

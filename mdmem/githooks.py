@@ -9,9 +9,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mdmem import check, memory
+from mdmem import check
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
+from mdmem.memory import freshness, reading
 from mdmem.model import Problem
 
 _MAX_DESCRIPTORS = 65_536
@@ -29,7 +30,7 @@ def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
             os.nice(_COURTESY)
-            memory.catch_up(Path(folder))
+            freshness.catch_up(Path(folder))
         case (hook, *_) if hook in HOOKS:
             return 0 if os.environ.get("MDMEM_COMMIT") == "1" else _hook(hook)
         case _:
@@ -42,19 +43,19 @@ def _hook(name: str) -> int:
         return _pre_commit()
     _detach()
     os.nice(_COURTESY)
-    memory.catch_up_all(Path.cwd())
+    freshness.catch_up_all(Path.cwd())
     return 0
 
 
 def _pre_commit() -> int:
     started = time.monotonic()
     allow = check.allowed(os.environ)
-    problems = memory.staged_problems(Path.cwd(), os.environ)
+    problems = reading.staged_problems(Path.cwd(), os.environ)
     refused = check.refused(problems, allow)
     for problem in problems:
         _say(problem, problem in refused)
     if refused:
-        memory.record_refusal(Path.cwd(), refused, time.monotonic() - started)
+        reading.record_refusal(Path.cwd(), refused, time.monotonic() - started)
     return 1 if refused else 0
 
 

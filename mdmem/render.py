@@ -2,7 +2,6 @@
 
 import re
 from functools import cache
-from html import unescape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,5 +37,7 @@ def _words(token: dict[str, Any]) -> str:
     if "children" in token:
         words = (_words(child) for child in token["children"])
         return "\n".join(filter(None, words)) if kind in _OF_BLOCKS else _BETWEEN.get(kind, "").join(words)
+    from html import unescape  # here, so that what is shown without a parser does not pay for loading it
+
     raw = str(token.get("raw", ""))
     return unescape(raw) if kind == "text" else raw

@@ -1,6 +1,5 @@
 """A workspace: the folder, its repository, its settings and its state folder; and how one is found."""
 
-import difflib
 import hashlib
 import os
 import re
@@ -135,6 +134,8 @@ def known_in(folder: Path) -> tuple[Path, ...]:
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
     """The failure for a file that is not there; its hint is the memory files whose names are nearest, `otherwise` where there are none."""
+    import difflib  # here, so that only a failure pays for loading it
+
     near = difflib.get_close_matches(path, workspace.memory_files(), n=3)
     hint = f"Did you mean {', '.join(near)}?" if near else otherwise
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)

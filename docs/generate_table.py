@@ -1,0 +1,56 @@
+"""Write mdmem/cli/table.py, what the short way in knows of the commands, from the command line itself: `make docs`. A test holds that it
+is current.
+"""
+
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from typer.main import get_command
+
+from mdmem.cli import quick
+from mdmem.cli.app import app
+
+MODULE = Path(quick.__file__).with_name("table.py")
+HEAD = '''\
+"""The commands of one word and what they take, in the order of the help. Made by `make docs` from the command line as Typer knows it."""
+
+from mdmem.cli.quick import Parameter, Table
+from mdmem.model import Source
+
+# fmt: off
+TABLE: Table = {'''
+
+
+def module() -> str:
+    """The whole module."""
+    root: Any = get_command(app)
+    known = {name: command for name, command in root.commands.items() if not hasattr(command, "commands")}
+    return "\n".join([HEAD, *(line for name, command in known.items() for line in rows(name, command)), "}", ""])
+
+
+def rows(name: str, command: Any) -> list[str]:
+    """One command's part of it."""
+    return [f'    "{name}": (', *(f"        {row(parameter)}," for parameter in command.params), "    ),"]
+
+
+def row(parameter: Any) -> str:
+    """A parameter as the short way knows it.
+
+    Raises:
+        ValueError: it is of a sort that the short way would have to learn first.
+    """
+    annotation, default = parameter.type_descriptor.annotation, parameter.default
+    takes = get_origin(annotation) or annotation
+    several = {list: (str,), tuple: (str, str)}
+    known = get_args(annotation) == several[takes] if takes in several else takes in (bool, str, int, float) or issubclass(takes, Enum)
+    strange = [name for name in ("envvar", "callback", "secondary_opts", "prompt", "count") if getattr(parameter, name, None)]
+    if not known or strange or parameter.type_descriptor.is_ranged:
+        raise ValueError(f"the short way does not know a parameter like {parameter.name}: {annotation} {strange}")
+    flags = "".join(f'"{flag}", ' for flag in parameter.opts) if parameter.param_type_name == "option" else ""
+    told = f"{takes.__name__}.{default.name}" if isinstance(default, Enum) else repr(default)
+    return f'Parameter("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {"required=True" if parameter.required else told})'
+
+
+if __name__ == "__main__":
+    MODULE.write_text(module(), encoding="utf-8")

@@ -1,0 +1,53 @@
+"""The command line: parse, carry out, show. Two ways lead in: a short one for what is plain, and Typer's for everything."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from mdmem.cli import quick
+from mdmem.cli.call import Call
+from mdmem.cli.commands import COMMANDS
+from mdmem.cli.progress import say
+from mdmem.cli.table import TABLE
+from mdmem.errors import json_line, report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    _open_streams()
+    return report(lambda: _run(words), _wants_json(words))
+
+
+def _run(words: Sequence[str]) -> int:
+    call = quick.parse(words, TABLE) or _by_typer(words)
+    if call is None:
+        return 0
+    answer = COMMANDS[call.command](call, **call.values)
+    if call.as_json:
+        print(json_line(answer.found))
+        return answer.status
+    if answer.text:
+        print(answer.text, flush=True)
+    for note in answer.notes:
+        say(note)
+    return answer.status
+
+
+def _by_typer(words: Sequence[str]) -> Call | None:
+    from mdmem.cli import app  # here, so that the short way does not pay for loading Typer
+
+    return app.parse(words)
+
+
+def _wants_json(words: Sequence[str]) -> bool:
+    return "--json" in words[: words.index("--") if "--" in words else len(words)]
+
+
+def _open_streams() -> None:
+    """Standard streams that take what is printed: those that the caller closed lead nowhere, the others speak UTF-8."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]

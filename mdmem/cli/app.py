@@ -1,0 +1,89 @@
+"""The command line as Typer knows it: the one definition of commands and options, made of the signatures of the commands."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.main import get_command
+
+from mdmem import __version__
+from mdmem.cli import commands, options
+from mdmem.cli.call import Answer, Call
+from mdmem.errors import UsageProblem
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mdmem {__version__}")
+        raise typer.Exit
+
+
+def _before(
+    context: typer.Context,
+    workspace: Annotated[
+        str | None, typer.Option("-C", metavar="DIR", help="The workspace. [default: the first from here upwards]")
+    ] = None,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Take the options that come before the command."""
+    context.obj = workspace
+
+
+def _parsed(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
+    """A function that Typer can call: it takes what the command takes, and gives the call, which is not carried out yet."""
+
+    def parsed(context: typer.Context, **values: Any) -> Call:
+        return Call(name, context.obj, values)
+
+    types = get_type_hints(function, {**vars(options), **function.__globals__, "typer": typer}, include_extras=True)
+    first, *others = inspect.signature(function).parameters.values()
+    context = first.replace(name="context", annotation=typer.Context)
+    parameters = [context, *(parameter.replace(annotation=types[parameter.name]) for parameter in others)]
+    parsed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return parsed
+
+
+def _made() -> typer.Typer:
+    made = typer.Typer(
+        name="mdmem",
+        help="An agent's long-term memory in Markdown files, with git as its history.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    made.callback()(_before)
+    groups = {name: typer.Typer(help=about, rich_markup_mode=None) for name, about in commands.GROUPS.items()}
+    for name, function in commands.COMMANDS.items():
+        group, _, word = name.rpartition(" ")
+        (groups[group] if group else made).command(word, help=function.__doc__)(_parsed(name, function))
+    for name, typed in groups.items():
+        made.add_typer(typed, name=name)
+    return made
+
+
+app = _made()
+
+
+def parse(words: Sequence[str]) -> Call | None:
+    """The call that the words make; None where all is said already: help, the version.
+
+    Raises:
+        UsageProblem: they make none.
+    """
+    try:
+        with get_command(app).make_context("mdmem", list(words) or ["--help"]) as context:
+            call: Call = context.command.invoke(context)
+            return call
+    except typer.Exit:
+        return None
+    except typer.TyperException as problem:
+        raise _worded(problem) from problem
+
+
+def _worded(problem: typer.TyperException) -> UsageProblem:
+    """A wrong call in our own manner, with the help that fits."""
+    said = problem.format_message().removesuffix(".").replace("Value error, ", "")
+    context = getattr(problem, "ctx", None)
+    return UsageProblem(said[:1].lower() + said[1:], f"{context.command_path if context else app.info.name} --help")

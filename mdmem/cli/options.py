@@ -1,0 +1,41 @@
+"""The options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+from mdmem.model import Source
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+File = Annotated[
+    str | None, typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace. [default: MEMORY.md]")
+]
+AnyFile = Annotated[str | None, typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace.")]
+SectionOption = Annotated[str | None, typer.Option("--section", metavar="SECTION", help="A heading, or several joined by ' > '.")]
+Kind = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help="fact, decision, preference, lesson, status, task or a word of your own.")
+]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
+SourceOption = Annotated[Source, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
+Confidence = Annotated[
+    float | None, typer.Option("--confidence", metavar="N", help="How sure it is, from 0 to 1. [default: by the source]")
+]
+Actor = Annotated[str | None, typer.Option("--actor", metavar="NAME", help="Who writes. [default: MDMEM_ACTOR, else the setting]")]
+Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="The session in which it was said.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")]
+Supersedes = Annotated[str | None, typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]
+Allow = Annotated[
+    list[str] | None, typer.Option("--allow", metavar="NAME", help="Let a refusal of the check through: shrink, append or secret.")
+]
+SectionArgument = Annotated[str, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")]
+FactArgument = Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or six digits or more of the id.")]
+Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, where several match.")]
+HistoryFile = Annotated[
+    str | None,
+    typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace. [default: MEMORY.md for a section, else all]"),
+]
+TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one line.")]
+TaskText = Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads it.")]
+Changes = Annotated[int, typer.Option("-n", metavar="N", help="The most changes to tell.")]
+Limit = Annotated[int, typer.Option("-n", metavar="N", help="The most hits to give.")]

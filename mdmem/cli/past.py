@@ -1,0 +1,131 @@
+"""The commands that look back, take back, and say what contradicts what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdmem.cli.call import Answer, Call, colour, opened, write_options, written
+from mdmem.errors import UsageProblem
+from mdmem.model import AskHistory, Contradict, Resolve, Revert, Source, WriteOptions
+from mdmem.show import hits, past
+
+if TYPE_CHECKING:
+    import typer
+
+    from mdmem.cli.options import (
+        Actor,
+        Allow,
+        Changes,
+        Confidence,
+        DryRun,
+        FactArgument,
+        File,
+        HistoryFile,
+        Json,
+        Nth,
+        Reason,
+        SectionArgument,
+        Session,
+        SourceOption,
+    )
+
+
+def history(
+    call: Call,
+    what: Annotated[
+        str | None, typer.Argument(metavar="SECTION|FACT", help="A section, or a fact: its exact text, its id, or six digits of it.")
+    ] = None,
+    file: HistoryFile = None,
+    nth: Nth = None,
+    limit: Changes = 20,
+    words: Annotated[bool, typer.Option("-p", help="Show what each change did, word by word.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Tell what a section or a fact said before.
+
+    Of a section every change, newest first. Of a fact what it replaced and what replaced it, oldest first. Without either the newest
+    changes of the file, or of all memory.
+    """
+    found = opened(call).history(AskHistory(what, file, nth, limit))
+    text = past.history_text(found, words, colour())
+    return Answer(past.history_json(found), text, found.notes if text else (*found.notes, "nothing is committed yet"))
+
+
+def blame(call: Call, section: SectionArgument, file: File = None, nth: Nth = None, as_json: Json = False) -> Answer:
+    """Tell which commit brought in each line of a section."""
+    found = opened(call).blame(section, file, nth)
+    return Answer(past.blame_json(found), past.blame_text(found, colour()), found.notes)
+
+
+def when(
+    call: Call,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words as they stand in a file.")],
+    as_json: Json = False,
+) -> Answer:
+    """Tell when a text came into memory, and when it went."""
+    found = opened(call).when(text)
+    return Answer(past.stays_json(found), past.stays_text(found), found.notes if found.stays else (*found.notes, "no commit has it"))
+
+
+def revert(
+    call: Call,
+    what: Annotated[str, typer.Argument(metavar="COMMIT|FACT", help="A commit, or a fact whose last change is meant.")],
+    source: SourceOption = Source.INFERRED,
+    confidence: Confidence = None,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> Answer:
+    """Undo one change, and keep everything later."""
+    return written(opened(call).apply(Revert(what, write_options(call))))
+
+
+def contradicts(
+    call: Call,
+    one: FactArgument,
+    other: FactArgument,
+    source: SourceOption = Source.INFERRED,
+    confidence: Confidence = None,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> Answer:
+    """Say that two facts contradict each other.
+
+    Both stay and are found; each names the other.
+    """
+    return written(opened(call).apply(Contradict(one, other, write_options(call))))
+
+
+def conflicts(
+    call: Call,
+    resolve: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--resolve", metavar="FACT FACT", help="Say that these two do not contradict each other, or not any more."),
+    ] = None,
+    source: SourceOption = Source.INFERRED,
+    confidence: Confidence = None,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> Answer:
+    """List the facts that contradict each other.
+
+    Two do that have one key in one section, unless --also was said of it, and two that were marked. None of them is hidden.
+    """
+    options = write_options(call)
+    if resolve is not None:
+        return written(opened(call).apply(Resolve(*resolve, options)))
+    if options != WriteOptions():
+        raise UsageProblem("the options of a write go with --resolve")
+    found = opened(call).conflicts()
+    return Answer(hits.conflicts_json(found), hits.conflicts_text(found), () if found else ("no conflicts",))

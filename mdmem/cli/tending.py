@@ -1,0 +1,112 @@
+"""The commands that look after memory: tasks under way, and what could be tidied."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+from mdmem.cli.call import Answer, Call, given, opened, write_options, written
+from mdmem.errors import UsageProblem
+from mdmem.model import Source, WriteOptions
+from mdmem.show import reads, upkeep, writes
+
+if TYPE_CHECKING:
+    import typer
+
+    from mdmem.cli.options import Actor, Allow, Confidence, DryRun, Json, Reason, Session, SourceOption, TaskName, TaskText
+
+
+def task_start(
+    call: Call,
+    name: TaskName,
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be reached; '-' reads it.")],
+    source: SourceOption = Source.INFERRED,
+    confidence: Confidence = None,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> Answer:
+    """Begin a task, or go on with one that is there.
+
+    Its notes stand in memory/tasks.md until it is done. Of one that is there they are shown, and nothing is changed.
+    """
+    memory = opened(call)
+    result = memory.start_task(name, given(goal), write_options(call))
+    if result.changed or result.diff is not None:
+        return written(result)
+    notes = memory.show_task(name)
+    return Answer(
+        writes.write_json(result) | {"text": notes.text}, f"{writes.write_text(result)}\n{reads.section_text(notes, sys.stdout.isatty())}"
+    )
+
+
+def task_note(
+    call: Call,
+    name: TaskName,
+    text: TaskText,
+    source: SourceOption = Source.INFERRED,
+    confidence: Confidence = None,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> Answer:
+    """Add a note to a task, with its time."""
+    return written(opened(call).note_task(name, given(text), write_options(call)))
+
+
+def task_done(
+    call: Call,
+    name: TaskName,
+    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="What came of it, for the day's log; '-' reads it.")],
+    source: SourceOption = Source.INFERRED,
+    confidence: Confidence = None,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> Answer:
+    """End a task: log its outcome, take its notes out."""
+    result = opened(call).end_task(name, given(outcome), write_options(call))
+    return written(result, result.added[-1] if result.added else None)
+
+
+def task_show(
+    call: Call,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The task. [default: the names of all are listed]")] = None,
+    as_json: Json = False,
+) -> Answer:
+    """Read the notes of a task."""
+    memory = opened(call)
+    if name is None:
+        names = memory.tasks()
+        return Answer(reads.tasks_json(names), reads.tasks_text(names), () if names else ("no tasks",))
+    view = memory.show_task(name)
+    return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
+
+
+def review(
+    call: Call,
+    apply: Annotated[bool, typer.Option("--apply", help="Do what is safe, one commit each.")] = False,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    as_json: Json = False,
+) -> Answer:
+    """List what could be tidied in the curated files.
+
+    Facts that expired or were superseded and still stand, duplicates, contradictions, sections untouched for long, files over their
+    budget: each with the command that does it, or that shows what to decide on.
+    """
+    if not apply and (actor or session or reason):
+        raise UsageProblem("--actor, --session and --reason go with --apply")
+    memory = opened(call)
+    found = memory.tidy(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
+    return Answer(upkeep.reviewed_json(found), upkeep.reviewed_text(found), () if found.advice else ("nothing to tidy",))
