@@ -2,8 +2,9 @@
 
 A block that is marked `sh-session` is one; lines that begin with `$ ` are commands for sh, the lines below are what they print, on
 standard output and standard error alike. The sessions of a page are one session: they share a folder that is empty at first, in the home
-of a person called Ada, where it is always the same morning. So ids are always the same too, those of commits included. One thing is
-rewritten: the folder in which it all happens is shown as /home/ada.
+of a person called Ada, where it is always the same morning, until a comment with a day (`$ # 2026-04-01`) says that it is another, and
+always the same folder, until a `cd` leaves it. So ids are always the same too, those of commits included. One thing is rewritten: the
+folder in which it all happens is shown as /home/ada.
 """
 
 import os
@@ -11,17 +12,39 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 PAGES = tuple(Path(__file__).parents[1] / name for name in ("README.md", "docs/file-format.md"))
 NOW = "2026-03-05T09:30:00+00:00"
 _HOME = "/home/ada"
 _FOLDER = "notes"
+_DAY = re.compile(r"# (\d{4}-\d{2}-\d{2})$")
+_FOLDER_CHANGE = re.compile(r"cd (\S+)$")
 _BLOCK = re.compile(r"(?<=^```sh-session\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
 _GIT_SETTINGS = "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
 
 
-def sealed(home: Path) -> dict[str, str]:
+@dataclass
+class Session:
+    """Where a page's session is, and when."""
+
+    home: Path
+    folder: Path
+    now: str = NOW
+
+    def run(self, command: str) -> str:
+        """A command as it stands in a page, and what it prints."""
+        if day := _DAY.match(command):
+            self.now = day[1] + NOW.removeprefix(NOW[: len(day[1])])
+            return f"$ {command}\n"
+        if other := _FOLDER_CHANGE.match(command):
+            self.folder = self.folder / other[1]
+            return f"$ {command}\n"
+        return f"$ {command}\n{_printed(command, self)}"
+
+
+def sealed(home: Path, now: str) -> dict[str, str]:
     """An environment in which neither the machine's settings nor the person's count."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "TMPDIR") if name in os.environ}
     return kept | {
@@ -30,9 +53,9 @@ def sealed(home: Path) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_AUTHOR_DATE": NOW,
-        "GIT_COMMITTER_DATE": NOW,
-        "MDMEM_NOW": NOW,
+        "GIT_AUTHOR_DATE": now,
+        "GIT_COMMITTER_DATE": now,
+        "MDMEM_NOW": now,
     }
 
 
@@ -40,7 +63,8 @@ def replayed(text: str, home: Path) -> str:
     """A page with what its commands print now."""
     (home / _FOLDER).mkdir(parents=True)
     (home / ".gitconfig").write_text(_GIT_SETTINGS)
-    return _BLOCK.sub(lambda block: "".join(_run(command, home) for command in commands(block[0])), text)
+    session = Session(home, home / _FOLDER)
+    return _BLOCK.sub(lambda block: "".join(map(session.run, commands(block[0]))), text)
 
 
 def commands(block: str) -> list[str]:
@@ -57,11 +81,11 @@ def commands(block: str) -> list[str]:
     return found
 
 
-def _run(command: str, home: Path) -> str:
+def _printed(command: str, session: Session) -> str:
     done = subprocess.run(
         ["sh", "-c", command],
-        cwd=home / _FOLDER,
-        env=sealed(home),
+        cwd=session.folder,
+        env=sealed(session.home, session.now),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -69,8 +93,7 @@ def _run(command: str, home: Path) -> str:
         timeout=60,
         check=False,
     )
-    printed = done.stdout.replace(str(home), _HOME)
-    return f"$ {command}\n{printed}"
+    return done.stdout.replace(str(session.home), _HOME)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@
     ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`
     ├── TextProblem                  `bad-text`, `empty-text`
     ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `body-escapes-section`,
-    │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`
-    ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`
+    │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,
+    │                                `revert-conflict`, `task-not-found`
+    ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `same-fact`, `ambiguous`
+    ├── HistoryProblem               `commit-not-found`, `before-history`, `cannot-revert`
     ├── RepositoryProblem            `not-a-repository`, `bare-repository`, `broken-repository`, `repository-busy`, `detached-head`,
     │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
     │                                `git-timeout`, `busy`, `hooks-managed`, `pending-secret`, `cannot-purge`
@@ -20,7 +22,6 @@ Anything else that is raised is a bug.
 import json
 import os
 import sys
-import traceback
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -66,6 +67,10 @@ class SectionProblem(MdmemError):
 
 class FactProblem(MdmemError):
     """A fact that cannot be told."""
+
+
+class HistoryProblem(MdmemError):
+    """A commit, a day or a change that the history does not have, or does not have in this way."""
 
 
 class RepositoryProblem(MdmemError):
@@ -131,6 +136,8 @@ def report(main: Callable[[], int | None], as_json: bool = False) -> int:
         if as_json:
             _say(MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem."), as_json)
         else:
+            import traceback  # here, so that only a bug pays for loading it
+
             traceback.print_exc()
             print("mdmem: this is a bug in mdmem", file=sys.stderr)
         return 3

@@ -8,9 +8,10 @@ In this order, everything but the text optional.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from itertools import islice
 
 from mdmem.document import Block, BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
@@ -19,6 +20,10 @@ from mdmem.model import Fact, FactId
 
 _ID_DIGITS = 8
 _MIN_PREFIX = 6
+_ITEMS_KEPT = 20_000
+"""List items whose facts are remembered: the versions of a file have most of their items in common."""
+_KEY_COLONS = 4
+"""A key that holds more of them is looked for by name only."""
 
 _MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
 _KIND = re.compile(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
@@ -51,7 +56,7 @@ def fact_id(text: str) -> FactId:
     """The first 8 hex digits of the SHA-256 of key and text, normalised. A bold key is its words."""
     key, rest = _split_key(text)
     said = f"{key}: {rest}" if key else text
-    return FactId(hashlib.sha256(normal(said).encode()).hexdigest()[:_ID_DIGITS])
+    return FactId(hashlib.sha256(normal(said).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
 
 
 def _split_key(text: str) -> tuple[str | None, str]:
@@ -119,6 +124,7 @@ def _until(text: str) -> date | None:
         return None
 
 
+@lru_cache(maxsize=_ITEMS_KEPT)
 def parse_item(item: str) -> Fact:
     """The fact that a list item states; `item` is its Markdown, marker included."""
     return parse_text(content(item))
@@ -152,7 +158,12 @@ def items(document: Document, start: int = 0, end: int | None = None) -> tuple[I
 
 
 def _says_something(document: Document, block: Block) -> bool:
-    words = content(document.slice(block.start, block.end))
+    return _has_words(document.slice(block.start, block.end))
+
+
+@lru_cache(maxsize=_ITEMS_KEPT)
+def _has_words(item: str) -> bool:
+    words = content(item)
     return bool(words[: _before_marks(words)])
 
 
@@ -193,6 +204,15 @@ def _colons(key: str) -> int:
 def holds_key(fact: Fact, key: str) -> bool:
     """Whether a fact begins with `key: ` (NFC, case and white space folded, bold or not)."""
     return bool(split_key(fact.text, key)[0])
+
+
+def held_key(text: str, keys: Collection[str]) -> str | None:
+    """Which of some keys (`normal`) the text of a fact that names none begins with, as in `holds_key`."""
+    for colon in islice(_COLON.finditer(text), _KEY_COLONS):
+        held = [spelling for spelling in _spellings(text[: colon.start()]) if spelling in keys]
+        if held and text[colon.end() :].strip():
+            return held[0]
+    return None
 
 
 def pick(facts: Iterable[Item], name: str) -> tuple[Item, ...]:

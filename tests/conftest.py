@@ -54,8 +54,13 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A sealed world; `os.environ` is its environment too, for code that runs in this process."""
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> World:
+    """A sealed world; `os.environ` is its environment too, for code that runs in this process.
+
+    Commands that run in this process start nothing in the background, unless the test is marked `background`.
+    """
+    if request.node.get_closest_marker("background") is None:
+        monkeypatch.setattr("mdmem.memory.background.start_catching_up", lambda workspace: None)
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")

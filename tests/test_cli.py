@@ -14,12 +14,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import EMAIL, NAME, World
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_docs import raised
 
@@ -206,6 +207,54 @@ def nobody(place: Place) -> None:
     place.git("config", "--unset", "user.email")
 
 
+def off_the_line(place: Place) -> None:
+    """A commit that HEAD does not have, called off."""
+    place.git("tag", "off", place.git("commit-tree", "HEAD^{tree}", "-m", "off").strip())
+
+
+def commits(place: Place, *parents: str) -> str:
+    """A commit on HEAD's branch that changes nothing."""
+    made = place.git("commit-tree", "HEAD^{tree}", *(word for parent in parents for word in ("-p", parent)), "-m", "made").strip()
+    place.git("update-ref", "refs/heads/main", made)
+    return made
+
+
+def merged(place: Place) -> None:
+    first = place.git("rev-parse", "HEAD").strip()
+    commits(place, first, commits(place, first))
+
+
+def cut_off(place: Place) -> None:
+    place.write(".git/shallow", place.git("rev-parse", "HEAD"))
+
+
+def twice_changed(place: Place) -> None:
+    """A line that was changed by the commit called light, and then again."""
+    for name in ("light", "no"):
+        place.write("memory/rooms.md", f"# Rooms\n\n- likes {name} rooms\n")
+        place.git("commit", "-q", "-m", name, "memory/rooms.md")
+        place.git("tag", name)
+
+
+def twins() -> tuple[str, str]:
+    """Two facts whose ids begin alike."""
+    seen: dict[str, str] = {}
+    for number in count():
+        text = f"fact {number}"
+        if (other := seen.setdefault(fact_id(text)[:6], text)) != text:
+            return other, text
+    raise AssertionError
+
+
+TWINS = twins()
+
+
+def with_twins(place: Place) -> None:
+    place.write("memory/twins.md", "".join(f"- {text}\n" for text in TWINS))
+    place.git("add", "memory/twins.md")
+    place.git("commit", "-q", "-m", "twins", "memory/twins.md")
+
+
 @dataclass(frozen=True)
 class Failure:
     """A command that must fail. `hints` is a part of the hint."""
@@ -218,10 +267,11 @@ class Failure:
 
 
 ROOMS = fact_id("likes dark rooms")[:7]
+TWIN = fact_id(TWINS[0])[:6]
 APPEND = ("edit-section", "Work", "--append", "- x")
 FAILURES = [
+    Failure("ambiguous", ("revert", ROOMS), git("tag", ROOMS), "more digits"),
     Failure("append-only", ("edit-section", "09:00", "--file", LOG, "--body", "- x"), hints="Log a new entry"),
-    Failure("append-only", ("forget", "the heating was mended")),
     Failure("append-only", ("remember", "x", "--file", LOG)),
     *(Failure("bad-path", ("show", name), hints=".md file") for name in ("../x.md", "/etc/x.md", ".git/x.md", "a\\b.md", "\x1b.md")),
     Failure("bad-path", ("outline", "notes.txt"), hints=".md file"),
@@ -240,6 +290,9 @@ FAILURES = [
     Failure("bad-text", ("edit-section", "Work", "--body", "nul \0")),
     Failure("bad-text", ("log", "-"), stdin=b"latin \xe9"),
     Failure("bare-repository", APPEND, bare, "Clone"),
+    Failure("before-history", ("search", "rooms", "--as-of", "2020-01-01")),
+    Failure("before-history", ("search", "rooms", "--as-of", "2020-01-01"), cut_off, "git fetch --unshallow"),
+    Failure("before-history", ("search", "rooms", "--as-of", "2026-03-05T09:29:59+00:00")),
     Failure("body-escapes-section", ("edit-section", "Employer", "--body", "# Higher"), hints="deeper headings"),
     Failure("body-escapes-section", ("edit-section", "Work", "--body", "```\nopen"), hints="Close"),
     Failure("body-escapes-section", ("edit-section", "Work", "--append", "<!-- open"), hints="Close"),
@@ -252,24 +305,45 @@ FAILURES = [
     Failure("busy", ("init",), locked, "lock_timeout"),
     Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--yes"), lost_worktree, "git worktree prune"),
     Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--dry-run"), lost_worktree, "git worktree prune"),
+    Failure("cannot-revert", ("revert", "HEAD"), merged, "one of the commits"),
+    Failure("cannot-revert", ("revert", "HEAD"), lambda place: commits(place, "HEAD") and None),
+    Failure("cannot-revert", ("revert", "HEAD"), cut_off, "git fetch --unshallow"),
+    Failure("cannot-revert", ("revert", "likes dark rooms"), cut_off, "git fetch --unshallow"),
     Failure("commit-failed", APPEND, refusing_hook, "nothing was changed"),
     Failure("commit-failed", ("log", "x"), refusing_hook, "nothing was changed"),
     Failure("commit-failed", ("remember", "x", "--file", "new.md", "--section", "A", "--create"), refusing_hook, "nothing was changed"),
+    Failure("commit-failed", ("contradicts", "pet: cat", "pet: dog"), refusing_hook, "nothing was changed"),
+    Failure("commit-not-found", ("search", "rooms", "--as-of", "nonsense"), hints="mdmem history"),
+    Failure("commit-not-found", ("search", "rooms", "--as-of", "off"), off_the_line),
+    Failure("commit-not-found", ("revert", "off"), off_the_line, "mdmem history"),
+    Failure("commit-not-found", ("revert", "nothing of the kind"), hints="mdmem facts --all"),
+    Failure("commit-not-found", ("revert", "0123456"), hints="mdmem facts --all"),
     Failure("conflict-markers", ("edit-section", "Work", "--body", "<<<<<<< a\n- x\n=======\n- y\n>>>>>>> b"), hints="Resolve"),
     Failure("detached-head", APPEND, git("checkout", "-q", "--detach"), "git switch"),
     Failure("empty-text", ("log", "  ")),
     Failure("empty-text", ("remember", "-"), stdin=b"\n"),
     Failure("empty-text", ("edit-section", "Work", "--append", "")),
+    Failure("empty-text", ("when", " ")),
+    Failure("fact-ambiguous", ("history", TWIN), with_twins, "more digits"),
+    Failure("fact-ambiguous", ("revert", TWIN), with_twins, "more digits"),
+    Failure("fact-ambiguous", ("contradicts", TWIN, "pet: cat"), with_twins, "more digits"),
+    Failure("fact-ambiguous", ("contradicts", "pet: cat", "likes dark rooms"), hints="MEMORY.md:6; memory/rooms.md:3"),
     Failure("fact-ambiguous", ("forget", "likes dark rooms"), hints="MEMORY.md:6; memory/rooms.md:3"),
     Failure("fact-ambiguous", ("forget", ROOMS, "--purge", "--yes"), file("memory/id.md", f"- {ROOMS}\n"), "Give the id."),
     Failure("fact-not-found", ("forget", "nothing of the kind", "--purge", "--yes"), hints="mdmem facts"),
     Failure("fact-not-found", ("forget", "nothing of the kind", "--purge", "--dry-run"), hints="mdmem facts"),
     Failure("fact-not-found", ("forget", "0123456789"[:8], "--purge", "--yes"), hints="by its words"),
     Failure("fact-not-found", ("forget", "nothing of the kind"), hints="mdmem facts"),
+    Failure("fact-not-found", ("history", "0123456"), hints="mdmem facts --all"),
+    Failure("fact-not-found", ("contradicts", "pet: cat", "0123456789"), hints="mdmem facts"),
+    Failure("fact-not-found", ("conflicts", "--resolve", "pet: cat", "pet: mouse"), hints="mdmem facts"),
     Failure("fact-not-found", ("remember", "x", "--supersedes", "0123456789"), hints="mdmem facts"),
     Failure("file-not-found", ("show", "memory/room.md"), hints="memory/rooms.md"),
     Failure("file-not-found", ("edit-section", "Work", "--file", "nope.md", "--append", "x")),
     Failure("file-not-found", ("check", "memory/room.md"), hints="memory/rooms.md"),
+    Failure("file-not-found", ("history", "--file", "memory/room.md"), hints="memory/rooms.md"),
+    Failure("file-not-found", ("history", "Rooms", "--file", "memory/room.md"), hints="memory/rooms.md"),
+    Failure("file-not-found", ("blame", "Rooms", "--file", "memory/room.md"), hints="memory/rooms.md"),
     Failure("git-failed", APPEND, file(".git/index", b"garbage")),
     Failure("git-missing", APPEND, no_git, "Install git"),
     Failure("has-subsections", ("edit-section", "Work", "--delete"), hints="--subtree"),
@@ -292,7 +366,11 @@ FAILURES = [
     ),
     Failure("repository-busy", APPEND, file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
     Failure("repository-busy", ("forget", "likes dark rooms", "--purge", "--yes"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
+    Failure("repository-busy", ("contradicts", "pet: cat", "pet: dog"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
     Failure("repository-busy", ("save",), lambda place: (place.folder / ".git/rebase-merge").mkdir(), "git status"),
+    Failure("revert-conflict", ("revert", "light"), twice_changed, "later change"),
+    Failure("same-fact", ("contradicts", "pet: cat", fact_id("pet: cat"))),
+    Failure("secret-found", ("contradicts", "pet: cat", "pet: dog", "--reason", TOKEN)),
     *(
         Failure("secret-found", words, hints="--allow secret", stdin=f"it is {TOKEN}".encode())
         for words in (("log", "-"), ("remember", "-"), ("edit-section", "Work", "--append", "-"))
@@ -300,12 +378,23 @@ FAILURES = [
     Failure("secret-found", ("save",), file("memory/new.md", f"- {TOKEN}\n"), "MDMEM_ALLOW=secret"),
     Failure("section-ambiguous", ("show", "Twice"), hints="line 21"),
     Failure("section-ambiguous", ("edit-section", "Twice", "--body", "x"), hints="--nth"),
+    Failure("section-ambiguous", ("history", "Twice"), hints="line 21"),
+    Failure("section-ambiguous", ("blame", "Twice"), hints="line 21"),
     Failure("section-changed", ("edit-section", "Work", "--expect", "000000000000", "--body", "x"), hints="mdmem show"),
     Failure("section-changed", ("edit-section", "--preamble", "--expect", "000000000000", "--body", "x"), hints="mdmem show"),
     Failure("section-not-found", ("edit-section", "Wrok", "--append", "x"), hints="Memory > Work"),
     Failure("section-not-found", ("show", "Twice", "--nth", "3")),
+    Failure("section-not-found", ("history", "Wrok"), hints="Memory > Work"),
+    Failure("section-not-found", ("history", "likes dark rooms", "--file", "memory/rooms.md"), hints="Rooms"),
+    Failure("section-not-found", ("blame", "Wrok"), hints="Memory > Work"),
     Failure("section-not-found", ("remember", "x", "--section", "Nowhere"), hints="Its sections are"),
     Failure("storage", APPEND, file(".git/mdmem", "in the way")),
+    Failure("task-not-found", ("task", "note", "Move", "x"), hints="mdmem task start"),
+    Failure("task-not-found", ("task", "done", "Move", "x"), file("memory/tasks.md", "# Tasks\n\n## Move it\n"), "Move it"),
+    Failure("task-not-found", ("task", "show", "Move"), hints="mdmem task start"),
+    Failure("bad-text", ("task", "start", "two\nlines", "x")),
+    Failure("empty-text", ("task", "start", "Move", " ")),
+    Failure("empty-text", ("task", "note", "Move it", "-"), file("memory/tasks.md", "# Tasks\n\n## Move it\n"), stdin=b"\n"),
     Failure("text-ambiguous", ("edit-section", "Work", "--replace", "Helix", "--with", "Vim"), hints="more of the text"),
     Failure("text-not-found", ("edit-section", "Work", "--replace", "Emacs", "--with", "Vim"), hints="mdmem show"),
     Failure("unsupported-file", ("show", "latin.md"), file("latin.md", b"# caf\xe9\n"), "iconv"),
@@ -342,6 +431,10 @@ FAILURES = [
         Failure("usage", ("forget", "likes dark rooms", "--purge", "--yes", option, "x"))
         for option in ("--file", "--section", "--supersedes")
     ),
+    *(
+        Failure("usage", ("forget", "likes dark rooms", "--purge", "--yes", *option))
+        for option in (("--source", "auto"), ("--confidence", "0.5"), ("--confidence", "2"), ("--allow", "everything"))
+    ),
     Failure("usage", ("show", "one", "two")),
     Failure("usage", ("show", "one", "--preamble")),
     Failure("usage", ("show", "a.md", "b", "c"), hints="mdmem show --help"),
@@ -352,6 +445,14 @@ FAILURES = [
     Failure("usage", ("search", "x", "--min-confidence", "2")),
     Failure("usage", ("search", "x", "--recent-days", "0")),
     Failure("usage", ("search", "x", "--combined", "--recent-days", "3")),
+    Failure("usage", ("search", "x", "--as-of", "2026-13-01"), hints="2026-"),
+    Failure("usage", ("search", "x", "--as-of", "2026-03-05", "--history"), hints="--as-of"),
+    Failure("usage", ("history", "Work", "-n", "0")),
+    Failure("usage", ("blame",), hints="mdmem blame --help"),
+    Failure("usage", ("contradicts", "pet: cat"), hints="mdmem contradicts --help"),
+    Failure("usage", ("conflicts", "--reason", "x")),
+    Failure("usage", ("review", "--reason", "x")),
+    Failure("usage", ("recall",), hints="mdmem recall --help"),
     Failure("usage", ("check", "--staged", "MEMORY.md")),
 ]
 NOT_FROM_HERE = {
@@ -426,9 +527,9 @@ WRITES = [
     (("edit-section", "Employer", "--replace", "Stripe", "--with", "Linear"), "changed MEMORY.md: Memory > Work > Employer "),
     (("edit-section", "Employer", "--rename", "Company"), "renamed MEMORY.md: Memory > Work > Company "),
     (("edit-section", "Work", "--delete", "--subtree"), "deleted MEMORY.md: Memory > Work "),
-    (("edit-section", "Work > Hours", "--body", "- nine to five", "--create"), "changed MEMORY.md: Memory > Work > Hours "),
+    (("edit-section", "Work > Hours", "--body", "- nine to five", "--create"), "made MEMORY.md: Memory > Work > Hours "),
     (("edit-section", "--preamble", "--body", "For people."), "changed MEMORY.md "),
-    (("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"), "changed memory/house.md: House "),
+    (("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"), "made memory/house.md: House "),
 ]
 
 
@@ -629,7 +730,11 @@ class TestOthers:
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(codec=None, exclude_characters="\0"), max_size=30))
+@given(st.text(st.characters(codec=None), max_size=30))
+@example("\0")
+@example("\ud800")
+@example("caf\udce9")
+@example("HEAD")
 def test_no_text_is_a_bug_or_reaches_a_terminal_raw(place: Place, text: str):
     for words in (
         ("search", "--", text),
@@ -641,6 +746,16 @@ def test_no_text_is_a_bug_or_reaches_a_terminal_raw(place: Place, text: str):
         ("forget", "--dry-run", "--", text),
         ("forget", "--purge", "--dry-run", "--", text),
         ("facts", f"--section={text}"),
+        ("recall", f"--tag={text}"),
+        ("search", "--history", "--", text),
+        ("search", "x", f"--as-of={text}"),
+        ("history", "-p", "--", text),
+        ("blame", "--", text),
+        ("when", "--", text),
+        ("revert", "--dry-run", "--", text),
+        ("contradicts", "--dry-run", "--", "pet: cat", text),
+        ("task", "start", "--dry-run", "--", text, text),
+        ("task", "note", "--dry-run", "--", "x", text),
     ):
         done = place.run(*words)
         assert done.status in (0, 1, 2), words
@@ -650,7 +765,7 @@ def test_no_text_is_a_bug_or_reaches_a_terminal_raw(place: Place, text: str):
 # Forgetting for real.
 
 WORDS = "the heating was mended"
-PLAN = ["files", "commits", "messages", "tags", "refs", "signatures"]
+PLAN = ["files", "commits", "messages", "tags", "refs", "signatures", "loose"]
 
 
 def holders(place: Place, words: str) -> list[str]:
@@ -711,7 +826,7 @@ class TestPurge:
         plan = place.run("forget", WORDS, "--purge", "--dry-run", "--json").found
         assert list(plan) == ["changed", "commit", "plan", "notices"]
         assert (plan["changed"], plan["commit"], list(plan["plan"])) == (False, None, PLAN)
-        assert plan["plan"] == {"files": 1, "commits": 1, "messages": 0, "tags": 0, "refs": 1, "signatures": 0}
+        assert plan["plan"] == {"files": 1, "commits": 1, "messages": 0, "tags": 0, "refs": 1, "signatures": 0, "loose": 0}
         assert place.snapshot() == before
         assert WORDS not in json.dumps(plan)
         done = place.run("forget", WORDS, "--purge", "--yes", "--json").found
@@ -836,6 +951,15 @@ EVENTS = [
     (("edit-section", "zebra five", "--append", "- x"), ("edit-section", "refused", "section-not-found")),
     (("forget", "zebra six"), ("forget", "refused", "fact-not-found")),
     (("forget", "zebra three"), ("forget", "done", None)),
+    (("contradicts", "pet: cat", "pet: dog", "--reason", "zebra"), ("contradicts", "done", None)),
+    (("conflicts", "--resolve", "pet: cat", "pet: dog"), ("conflicts-resolve", "done", None)),
+    (("revert", "HEAD~2"), ("revert", "done", None)),
+    (("history", "zebra three"), ("history", "done", None)),
+    (("history", "zebra"), ("history", "refused", "section-not-found")),
+    (("blame", "Employer"), ("blame", "done", None)),
+    (("when", "zebra four"), ("when", "done", None)),
+    (("review",), ("review", "done", None)),
+    (("review", "--apply"), ("review-apply", "unchanged", None)),
     (("search", "zebra seven"), ("search", "done", None)),
     (("search", "zebra", "--since", "zebra"), ("search", "refused", "usage")),
     (("save",), ("save", "done", None)),
@@ -850,7 +974,6 @@ EVENTS = [
 
 def test_every_verb_leaves_an_event_and_no_text(place: Place):
     place.write("memory/new.md", "- new\n")
-    place.patch.setattr("mdmem.memory.freshness.sys.executable", "")  # nothing catches up in the background
     for words, expected in EVENTS:
         place.run(*words)
         *_, last = events.read(place.folder / ".git/mdmem/root")

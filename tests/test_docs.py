@@ -13,7 +13,8 @@ import pytest
 from conftest import World
 from typer.main import get_command
 
-from mdmem import cli
+from mdmem.cli.app import app
+from mdmem.cli.commands import GROUPS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -33,8 +34,9 @@ def script(name: str) -> ModuleType:
 
 
 def all_commands() -> list[tuple[str, Any]]:
-    root = get_command(cli.app)
-    return [("mdmem", root), ("mdmem hooks", root.commands["hooks"]), *script("generate_commands").commands(root)]
+    root = get_command(app)
+    groups = [(f"mdmem {name}", root.commands[name]) for name in GROUPS]
+    return [("mdmem", root), *groups, *script("generate_commands").commands(root)]
 
 
 class TestCommands:

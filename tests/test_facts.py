@@ -7,7 +7,21 @@ from hypothesis import strategies as st
 
 from mdmem.document import parse
 from mdmem.errors import FactProblem, TextProblem
-from mdmem.facts import amended, content, fact_id, holds_key, items, normal, parse_item, parse_text, pick, split_key, split_kind, write
+from mdmem.facts import (
+    amended,
+    content,
+    fact_id,
+    held_key,
+    holds_key,
+    items,
+    normal,
+    parse_item,
+    parse_text,
+    pick,
+    split_key,
+    split_kind,
+    write,
+)
 
 DAY = date(2026, 3, 5)
 _UNTIL = re.compile(r" \(until [-0-9]+\)$")
@@ -131,6 +145,23 @@ def test_content(item: str, words: str) -> None:
 def test_keys_of_any_words(text: str, key: str, parts: tuple[str, str]) -> None:
     assert split_key(text, key) == parts
     assert holds_key(parse_text(text), key) is bool(parts[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("Home Town: Graz", "home town"),
+        ("HOME  town:  Graz", "home town"),
+        ("a: b: c", "a: b"),
+        ("home: Graz", None),
+        ("Home Town:Graz", None),
+        ("Home Town: ", None),
+        ("Graz", None),
+        ("x: x: x: x: x: x: home town: Graz", None),
+    ],
+)
+def test_which_key_is_held(text: str, held: str | None) -> None:
+    assert held_key(text, {"home town", "a: b"}) == held
 
 
 @pytest.mark.parametrize(

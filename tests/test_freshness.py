@@ -13,8 +13,8 @@ from workspaces import NOW, Desk, append, desk, where_modes_count
 
 from mdmem import files
 from mdmem.errors import MdmemError
-from mdmem.memory import Memory, freshness
-from mdmem.model import Hit, Log, Search, Source
+from mdmem.memory import Memory, background, freshness
+from mdmem.model import Hit, Log, Remember, Search, Source
 from mdmem.search.query import Filter
 
 NAMES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026-03-05.md", "notes/n.md")
@@ -255,9 +255,10 @@ class TestWhatIsFound:
 
     def test_a_line_of_a_commit_that_is_gone_has_the_earlier_one(self, at: Desk):
         before, text = same_as_anew(at), at.read("MEMORY.md")
+        oldest = at.git("rev-parse", "HEAD").strip()
         at.write("MEMORY.md", text + "- works at Stripe\n")
         newest = at.commit()
-        assert {hit.commit for hit in same_as_anew(at) if "Stripe" in hit.text} == {newest}
+        assert {hit.commit for hit in same_as_anew(at) if "Stripe" in hit.text} == {oldest, newest}
         at.git("reset", "-q", "--hard", "HEAD~")
         assert same_as_anew(at) == before
 
@@ -438,6 +439,13 @@ class TestInTheBackground:
         freshness.catch_up(at.root)
         assert freshness.is_current(at.workspace)[0].seen.commit == at.git("rev-parse", "HEAD").strip()
 
+    def test_a_write_starts_it_and_what_changes_nothing_does_not(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        started: list[object] = []
+        monkeypatch.setattr(background, "start_catching_up", started.append)
+        for _ in range(2):
+            Memory(at.workspace).apply(Remember("likes tea", section="Home"))
+        assert len(started) == 1
+
     def test_no_second_one_where_one_waits(self, at: Desk):
         at.workspace.ensure_state()
         with files.lock(at.workspace.state / "queue.lock", 1):
@@ -452,13 +460,25 @@ class TestInTheBackground:
         assert all((at.workspace.state / "index" / "seen.json").exists() for at in (one, two))
         assert not unused.workspace.state.exists()
 
+    def test_one_with_bad_settings_does_not_keep_the_others_waiting(self, world: World, repository: Path):
+        one, two = (desk(world, repository, name) for name in ("one", "two"))
+        for at in (one, two):
+            at.workspace.ensure_state()
+        state = two.workspace.state
+        one.write("mdmem.toml", "timezone = 3\n")
+        with pytest.raises(MdmemError) as failure:
+            freshness.catch_up_all(repository)
+        assert failure.value.code == "bad-settings"
+        assert (state / "index" / "seen.json").exists()
+
+    @pytest.mark.background
     def test_it_imports_nothing_from_where_the_user_is(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         """The write does not wait for it: what it would do to the folder is seen when it holds no lock any more."""
         for name in ("mdmem", "json"):
             at.write(f"{name}.py", "open('ran', 'w')\n")
         monkeypatch.chdir(at.root)
         at.workspace.ensure_state()
-        started = freshness.start_catching_up(at.workspace)
+        started = background.start_catching_up(at.workspace)
         assert started is not None
         os.waitpid(started, 0)
         assert not (at.root / "ran").exists()

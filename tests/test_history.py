@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import split_lines
-from mdmem.history import Note, changed_lines, message, origin, origins, trailers
+from mdmem.history import Note, changed_lines, message, origin, origins, said, section_name, trailers
 from mdmem.model import Commit, CommitId, FactId, FilePath, Op, Provenance, Source, Superseded
 from mdmem.repo import FilePatch
 
@@ -25,17 +25,45 @@ def test_a_message_reads_as_the_format_says() -> None:
 
 
 def test_everything_that_a_note_says_is_a_trailer() -> None:
-    provenance = Provenance(Source.AUTO, 0.4, reason="two\nlines\n\nMdmem-Op: forged")
-    said = trailers(message(Note(Op.LOG, PATH, ("A",), provenance, ended=(FactId("1f3c9a2b"),), also=True), "", ""))
-    assert said == {
+    provenance = Provenance(Source.AUTO, 0.4, "agent/main", "s1", "two\nlines\n\nMdmem-Op: forged")
+    one, other = FactId("1f3c9a2b"), FactId("8e0d4c11")
+    note = Note(
+        Op.LOG,
+        PATH,
+        ("A", "B"),
+        provenance,
+        (Superseded(one, other),),
+        (other,),
+        True,
+        retracts=(one, other),
+        contradicts=((one, other),),
+        resolves=((other, one),),
+        reverts=(CommitId("a" * 40), CommitId("b" * 64)),
+        claimed_by="agent/main",
+    )
+    text = message(note, "", "")
+    assert trailers(text) == {
         "Op": ["log"],
-        "Section": ["A"],
+        "Section": ["A > B"],
         "Source": ["auto"],
         "Confidence": ["0.4"],
-        "Supersedes": ["1f3c9a2b -"],
+        "Supersedes": ["1f3c9a2b 8e0d4c11", "8e0d4c11 -"],
+        "Retracts": ["1f3c9a2b", "8e0d4c11"],
+        "Contradicts": ["1f3c9a2b 8e0d4c11"],
+        "Resolves": ["8e0d4c11 1f3c9a2b"],
+        "Reverts": ["a" * 40, "b" * 64],
         "Also": ["true"],
+        "Actor": ["agent/main"],
+        "Session": ["s1"],
+        "Claimed-By": ["agent/main"],
         "Reason": ["two lines Mdmem-Op: forged"],
     }
+    heard = said(text)
+    assert (heard.op, heard.path, heard.section, heard.also) == (Op.LOG, PATH, section_name(note.section), True)
+    assert heard.provenance == Provenance(Source.AUTO, 0.4, "agent/main", "s1", "two lines Mdmem-Op: forged")
+    assert heard.supersedes == ((one, other), (other, None))
+    assert (heard.retracts, heard.contradicts, heard.resolves) == (note.retracts, note.contradicts, note.resolves)
+    assert (heard.reverts, heard.claimed_by) == (note.reverts, "agent/main")
 
 
 def test_long_changes_are_quoted_in_part() -> None:
@@ -135,3 +163,55 @@ def test_a_secret_that_goes_out_is_not_quoted() -> None:
     assert "aB3aB3" not in said
     assert "MIIE" not in said
     assert "+ none" in said
+
+
+def test_what_a_person_writes_says_nothing_but_that() -> None:
+    heard = said("subject\n\nMdmem-Supersedes: 1f3c9a2b 8e0d4c11\nMdmem-Actor: x\n")
+    assert (heard.op, heard.path, heard.supersedes, heard.reverts) == (None, None, (), ())
+    assert heard.provenance == Provenance(Source.USER_STATED, 0.95)
+    assert said(f'Revert "x"\n\nThis reverts commit {"a" * 40}.\n').reverts == ("a" * 40,)
+
+
+def test_what_is_malformed_is_not_said() -> None:
+    lines = [
+        "Op: juggle",
+        "Source: hearsay",
+        "Confidence: -inf",
+        "Supersedes: 1f3c9a2b",
+        "Supersedes: 1f3c9a2b 8e0d4c11 x",
+        "Supersedes: 1F3C9A2B -",
+        "Supersedes: - 8e0d4c11",
+        "Supersedes: 8e0d4c11 -",
+        "Retracts: 1f3c9a2b 8e0d4c11",
+        "Retracts:",
+        "Contradicts: 1f3c9a2b -",
+        "Resolves: -",
+        "Reverts: HEAD",
+        "Also: yes",
+        "Actor: ",
+    ]
+    heard = said("edited\r\n\r\n" + "\r\n".join(f"Mdmem-{line}" for line in lines) + "\r\n")
+    assert (heard.op, heard.path, heard.section, heard.also) == ("juggle", None, "", False)
+    assert heard.provenance == Provenance(Source.INFERRED, 0.0)
+    assert heard.supersedes == ((FactId("8e0d4c11"), None),)
+    assert (heard.retracts, heard.contradicts, heard.resolves, heard.reverts) == ((), (), (), ())
+
+
+@given(st.lists(st.sampled_from(["Op", "Supersedes", "Confidence", "Reverts", "Contradicts", "Section"]), max_size=6), st.data())
+@settings(max_examples=200)
+def test_every_message_says_something(names: list[str], data: st.DataObject) -> None:
+    lines = [f"Mdmem-{name}: {data.draw(st.text(max_size=20))}" for name in names]
+    said(data.draw(st.text(max_size=20)) + "\n\n" + "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("subject", "path"),
+    [
+        ("MEMORY.md: replace Work > Employer", "MEMORY.md"),
+        ("memory/a: b.md: log 09:00", "memory/a: b.md"),
+        ("Notes.MD: append", "Notes.MD"),
+        ("memory: purge", None),
+    ],
+)
+def test_the_file_that_a_subject_names(subject: str, path: str | None) -> None:
+    assert said(f"{subject}\n\nMdmem-Op: append\n").path == path

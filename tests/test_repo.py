@@ -11,7 +11,7 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import FilePatch, Repository, runner
+from mdmem.repo import FilePatch, Repository, line, runner
 from mdmem.repo.patches import parse_patches
 
 A = "a" * 40
@@ -172,20 +172,42 @@ class TestReading:
         third = at.commit("drïtte")
         (at.root / "memory" / "B c.MD").unlink()
         fourth = at.commit("fourth")
-        walked = list(opened(at).walk(None, CommitId(fourth)))
-        assert [(commit.message, commit.author) for commit, _ in walked] == [
+        told = list(line.line(opened(at), None, CommitId(fourth)))
+        assert [(one.commit.message, one.commit.author) for one in told] == [
             ("seed\n", NAME),
             ("second\n", NAME),
             ("drïtte\n", NAME),
             ("fourth\n", NAME),
         ]
-        assert [patches for _, patches in walked[1:]] == [
-            (FilePatch(FilePath("memory/a.md"), None, ("- one", "- two", "- three", "- four")),),
-            (FilePatch(FilePath("memory/B c.MD"), FilePath("memory/a.md"), ("- five",)),),
-            (),
+        changes = [change for one in told[1:] for change in one.changes]
+        assert [(change.path, change.before_path) for change in changes] == [
+            ("memory/a.md", "memory/a.md"),
+            ("memory/B c.MD", "memory/a.md"),
+            ("memory/B c.MD", "memory/B c.MD"),
         ]
-        assert [commit.id for commit, _ in opened(at).walk(CommitId(second), CommitId(fourth))] == [third, fourth]
-        assert opened(at).changed_paths(CommitId(second), CommitId(third)) == {"memory/a.md", "memory/B c.MD"}
+        blobs = [(change.before and opened(at).blobs([change.before])[0], change.after) for change in changes]
+        assert blobs[2] == (b"- one\n- two\n- three\n- five\n", None)
+        assert [one.commit.id for one in line.line(opened(at), CommitId(second), CommitId(fourth))] == [third, fourth]
+        assert line.is_below(opened(at), CommitId(second), CommitId(fourth))
+        assert not line.is_below(opened(at), CommitId(fourth), CommitId(second))
+
+    def test_what_a_merge_brought(self, at: Desk):
+        at.git("checkout", "-q", "-b", "side")
+        at.write("memory/a.md", "- one\n")
+        brought = at.commit("on the side")
+        at.git("commit", "-q", "--allow-empty", "-m", "said\n\nMdmem-Op: retract")
+        said = at.git("rev-parse", "HEAD").strip()
+        at.git("commit", "-q", "--allow-empty", "-m", "nothing")
+        at.git("checkout", "-q", "-")
+        at.write("MEMORY.md", "# Memory\n\n- two\n")
+        first = at.commit("meanwhile")
+        at.git("merge", "-q", "--no-edit", "side")
+        (merge,) = line.line(opened(at), CommitId(first), CommitId(at.git("rev-parse", "HEAD").strip()))
+        assert [change.path for change in merge.changes] == ["memory/a.md"]
+        assert [(commit.id, patches) for commit, patches in line.side(opened(at), merge)] == [
+            (brought, (FilePatch(FilePath("memory/a.md"), None, ("- one",)),)),
+            (said, ()),
+        ]
 
     def test_what_is_pending_and_tracked(self, world: World, repository: Path):
         at = desk(world, repository, "sub")

@@ -6,8 +6,8 @@ import pytest
 
 from mdmem.document import parse
 from mdmem.facts import fact_id
-from mdmem.model import FilePath
-from mdmem.search.entries import Entry, entries
+from mdmem.model import Entry, FilePath
+from mdmem.search.entries import entries
 
 MEMORY = FilePath("MEMORY.md")
 

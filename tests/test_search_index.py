@@ -13,9 +13,11 @@ from mdmem.document import parse
 from mdmem.errors import StorageProblem
 from mdmem.layout import kind_of
 from mdmem.model import CommitId, FilePath, Hit, Origin, Source, Status
+from mdmem.search import schema
 from mdmem.search.entries import entries
 from mdmem.search.indexer import EMPTY, UNSEEN, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
 from mdmem.search.query import Filter, Wanted
+from mdmem.search.schema import Life
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())
@@ -43,7 +45,7 @@ def search(index: Index, query: str, limit: int = 10, **wanted: object) -> list[
 
 
 def hits(index: Index, query: str, limit: int = 10, **wanted: object) -> tuple[Hit, ...]:
-    return index.search(Wanted(query, limit, Filter(**wanted), TODAY))  # type: ignore[arg-type]
+    return tuple(match.hit for match in index.search(Wanted(query, limit, Filter(**wanted), TODAY)))  # type: ignore[arg-type]
 
 
 def size(folder: Path) -> int:
@@ -160,6 +162,23 @@ def test_bootstrap_files_and_weak_sources_rank_lower(index: Index) -> None:
     assert [hit.path for hit in hits(index_of(weak, strong), "tea")] == ["memory/b.md", "memory/a.md"]
 
 
+def test_the_weaker_of_a_contradiction_ranks_lower_and_is_found() -> None:
+    strong, weak = file("memory/b.md", "- likes tea\n"), file("memory/a.md", "- likes tea\n")
+    found = hits(index_of(replace(weak, lives=(Life(weaker=True),)), strong), "tea")
+    assert [hit.path for hit in found] == ["memory/b.md", "memory/a.md"]
+    assert found[1].score == pytest.approx(0.9 * found[0].score, rel=1e-3)
+
+
+def test_a_file_name_that_is_no_unicode_can_be_indexed_replaced_and_taken_out() -> None:
+    odd, other = file("memory/\udcff.md", "- green tea\n"), file("memory/\udcfe.md", "- black tea\n")
+    index = index_of(odd, other)
+    assert sorted((hit.path, hit.text) for hit in hits(index, "tea")) == [(other.path, "black tea"), (odd.path, "green tea")]
+    index.update([replace(odd, entries=(), origins=(), uncommitted=())], (), seen_of(other))
+    assert search(index, "tea") == ["black tea"]
+    index.update([], [other.path], seen_of())
+    assert index.count == 0
+
+
 def test_ties_go_to_the_newer_day_then_path_then_line() -> None:
     files = [file(path, "- green tea\n") for path in ("memory/b.md", "memory/2025-01-01.md", "memory/a.md", "memory/2025-01-02.md")]
     assert [hit.path for hit in hits(index_of(*files), "tea")] == [
@@ -206,6 +225,7 @@ def test_all_of_a_hit(index: Index) -> None:
         until=date(2025, 12, 31),
         commit=USER.commit,
         uncommitted=False,
+        since=datetime.fromtimestamp(USER.time, UTC),
     )
 
 
@@ -249,6 +269,10 @@ ALL = len(MEMORY.entries) + len(DAILY.entries) + len(OLD.entries) + len(TOPIC.en
         (Filter(tags=("infra", "food")), 0),
         (Filter(tags=("food",)), 1),
         (Filter(tags=("friend",)), 1),
+        (Filter(any_tags=("infra", "#FOOD")), 2),
+        (Filter(any_tags=("infra", "db")), 1),
+        (Filter(any_tags=("nothing",)), 0),
+        (Filter(any_tags=("infra", "food"), tags=("food",)), 1),
         (Filter(facts_only=True), ALL - 1),
         (Filter(min_confidence=0.7), ALL - 2),
         (Filter(min_confidence=0.95), ALL - 2),
@@ -310,14 +334,6 @@ def test_entries_without_a_day_to_judge_by_are_current(index: Index) -> None:
     assert [hit.until for hit in index.entries(Filter(), TODAY) if hit.status is Status.EXPIRED] == [date(2025, 1, 31)]
 
 
-def test_origins_and_paths_with_commits(index: Index) -> None:
-    assert index.origins("memory/2025-05-20.md") == {"- met Zoe about sailing": GUESS, "- [lesson] sailing needs wind": GUESS}
-    assert index.origins("memory/people/zoe.md") == {}
-    assert index.origins("memory") == {}
-    assert index.paths_with_commits([GUESS.commit, CommitId("none")]) == {"memory/2025-05-20.md"}
-    assert index.paths_with_commits([]) == set()
-
-
 def test_a_new_index_is_empty_and_makes_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     index = Index.open(folder)
@@ -325,7 +341,6 @@ def test_a_new_index_is_empty_and_makes_nothing(tmp_path: Path) -> None:
     assert index.count == 0
     assert search(index, "tea") == []
     assert index.entries(Filter()) == ()
-    assert index.origins("MEMORY.md") == {}
     assert not folder.exists()
 
 
@@ -369,7 +384,9 @@ BREAKAGES = {
     "no seen": lambda folder: (folder / "seen.json").unlink(),
     "half of seen": lambda folder: _truncate(folder / "seen.json"),
     "empty seen": lambda folder: (folder / "seen.json").write_bytes(b""),
-    "another's seen": lambda folder: (folder / "seen.json").write_text('{"version": 1, "files": [], "commit": null, "settings": ""}'),
+    "another's seen": lambda folder: (folder / "seen.json").write_text(
+        f'{{"version": {schema.VERSION}, "files": [], "commit": null, "settings": ""}}'
+    ),
     "seen of another version": _other_version,
     "no documents": lambda folder: shutil.rmtree(folder / "documents"),
     "no meta": lambda folder: (folder / "documents" / "meta.json").unlink(),

@@ -1,33 +1,48 @@
 """Results as text and as JSON: exact lines for values made by hand."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem import show
 from mdmem.doctor import Finding, Level
+from mdmem.errors import printable
 from mdmem.model import (
+    Advice,
+    AdviceKind,
+    Blame,
+    BlamedLine,
     CommitId,
+    ConflictView,
+    FactHistory,
     FactId,
+    FactLink,
     FilePath,
     Hit,
     Op,
     Outline,
     OutlineRow,
     Problem,
+    Reviewed,
+    RevisionView,
     SearchResult,
+    SectionHistory,
     SectionView,
     Source,
     Status,
+    Stays,
+    StayView,
     Superseded,
     WorkspaceStatus,
     WriteResult,
 )
 from mdmem.purge import Purged, PurgePlan
+from mdmem.render import plain
+from mdmem.search.catalogue import TagCount
 from mdmem.secrets import Secret
+from mdmem.show import hits, past, reads, upkeep, writes
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
 HIT = Hit(
@@ -78,47 +93,56 @@ class TestWrite:
             (replace(RESULT, changed=False, commit=None), Op.REPLACE, None, "unchanged: MEMORY.md: Memory > Work aaaabbbbcccc"),
             (replace(RESULT, section=("a\x1bb", "c\nd")), Op.REPLACE, None, "changed MEMORY.md: a\ufffdb > c\ufffdd 0123456789"),
             (replace(RESULT, diff="-a\n+b\x1b\n"), Op.REPLACE, None, "-a\n+b\ufffd"),
-            (replace(RESULT, diff=""), Op.REPLACE, None, "nothing to change"),
+            (replace(RESULT, diff="", changed=False), Op.REPLACE, None, "nothing to change"),
+            (replace(RESULT, diff=""), Op.RETRACT, None, "no text changes: a commit would say so"),
+            (RESULT, Op.SUPERSEDE, "11111111", "superseded 22222222 by what stands in MEMORY.md: Memory > Work 11111111"),
+            (RESULT, Op.RETRACT, "22222222", "retracted in MEMORY.md: Memory > Work 22222222"),
+            (RESULT, Op.REVERT, None, "reverted in MEMORY.md: Memory > Work 0123456789"),
         ],
     )
     def test_text(self, result: WriteResult, op: Op, fact: str | None, line: str):
-        assert show.write_text(result, op, fact) == line
+        assert writes.write_text(replace(result, op=op), fact) == line
+
+    def test_every_deed_has_its_word(self):
+        for op in Op:
+            if op is not Op.INIT:
+                assert writes.write_text(replace(RESULT, op=op)).endswith("MEMORY.md: Memory > Work 0123456789")
 
     def test_json(self):
-        value = show.write_json(RESULT)
+        value = writes.write_json(RESULT)
         assert value["section"] == "Memory > Work"
         assert value["supersedes"] == [{"old": "22222222", "new": "11111111"}]
         assert (value["added"], value["removed"]) == (["11111111"], ["22222222"])
         assert "diff" not in value
-        assert show.write_json(replace(RESULT, diff=""))["diff"] == ""
+        assert writes.write_json(replace(RESULT, diff=""))["diff"] == ""
 
 
 class TestSection:
     def test_text_for_a_program_is_the_text(self):
-        assert show.section_text(VIEW, terminal=False) == "x\r\ny\x1b"
+        assert reads.section_text(VIEW, terminal=False) == "x\r\ny\x1b"
 
     def test_for_a_terminal_nothing_steers_it(self):
-        assert show.section_text(VIEW, terminal=True) == "x\ny\ufffd"
+        assert reads.section_text(VIEW, terminal=True) == "x\ny\ufffd"
 
     def test_json_has_all_of_the_text(self):
-        value = show.section_json(VIEW)
+        value = reads.section_json(VIEW)
         assert (value["text"], value["subsections"]) == (VIEW.text, ["A > B"])
 
 
 class TestOutline:
     def test_depth_is_shown(self):
         rows = (OutlineRow(("A",), 1, 1, "e" * 12, 2), OutlineRow(("A", "B\x07"), 3, 3, "f" * 12, 5))
-        assert show.outline_text(Outline("a.md", rows)) == f"A  (line 1) {'e' * 12}\n  B\ufffd  (line 3) {'f' * 12}"
-        assert show.outline_json(Outline("a.md", rows))["sections"][1]["section"] == "A > B\x07"
+        assert reads.outline_text(Outline("a.md", rows)) == f"A  (line 1) {'e' * 12}\n  B\ufffd  (line 3) {'f' * 12}"
+        assert reads.outline_json(Outline("a.md", rows))["sections"][1]["section"] == "A > B\x07"
 
     def test_without_headings(self):
-        assert show.outline_text(Outline("a.md", ())) == "a.md has no headings"
+        assert reads.outline_text(Outline("a.md", ())) == "a.md has no headings"
 
 
 class TestSearch:
     def test_plain(self):
         other = replace(HIT, fact=None, uncommitted=True, text="a\tparagraph\nof two lines", section=())
-        assert show.search_text(found(HIT, other), colour=False) == (
+        assert hits.search_text(found(HIT, other), colour=False) == (
             "MEMORY.md:7 Memory > Work [1f3c9a2b]\n    drinks black tea\nMEMORY.md:7 (uncommitted)\n    a paragraph of two lines"
         )
 
@@ -133,30 +157,35 @@ class TestSearch:
         ],
     )
     def test_highlighted(self, query: str, text: str, shown: str):
-        line = show.search_text(found(replace(HIT, text=text), query=query), colour=True).split("\n")[1]
+        line = hits.search_text(found(replace(HIT, text=text), query=query), colour=True).split("\n")[1]
         assert line.strip() == shown.replace("{", "\x1b[1m").replace("}", "\x1b[0m")
 
     def test_a_long_text_is_cut_around_what_was_found(self):
         text = "word " * 500 + "needle " + "word " * 500
-        line = show.search_text(found(replace(HIT, text=text), query="needle"), colour=False).split("\n")[1].strip()
+        line = hits.search_text(found(replace(HIT, text=text), query="needle"), colour=False).split("\n")[1].strip()
         assert "needle" in line
         assert line.startswith("…")
         assert line.endswith("…")
         assert len(line) <= 322
-        start = show.search_text(found(replace(HIT, text=text), query="other"), colour=False).split("\n")[1].strip()
+        start = hits.search_text(found(replace(HIT, text=text), query="other"), colour=False).split("\n")[1].strip()
         assert start.startswith("word word")
 
     def test_what_has_no_words_is_shown_as_it_stands(self):
-        assert show.search_text(found(replace(HIT, text="[ref]: https://x.org")), colour=False).endswith("    [ref]: https://x.org")
+        assert hits.search_text(found(replace(HIT, text="[ref]: https://x.org")), colour=False).endswith("    [ref]: https://x.org")
 
     @given(st.text(st.characters(codec=None)), st.text(st.characters(codec=None), max_size=20))
     def test_two_lines_a_hit_that_steer_nothing(self, text: str, query: str):
-        shown = show.search_text(found(replace(HIT, text=text, section=(text,)), query=query), colour=False)
+        shown = hits.search_text(found(replace(HIT, text=text, section=(text,)), query=query), colour=False)
         assert len(shown.split("\n")) == 2
         assert not set(shown) & set(STEERS + "\r\t")
 
+    @given(st.one_of(st.text(st.characters(codec=None)), st.text("ab1 .,:;-+=#!()'\"\\`*_[]<>&~|^$/%@{}\t\nöß日", max_size=12)))
+    def test_the_words_are_those_of_the_parser_whether_it_is_asked_or_not(self, text: str):
+        line = hits.search_text(found(replace(HIT, text=text), query=""), colour=False).split("\n")[1]
+        assert line == f"    {printable(' '.join(plain(text).split()) or text, keep='')}"[:324]
+
     def test_json(self):
-        value = show.search_json(replace(found(replace(HIT, day=date(2026, 3, 5))), stale=True))
+        value = hits.search_json(replace(found(replace(HIT, day=date(2026, 3, 5))), stale=True))
         assert (value["query"], value["as_of"], value["commit"], value["stale"]) == ("tea", None, COMMIT, True)
         (hit,) = value["hits"]
         assert (hit["section"], hit["day"], hit["tags"], hit["superseded_by"]) == ("Memory > Work", "2026-03-05", ["a", "b"], None)
@@ -166,20 +195,20 @@ class TestSearch:
 class TestFacts:
     def test_text(self):
         expired = replace(HIT, kind=None, tags=(), status=Status.EXPIRED, text="two\nlines\x1b")
-        assert show.facts_text((HIT, expired)) == (
+        assert hits.facts_text((HIT, expired)) == (
             "1f3c9a2b  [fact] drinks **black** tea #a #b  MEMORY.md:7\n1f3c9a2b  two lines\ufffd (expired)  MEMORY.md:7"
         )
 
     def test_json(self):
-        (row,) = show.facts_json([HIT])["facts"]
+        (row,) = hits.facts_json([HIT])["facts"]
         assert (row["id"], row["line"], row["until"], row["tags"]) == ("1f3c9a2b", 7, "2026-12-31", ["a", "b"])
 
 
 def test_problem():
     problem = Problem("a.md", 3, "shrink", "error", "too\nmuch\x1b", "do this")
-    assert show.problem_text(problem) == "a.md:3: error: too\ufffdmuch\ufffd (shrink)\n    do this"
-    assert show.problem_text(replace(problem, hint="")).count("\n") == 0
-    assert show.problems_json([problem]) == {
+    assert reads.problem_text(problem) == "a.md:3: error: too\ufffdmuch\ufffd (shrink)\n    do this"
+    assert reads.problem_text(replace(problem, hint="")).count("\n") == 0
+    assert reads.problems_json([problem]) == {
         "problems": [{"path": "a.md", "line": 3, "code": "shrink", "level": "error", "message": "too\nmuch\x1b"}]
     }
 
@@ -191,11 +220,11 @@ FINDINGS = (
     Finding("locks", Level.WARNING, "removed", fixed=True),
     Finding("secrets", Level.ERROR, "key in a.md:1"),
 )
-PLAN = PurgePlan(1, 2, 3, 4, 5, 6, (f"said {STEERS}",))
+PLAN = PurgePlan(1, 2, 3, 4, 5, 6, 0, (f"said {STEERS}",))
 
 
 def test_findings():
-    assert show.findings_text(FINDINGS).splitlines() == [
+    assert upkeep.findings_text(FINDINGS).splitlines() == [
         "ok      git: git version 2.40",
         f"warning hooks: post-commit is {HIDDEN}missing",
         "        one",
@@ -204,36 +233,37 @@ def test_findings():
         "error   secrets: key in a.md:1",
         "errors: 1, warnings: 1, notes: 0",
     ]
-    assert show.findings_json(FINDINGS)["findings"][2] == {
+    assert upkeep.findings_json(FINDINGS)["findings"][2] == {
         **{"check": "locks", "level": "warning", "message": "removed", "fixed": True, "hint": ""},
     }
 
 
 @pytest.mark.parametrize(("found", "sound"), [(FINDINGS, False), (FINDINGS[:3], True), ((), True)])
 def test_soundness(found: tuple[Finding, ...], sound: bool):
-    assert show.findings_json(found)["sound"] is sound
+    assert upkeep.findings_json(found)["sound"] is sound
 
 
 def test_a_purge():
-    numbers = {"files": 1, "commits": 2, "messages": 3, "tags": 4, "refs": 5, "signatures": 6}
-    assert show.plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
-    assert show.plan_text(PLAN) == f"to purge: 1 files, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
+    numbers = {"files": 1, "commits": 2, "messages": 3, "tags": 4, "refs": 5, "signatures": 6, "loose": 0}
+    assert upkeep.plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
+    assert upkeep.plan_text(PLAN) == f"to purge: 1 files, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
+    assert "5 refs, 7 objects that nothing refers to\n" in upkeep.plan_text(replace(PLAN, loose=7))
     done = Purged(PLAN, COMMIT, ("left",))
-    assert show.purged_json(done) == {"changed": True, "commit": COMMIT, "plan": numbers, "notices": ["left"]}
-    assert show.purged_text(done) == f"purged {COMMIT[:10]}"
-    assert show.purged_text(replace(done, commit=None)) == "purged"
-    nothing = Purged(PurgePlan(0, 0, 0, 0, 0, 0, ()), COMMIT, ())
-    assert (show.purged_text(nothing), show.purged_json(nothing)["changed"]) == (f"nothing is left to purge {COMMIT[:10]}", False)
+    assert upkeep.purged_json(done) == {"changed": True, "commit": COMMIT, "plan": numbers, "notices": ["left"]}
+    assert upkeep.purged_text(done) == f"purged {COMMIT[:10]}"
+    assert upkeep.purged_text(replace(done, commit=None)) == "purged"
+    nothing = Purged(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
+    assert (upkeep.purged_text(nothing), upkeep.purged_json(nothing)["changed"]) == (f"nothing is left to purge {COMMIT[:10]}", False)
 
 
 def test_redacted():
-    assert show.redacted_json("a", [Secret("key", 3, 9, 2)]) == {"text": "a", "secrets": [{"kind": "key", "line": 2}]}
-    assert show.redacted_text("a\r\n\tb\x1b\n\n") == "a\n\tb\ufffd\n"
+    assert upkeep.redacted_json("a", [Secret("key", 3, 9, 2)]) == {"text": "a", "secrets": [{"kind": "key", "line": 2}]}
+    assert upkeep.redacted_text("a\r\n\tb\x1b\n\n") == "a\n\tb\ufffd\n"
 
 
 def test_saved():
-    assert show.saved_text(COMMIT, [FilePath("a.md"), FilePath("b.md")]) == "saved a.md, b.md 0123456789"
-    assert show.saved_text(None, []) == "nothing to save"
+    assert writes.saved_text(COMMIT, [FilePath("a.md"), FilePath("b.md")]) == "saved a.md, b.md 0123456789"
+    assert writes.saved_text(None, []) == "nothing to save"
 
 
 def test_status():
@@ -250,7 +280,7 @@ def test_status():
         hooks={"pre-commit": "installed", "post-commit": "missing", "post-merge": "installed"},
         notes=(),
     )
-    assert show.status_text(status).splitlines() == [
+    assert reads.status_text(status).splitlines() == [
         "workspace  /w",
         "branch     detached at no commit yet",
         "files      2 evergreen, 1 profile",
@@ -259,5 +289,122 @@ def test_status():
         "uncommitted  MEMORY.md",
         "skipped    x.md: not UTF-8",
     ]
-    assert show.status_json(status)["index"] == {"current": False, "entries": 3, "commit": None}
-    assert show.status_json(status)["skipped"] == [{"path": "x.md", "reason": "not UTF-8"}]
+    assert reads.status_json(status)["index"] == {"current": False, "entries": 3, "commit": None}
+    assert reads.status_json(status)["skipped"] == [{"path": "x.md", "reason": "not UTF-8"}]
+
+
+# What memory said before.
+
+AT = datetime.fromisoformat("2026-03-05T09:30:00+01:00")
+REVISION = RevisionView(
+    COMMIT, AT, "Ada", None, "remember", Source.INFERRED, 0.7, None, "-a\n+b\n", "# A\n\nb\n", "# A\n\na\n", "a.md", ("A",)
+)
+STORY = SectionHistory("a.md", ("A",), (REVISION,))
+LINK = FactLink(FactId("1f3c9a2b"), "tea", AT, None, Source.INFERRED, 0.7, COMMIT, "a.md", ("A",), Status.CURRENT, "Ada", op="log")
+
+
+class TestHistory:
+    @pytest.mark.parametrize(
+        ("revision", "line"),
+        [
+            (REVISION, "remember"),
+            (replace(REVISION, confidence=0.5), "remember, inferred 0.5"),
+            (replace(REVISION, actor="agent/main", reason="so\nit is"), 'remember, by agent/main, "so\ufffdit is"'),
+            (replace(REVISION, source=Source.USER_STATED, confidence=0.95), "remember, user-stated 0.95"),
+            (
+                replace(REVISION, source=Source.USER_STATED, confidence=0.95, actor="a", claimed_by="a"),
+                "remember, user-stated (claimed by a) 0.95, by a",
+            ),
+            (replace(REVISION, op=None, source=Source.USER_STATED, confidence=0.95), "by hand, Ada"),
+            (replace(REVISION, section=("A", "B\x1b")), "remember  a.md: A > B\ufffd"),
+            (replace(REVISION, path="b.md", section=()), "remember  b.md"),
+        ],
+    )
+    def test_a_line_a_revision(self, revision: RevisionView, line: str):
+        told = replace(STORY, revisions=(revision,))
+        assert past.history_text(told, words=False, colour=False) == f"2026-03-05  0123456789  {line}"
+
+    def test_word_by_word_with_some_lines_around(self):
+        before = "# A\n\none\ntwo\nthree\nfour\nfive\nsix\n\tseven words stand here\n"
+        after = before.replace("# A", "# B").replace("stand", "stood")
+        told = replace(STORY, revisions=(replace(REVISION, before=before, text=after),) * 2)
+        shown = past.history_text(told, words=True, colour=False).split("\n\n2026")[0].split("\n")[1:]
+        assert shown == ["    # [-A-]{+B+}", "", "    one", "    …", "    five", "    six", "    \tseven words [-stand-]{+stood+} here"]
+
+    def test_in_colour(self):
+        shown = past.history_text(STORY, words=True, colour=True)
+        assert shown == "\x1b[2m2026-03-05  0123456789  remember\x1b[0m\n    # A\n\n    \x1b[31ma\x1b[0m\n    \x1b[32mb\x1b[0m"
+
+    def test_json(self):
+        (row,) = past.history_json(STORY)["revisions"]
+        assert (row["time"], row["op"], row["section"], row["diff"]) == ("2026-03-05T09:30:00+01:00", "remember", "A", "-a\n+b\n")
+
+    def test_a_chain(self):
+        older = replace(LINK, text="two\nlines", end=AT, status=Status.SUPERSEDED, op=None)
+        told = FactHistory(FactId("1f3c9a2b"), Status.CURRENT, (older, LINK))
+        assert past.history_text(told, words=False, colour=False) == (
+            "2026-03-05 - 2026-03-05  1f3c9a2b  two lines  (superseded)\n    0123456789  by hand, Ada  a.md: A\n"
+            "2026-03-05 -             1f3c9a2b  tea  (current)\n    0123456789  log  a.md: A"
+        )
+        assert [(link["from"], link["to"]) for link in past.history_json(told)["chain"]] == [(AT.isoformat(),) * 2, (AT.isoformat(), None)]
+
+    @given(*[st.text(st.characters(codec=None), max_size=40)] * 2)
+    def test_nothing_steers_a_terminal(self, one: str, other: str):
+        revision = replace(REVISION, before=one, text=other, author=one, reason=other, path=one, section=(other,), op=None)
+        told = (
+            past.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
+            past.history_text(FactHistory(FactId("a"), Status.CURRENT, (replace(LINK, text=one, reason=other),) * 2), True, False),
+            past.blame_text(Blame("a.md", (), (BlamedLine(1, one, COMMIT, AT, other, Source.AUTO, 0.4),)), colour=False),
+            past.stays_text(Stays(one, (StayView(one, (other,), COMMIT, AT, None, None),))),
+        )
+        assert not set("".join(told)) & set(STEERS + "\r")
+
+
+class TestBlame:
+    def test_columns(self):
+        lines = (
+            BlamedLine(1, "# A", COMMIT, AT, "Ada", Source.AUTO, 0.4),
+            BlamedLine(2, "", COMMIT, AT, "Ada", Source.USER_STATED, 0.95),
+            BlamedLine(3, "new", None, None, None, None, None),
+        )
+        assert past.blame_text(Blame("a.md", ("A",), lines), colour=False) == (
+            "0123456789 2026-03-05 auto         # A\n0123456789 2026-03-05 user-stated\nuncommitted                        new"
+        )
+
+
+def test_labels():
+    tags = (TagCount("house", 2), TagCount("a\x1bb", 1))
+    assert hits.tags_text(tags) == "house 2\na\ufffdb 1"
+    assert hits.tags_json(tags)["tags"][0] == {"tag": "house", "count": 2}
+
+
+def test_how_a_hit_stands():
+    stands = replace(
+        HIT, status=Status.SUPERSEDED, superseded_by=FactId("22222222"), contradicts=(FactId("3"), FactId("4")), uncommitted=True
+    )
+    head = hits.search_text(found(stands), colour=False).split("\n")[0]
+    assert head == "MEMORY.md:7 Memory > Work [1f3c9a2b] (superseded by 22222222) (contradicts 3, 4) (uncommitted)"
+
+
+def test_contradictions():
+    other = replace(HIT, text="no\ntea", since=AT, fact=FactId("8e0d4c11"), source=None, commit=None)
+    view = ConflictView(HIT, other, "drink")
+    assert hits.conflicts_text([view, replace(view, key=None)]).splitlines()[:4] == [
+        "both are about drink",
+        "    1f3c9a2b  drinks **black** tea  (uncommitted, inferred 0.7, MEMORY.md:7, 0123456789)",
+        "    8e0d4c11  no tea  (2026-03-05, MEMORY.md:7)",
+        "marked",
+    ]
+    (row,) = hits.conflicts_json([view])["conflicts"]
+    assert (row["key"], row["one"]["since"], row["other"]["since"]) == ("drink", None, AT.isoformat())
+
+
+def test_a_review():
+    advice = Advice(
+        AdviceKind.EXPIRED, FilePath("a.md"), ("A",), 3, (FactId("1f3c9a2b"),), "'x' held\x1b", ("mdmem", "forget", "an x"), True
+    )
+    told = Reviewed((advice,), ((advice, RESULT),))
+    assert upkeep.reviewed_text(told) == (
+        "done: a.md:3: expired: 'x' held\ufffd 0123456789\na.md:3: expired: 'x' held\ufffd\n    mdmem forget 'an x'  (safe)"
+    )
+    assert upkeep.reviewed_json(told)["applied"][0]["commit"] == COMMIT

@@ -28,6 +28,12 @@ def test_an_output_that_is_not_so_is_noticed(world: World, tmp_path: Path):
     assert transcripts.replayed(page, tmp_path / "ada") == "```sh-session\n$ echo one\none\n```\n"
 
 
+def test_a_day_and_a_folder_hold_until_they_are_changed(world: World, tmp_path: Path):
+    page = "```sh-session\n$ mkdir there\n$ cd there\n$ # 2026-04-01\n```\n\n```sh-session\n$ pwd && echo $MDMEM_NOW\n```\n"
+    printed = transcripts.replayed(page, tmp_path / "ada")
+    assert printed == page.replace("MDMEM_NOW\n", "MDMEM_NOW\n/home/ada/notes/there\n2026-04-01T09:30:00+00:00\n")
+
+
 @pytest.mark.parametrize(
     ("block", "expected"),
     [

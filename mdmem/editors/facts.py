@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -10,11 +10,31 @@ from mdmem.document import Document, Section, blank_line, find, is_blank, join_p
 from mdmem.editors import Edited
 from mdmem.editors.section import append, create, same_outline
 from mdmem.errors import FactProblem, SectionProblem, UsageProblem
-from mdmem.facts import Item, amended, holds_key, in_section, items, normal, parse_item, parse_text, pick, split_key, split_kind, write
+from mdmem.facts import (
+    Item,
+    amended,
+    held_key,
+    holds_key,
+    in_section,
+    items,
+    normal,
+    parse_item,
+    parse_text,
+    pick,
+    split_key,
+    split_kind,
+    write,
+)
 from mdmem.model import Action, EditSection, Fact, FactId, Op, Remember, Superseded
 
 _HOMES = {"preference": "Preferences", "decision": "Decisions"}
 _HOME = "Facts"
+_LIKE, _LIKE_IN_PLACE = 0.4, 0.2
+"""How alike (`likeness`) a fact must be to what it supersedes: among several, and where one takes the place of one.
+
+Of two lines of one day of conversation, taken at random, 0.3% are as like as the first and 3% as like as the second, which holds only
+where a person put the one where the other stood.
+"""
 _LIST_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
 """So many spaces after a list marker begin indented code."""
@@ -190,26 +210,41 @@ def forget(document: Document, item: Item) -> Edited:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The facts that an edit took out and those that it brought in, and what of it took whose place by its key."""
+    """The facts that an edit took out and those that it brought in, and what of it took whose place: by its key, else by likeness."""
 
     removed: tuple[Item, ...] = ()
     added: tuple[Item, ...] = ()
     supersedes: tuple[Superseded, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """What went out of one section and what came in, among all that stood and stands there."""
+
+    before: Sequence[Item]
+    after: Sequence[Item]
+    removed: Sequence[Item]
+    added: Sequence[Item]
+
+
 def difference(before: Document | None, after: Document) -> Difference:
-    """What an edit did to the facts, section by section: what goes from one section to another goes out there and comes in here."""
+    """What an edit did to the facts, section by section: what goes from one section to another goes out there and comes in here.
+
+    Within a section a fact that went out is superseded by one that came in: by the one of the same key; else by the one that is most
+    like it, if it is like enough (`likeness`), one by one. Kind, tags and `until` make no other fact.
+    """
     old = _by_section(before) if before else {}
     new = _by_section(after)
-    removed: list[Item] = []
-    added: list[Item] = []
-    pairs: list[Superseded] = []
-    for path in dict.fromkeys((*old, *new)):
-        out, brought = _without(old.get(path, []), new.get(path, [])), _without(new.get(path, []), old.get(path, []))
-        removed += out
-        added += brought
-        pairs += _pairs_by_key(out, brought)
-    return Difference(tuple(removed), tuple(added), tuple(pairs))
+    exchanges = [
+        _Exchange(known, brought, _without(known, brought), _without(brought, known))
+        for path in dict.fromkeys((*old, *new))
+        for known, brought in [(old.get(path, []), new.get(path, []))]
+    ]
+    removed = tuple(item for exchange in exchanges for item in exchange.removed)
+    added = tuple(item for exchange in exchanges for item in exchange.added)
+    moved = {item.fact.id for item in removed} & {item.fact.id for item in added}
+    pairs = [pair for exchange in exchanges if exchange.removed and exchange.added for pair in _successions(exchange, moved)]
+    return Difference(removed, added, tuple(Superseded(one.fact.id, other.fact.id) for one, other in pairs))
 
 
 def _by_section(document: Document) -> dict[tuple[str, ...], list[Item]]:
@@ -231,13 +266,112 @@ def _without(known: Iterable[Item], others: Iterable[Item]) -> list[Item]:
     return result
 
 
-def _pairs_by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[Superseded]:
-    """What took whose place in one section: one fact went out and one came in under the same key."""
+_Pair = tuple[Item, Item]
+
+
+def _successions(exchange: _Exchange, moved: Collection[FactId]) -> list[_Pair]:
+    """What took whose place in one section; what only `moved` to or from another one is left out."""
+    removed = [item for item in exchange.removed if item.fact.id not in moved]
+    added = [item for item in exchange.added if item.fact.id not in moved]
+    pairs = _by_key(removed, added)
+    removed, added = _unpaired(removed, added, pairs)
+    if not removed or not added:
+        return pairs
+    left = _gaps(exchange.before, removed, {one.start: other.fact.id for one, other in pairs})
+    filled = _gaps(exchange.after, added, {})
+    pairs += _in_place(left, filled)
+    removed, added = _unpaired(removed, added, pairs)
+    return pairs + (_by_likeness(removed, added) if removed and added else [])
+
+
+def _unpaired(removed: Iterable[Item], added: Iterable[Item], pairs: Iterable[_Pair]) -> tuple[list[Item], list[Item]]:
+    known = {(one.start, other.start) for one, other in pairs}
+    out, brought = {start for start, _ in known}, {start for _, start in known}
+    return [item for item in removed if item.start not in out], [item for item in added if item.start not in brought]
+
+
+def _by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
+    """One fact went out and one came in under the same key."""
     keys = {normal(item.fact.key) for item in added if item.fact.key}
+    old, new = _holders(removed, keys), _holders(added, keys)
+    return [(old[key][0], new[key][0]) for key in sorted(keys) if len(old[key]) == len(new[key]) == 1]
+
+
+def _holders(some: Iterable[Item], keys: Collection[str]) -> dict[str, list[Item]]:
+    """The facts that hold each of some keys (`normal`)."""
+    found: dict[str, list[Item]] = {key: [] for key in keys}
+    for item in some:
+        own = item.fact.key
+        key = normal(own) if own else held_key(item.fact.text, keys)
+        if key in found:
+            found[key].append(item)
+    return found
+
+
+_Gap = tuple[tuple[str, int], tuple[str, int]]
+
+
+def _in_place(left: Mapping[_Gap, Sequence[Item]], filled: Mapping[_Gap, Sequence[Item]]) -> list[_Pair]:
+    """One fact went out and one came in between the same neighbours: of the same key, or a little alike and not of two keys."""
+    pairs = [(left[gap][0], filled[gap][0]) for gap in left if len(left[gap]) == len(filled.get(gap, ())) == 1]
+    return [pair for pair in pairs if _same_key(*pair) or (not _two_keys(*pair) and _alike(*pair) >= _LIKE_IN_PLACE)]
+
+
+def _gaps(known: Sequence[Item], some: Iterable[Item], successors: Mapping[int, FactId]) -> dict[_Gap, list[Item]]:
+    """Some of a section's facts by what stands before and after them: the other facts, each by its id, or its successor's, and number."""
+    wanted = {item.start for item in some}
+    seen: Counter[str] = Counter()
+    found: dict[_Gap, list[Item]] = {}
+    before = ("", 0)
+    waiting: list[Item] = []
+    for item in known:
+        if item.start in wanted:
+            waiting.append(item)
+            continue
+        name = successors.get(item.start, item.fact.id)
+        seen[name] += 1
+        here = (name, seen[name])
+        if waiting:
+            found[before, here] = waiting
+        before, waiting = here, []
+    if waiting:
+        found[before, ("", 0)] = waiting
+    return found
+
+
+def _by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
+    """The likest first, one to one; of one key or of none."""
+    from mdmem.editors.likeness import meeting  # here, so that an edit that replaces nothing does not pay for loading it
+
+    rows = []
+    for a, b in meeting([item.fact.text for item in removed], [item.fact.text for item in added]):
+        one, other = removed[a], added[b]
+        if (_same_key(one, other) or not (one.fact.key or other.fact.key)) and (alike := _alike(one, other)) >= _LIKE:
+            rows.append((-alike, abs(a - b), a, b))
+    taken: tuple[set[int], set[int]] = (set(), set())
     pairs = []
-    for key in sorted(keys):
-        old = [item for item in removed if holds_key(item.fact, key)]
-        new = [item for item in added if holds_key(item.fact, key)]
-        if len(old) == len(new) == 1:
-            pairs.append(Superseded(old[0].fact.id, new[0].fact.id))
-    return pairs
+    for _, _, a, b in sorted(rows):
+        if a not in taken[0] and b not in taken[1]:
+            taken[0].add(a)
+            taken[1].add(b)
+            pairs.append((removed[a], added[b]))
+    return sorted(pairs, key=lambda pair: pair[1].start)
+
+
+def _same_key(one: Item, other: Item) -> bool:
+    key = one.fact.key or other.fact.key
+    return key is not None and holds_key(one.fact, key) and holds_key(other.fact, key)
+
+
+def _two_keys(one: Item, other: Item) -> bool:
+    return one.fact.key is not None and other.fact.key is not None and not _same_key(one, other)
+
+
+def _alike(one: Item, other: Item) -> float:
+    """How alike two facts are; of one key, their values."""
+    from mdmem.editors.likeness import likeness  # here, as above
+
+    key = one.fact.key or other.fact.key
+    if key is not None and _same_key(one, other):
+        return likeness(split_key(one.fact.text, key)[1], split_key(other.fact.text, key)[1])
+    return likeness(one.fact.text, other.fact.text)

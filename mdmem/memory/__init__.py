@@ -1,22 +1,27 @@
-"""Memory: every verb; the one place where editors, git and search meet."""
+"""Memory: every verb; the one place where editors, git and search meet.
+
+A verb imports what it needs when it is called, so that no command pays for loading what another one does.
+"""
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import hookfiles, secrets
+from mdmem import secrets
 from mdmem.events import Watch
-from mdmem.memory import adopting, freshness, reading, writing
-from mdmem.memory.adopting import Initialised
-from mdmem.memory.freshness import Progress, catch_up, catch_up_all
-from mdmem.memory.reading import record_refusal, staged_problems
+from mdmem.memory import background
 from mdmem.memory.workspace import Workspace, locate, open_at
 from mdmem.model import (
+    AskHistory,
+    Blame,
     Change,
     CommitId,
+    ConflictView,
+    Contradict,
     EditSection,
+    FactHistory,
     FilePath,
     Forget,
     Hit,
@@ -27,10 +32,15 @@ from mdmem.model import (
     Problem,
     Purge,
     Remember,
+    Resolve,
+    Revert,
+    Reviewed,
     Search,
     SearchResult,
+    SectionHistory,
     SectionView,
     Show,
+    Stays,
     WorkspaceStatus,
     WriteOptions,
     WriteResult,
@@ -38,7 +48,10 @@ from mdmem.model import (
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
+    from mdmem.memory.adopting import Initialised
+    from mdmem.memory.freshness import Progress
     from mdmem.purge import Purged, PurgePlan
+    from mdmem.search.catalogue import TagCount
 
 Say = Callable[[str], None]
 
@@ -47,19 +60,27 @@ def _silent(_: str) -> None:
     pass
 
 
-_VERBS: dict[type[Change], str] = {EditSection: "edit-section", Log: "log", Remember: "remember", Forget: "forget"}
+_VERBS: dict[type[Change], str] = {
+    EditSection: "edit-section",
+    Log: "log",
+    Remember: "remember",
+    Forget: "forget",
+    Revert: "revert",
+    Contradict: "contradicts",
+    Resolve: "conflicts-resolve",
+}
 
 
 class Memory:
     """A workspace and what can be done with it. `say` takes lines for the user while something is waited for."""
 
-    def __init__(self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None) -> None:
+    def __init__(self, workspace: Workspace, say: Say = _silent, progress: "Progress | None" = None) -> None:
         self.workspace = workspace
         self._say = say
         self._progress = progress
 
     @classmethod
-    def open(cls, named: Path | None = None, say: Say = _silent, progress: Progress | None = None) -> "Memory":
+    def open(cls, named: Path | None = None, say: Say = _silent, progress: "Progress | None" = None) -> "Memory":
         """The memory of a folder, else of `MDMEM_WORKSPACE`, else of the first workspace from here upwards.
 
         Raises:
@@ -79,11 +100,13 @@ class Memory:
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
+        from mdmem.memory import writing
+
         with self._watch(_VERBS[type(change)], change.options) as watch:
             result = writing.apply(self.workspace, change, self._say)
             watch.done(result.changed and not change.options.dry_run, result.path, result.commit, result.warnings if result.commit else ())
         if result.commit:
-            freshness.start_catching_up(self.workspace)
+            background.start_catching_up(self.workspace)
         return result
 
     def plan_purge(self, wanted: Purge) -> "PurgePlan":
@@ -92,9 +115,9 @@ class Memory:
         Raises:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
-        from mdmem.memory import purging  # here, so that no other command pays for loading it
+        from mdmem.memory import purging
 
-        with self._watch("plan-purge") as watch:
+        with self._watch("plan-purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
             plan = purging.plan(self.workspace, wanted)
             watch.done(False)
         return plan
@@ -105,12 +128,12 @@ class Memory:
         Raises:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
-        from mdmem.memory import purging  # here, so that no other command pays for loading it
+        from mdmem.memory import purging
 
-        with self._watch("purge") as watch:
+        with self._watch("purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
             done = purging.carry_out(self.workspace, wanted, self._say)
             watch.done(done.plan.found, commit=done.commit)
-        freshness.start_catching_up(self.workspace)
+        background.start_catching_up(self.workspace)
         return done
 
     def save(self, text: str | None = None) -> tuple[CommitId | None, tuple[FilePath, ...]]:
@@ -119,11 +142,13 @@ class Memory:
         Raises:
             RepositoryProblem: git cannot take them now.
         """
+        from mdmem.memory import writing
+
         with self._watch("save") as watch:
             commit, paths = writing.save(self.workspace, text, self._say)
             watch.done(commit is not None, commit=commit)
         if commit:
-            freshness.start_catching_up(self.workspace)
+            background.start_catching_up(self.workspace)
         return commit, paths
 
     def show(self, wanted: Show) -> SectionView:
@@ -132,6 +157,8 @@ class Memory:
         Raises:
             PathProblem, SectionProblem: there is none.
         """
+        from mdmem.memory import reading
+
         return reading.show(self.workspace, wanted)
 
     def outline(self, file: str | None = None) -> Outline:
@@ -140,6 +167,8 @@ class Memory:
         Raises:
             PathProblem: there is no such file.
         """
+        from mdmem.memory import reading
+
         return reading.outline(self.workspace, file)
 
     def search(self, wanted: Search) -> SearchResult:
@@ -148,12 +177,133 @@ class Memory:
         Raises:
             UsageProblem: an option's value is out of its range.
         """
+        from mdmem.memory import reading
+
         with self._watch("search"):
             return reading.search(self.workspace, wanted, self._say, self._progress)
 
     def facts(self, wanted: ListFacts) -> tuple[Hit, ...]:
         """The facts of memory, by path and line."""
+        from mdmem.memory import reading
+
         return reading.facts(self.workspace, wanted, self._say, self._progress)
+
+    def history(self, wanted: AskHistory) -> SectionHistory | FactHistory:
+        """What a section or a fact said before; without either, what was changed in a file or in all memory.
+
+        Raises:
+            SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
+        """
+        from mdmem.memory import past
+
+        with self._watch("history"):
+            return past.tell(self.workspace, wanted, self._say)
+
+    def blame(self, section: str, file: str | None = None, nth: int | None = None) -> Blame:
+        """Which commit brought in each line of a section.
+
+        Raises:
+            SectionProblem, PathProblem: there is no such section.
+        """
+        from mdmem.memory import past
+
+        with self._watch("blame"):
+            return past.blame(self.workspace, section, file, nth, self._say)
+
+    def when(self, text: str) -> Stays:
+        """From which commit to which a text stood where in memory, oldest first.
+
+        Raises:
+            TextProblem: there is no text.
+        """
+        from mdmem.memory import past
+
+        with self._watch("when"):
+            return past.when(self.workspace, text, self._say)
+
+    def start_task(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
+        """Begin a task; one that is there already is gone on with, and nothing is changed.
+
+        Raises:
+            TextProblem, SectionProblem: the name or the goal cannot be used.
+        """
+        from mdmem.memory import tasking
+
+        return tasking.start(self.workspace, name, goal, options, self.apply)
+
+    def note_task(self, name: str, text: str, options: WriteOptions) -> WriteResult:
+        """Add a note to a task.
+
+        Raises:
+            TextProblem, SectionProblem: there is no such task, or no text.
+        """
+        from mdmem.memory import tasking
+
+        return tasking.note(self.workspace, name, text, options, self.apply)
+
+    def end_task(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
+        """Log the outcome of a task and take its notes out.
+
+        Raises:
+            TextProblem, SectionProblem: there is no such task, or no text.
+        """
+        from mdmem.memory import tasking
+
+        return tasking.done(self.workspace, name, outcome, options, self.apply)
+
+    def show_task(self, name: str) -> SectionView:
+        """The notes of a task.
+
+        Raises:
+            SectionProblem: there is no such task.
+        """
+        from mdmem.memory import tasking
+
+        return tasking.show(self.workspace, name)
+
+    def tasks(self) -> tuple[str, ...]:
+        """The names of the tasks that are not done."""
+        from mdmem.memory import tasking
+
+        return tasking.names(self.workspace)
+
+    def review(self) -> Reviewed:
+        """What could be tidied in the curated files."""
+        from mdmem.memory import reviewing
+
+        with self._watch("review"):
+            return Reviewed(reviewing.advice(self.workspace, self._say))
+
+    def tidy(self, options: WriteOptions) -> Reviewed:
+        """Do what is safe of that, one commit each; the rest is left to decide.
+
+        Raises:
+            MdmemError: a change was refused; those before it are done.
+        """
+        from mdmem.memory import reviewing
+
+        with self._watch("review-apply", options) as watch:
+            found = reviewing.carry_out(self.workspace, options, self.apply, self._say)
+            watch.done(bool(found.done))
+        return found
+
+    def conflicts(self) -> tuple[ConflictView, ...]:
+        """The facts that contradict each other, both sides of each."""
+        from mdmem.memory import reading
+
+        return reading.conflicts(self.workspace, self._say, self._progress)
+
+    def recall(self, tags: tuple[str, ...]) -> tuple[Hit, ...]:
+        """The facts with one of these tags at least: those with most of them first, then the newest."""
+        from mdmem.search.catalogue import most_tagged
+
+        return most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
+
+    def tags(self) -> "tuple[TagCount, ...]":
+        """The catalogue of labels, most used first."""
+        from mdmem.search.catalogue import catalogue
+
+        return catalogue(self.facts(ListFacts()))
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """What is wrong with memory files as they are on disk.
@@ -161,10 +311,14 @@ class Memory:
         Raises:
             PathProblem: a named file is not there.
         """
+        from mdmem.memory import reading
+
         return reading.check_files(self.workspace, files)
 
     def status(self) -> WorkspaceStatus:
         """What is where and how fresh."""
+        from mdmem.memory import reading
+
         return reading.status(self.workspace)
 
     def reindex(self, full: bool = False) -> int:
@@ -173,12 +327,15 @@ class Memory:
         Raises:
             RepositoryProblem: `busy`. StorageProblem: it cannot be written.
         """
+        from mdmem.memory import freshness
+
         with self._watch("reindex"):
             return freshness.rebuild(self.workspace, full, self._say, self._progress).index.count
 
     def examine(self, fix: bool = False) -> "tuple[Finding, ...]":
         """Everything around the workspace that is known to go wrong, looked at; with `fix` mended where that is safe."""
-        from mdmem import doctor  # here, so that no other command pays for loading it
+        from mdmem import doctor
+        from mdmem.memory import freshness
 
         with self._watch("doctor") as watch:
             found = doctor.examine(self.workspace, lambda: freshness.is_current(self.workspace), self.reindex, fix)
@@ -191,6 +348,9 @@ class Memory:
         Raises:
             RepositoryProblem: `hooks-managed`, with the lines to add by hand.
         """
+        from mdmem import hookfiles
+        from mdmem.memory import reading
+
         with self._watch("hooks-install") as watch:
             reading.require_hooks_free(self.workspace)
             written = hookfiles.install(self.workspace.repository.hooks_dir, sys.executable)
@@ -199,6 +359,8 @@ class Memory:
 
     def uninstall_hooks(self) -> tuple[str, ...]:
         """Take out mdmem's own hooks; their names."""
+        from mdmem import hookfiles
+
         with self._watch("hooks-uninstall") as watch:
             removed = hookfiles.uninstall(self.workspace.repository.hooks_dir)
             watch.done(bool(removed))
@@ -206,16 +368,27 @@ class Memory:
 
     def hooks(self) -> dict[str, str]:
         """How each hook stands."""
+        from mdmem import hookfiles
+
         return hookfiles.state(self.workspace.repository.hooks_dir)
 
 
-def initialise(wanted: Initialise) -> Initialised:
+def initialise(wanted: Initialise) -> "Initialised":
     """Make or adopt a workspace.
 
     Raises:
         MdmemError: the folder cannot hold one, or git cannot take a commit now.
     """
+    from mdmem.memory import adopting
+
     return adopting.initialise(wanted)
 
 
-__all__ = ["Initialised", "Memory", "catch_up", "catch_up_all", "initialise", "locate", "record_refusal", "staged_problems"]
+def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
+    """What is wrong with the staged changes of memory files, in every workspace of the repository that `folder` is in."""
+    from mdmem.memory import reading
+
+    return reading.staged_problems(folder, environment)
+
+
+__all__ = ["Memory", "initialise", "locate", "staged_problems"]

@@ -2,34 +2,25 @@
 
 import contextlib
 import hashlib
-import os
-import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from mdmem import files, history, repo
-from mdmem.document import BOM, decode, parse, split_lines
-from mdmem.editors import frontmatter
-from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
+from mdmem import files
+from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import Found
+from mdmem.memory import pages, trail
+from mdmem.memory.background import INDEX_LOCK, QUEUE_LOCK
 from mdmem.memory.workspace import Workspace, known_in, open_at
-from mdmem.model import CommitId, FilePath, Origin
-from mdmem.search.entries import entries
-from mdmem.search.indexer import INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
+from mdmem.model import CommitId, FilePath
+from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile
+from mdmem.versions import Versions
 
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
 """Called with the number of files done and the number to do."""
 
-_INDEX_LOCK = "index.lock"
-_QUEUE_LOCK = "queue.lock"
-_RACY_NS = 20_000_000
-"""A file that was changed less than this before it was read may change again without its time stamp showing it."""
-_UNSETTLED = Stamp(0, 0, 0, 0)
-"""No file's stamp: of a file that is to be read again."""
 _ROUNDS = 3
 _BURST_SECONDS = 0.5
 
@@ -53,34 +44,11 @@ class _Survey:
     settings: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
-    """What happened between the commit that the index has seen and the one that is there.
-
-    `origins` are those of the lines brought in since, None where the commits between do not tell, so that all of history is asked.
-    `paths` are those that differ or whose lines may have another origin now.
-    """
-
-    origins: history.Origins | None
-    paths: Collection[str] = ()
-
-
 def _survey(workspace: Workspace) -> _Survey:
     what = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
     return _Survey(
         workspace.repository.head(), workspace.memory_files(), hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     )
-
-
-def _stamp(status: os.stat_result) -> Stamp:
-    return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-
-
-def _stamp_of(place: Path) -> Stamp | None:
-    try:
-        return _stamp(place.lstat())
-    except OSError:
-        return None
 
 
 def _has_seen(index: Index, survey: _Survey) -> bool:
@@ -89,7 +57,7 @@ def _has_seen(index: Index, survey: _Survey) -> bool:
         seen.commit == survey.commit
         and seen.settings == survey.settings
         and seen.files.keys() == survey.files.keys()
-        and all(seen.files[path].stamp == _stamp(found.status) for path, found in survey.files.items())
+        and all(seen.files[path].stamp == pages.stamp(found.status) for path, found in survey.files.items())
     )
 
 
@@ -107,7 +75,7 @@ def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full
         if _has_seen(index, survey):
             return Fresh(index, survey.commit)
         workspace.ensure_state()
-        with files.lock(workspace.state / _INDEX_LOCK, workspace.settings.lock_timeout, say):
+        with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
             return _bring_up(workspace, full, progress)
     except RepositoryProblem as problem:
         if problem.code != "busy":
@@ -121,7 +89,7 @@ def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full
 def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> Fresh:
     """The index brought up to date, or built anew (`full`)."""
     workspace.ensure_state()
-    with files.lock(workspace.state / _INDEX_LOCK, workspace.settings.lock_timeout, say):
+    with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         return _bring_up(workspace, full, progress)
 
 
@@ -131,149 +99,73 @@ def _bring_up(workspace: Workspace, full: bool = False, progress: Progress | Non
     if _has_seen(index, survey):
         return Fresh(index, survey.commit)
     try:
-        _update(workspace, index, survey, progress)
+        index = _update(workspace, index, survey, progress)
     except BrokenIndex:
-        index = Index.anew(workspace.state / INDEX_NAME)
-        _update(workspace, index, survey, progress)
-    return Fresh(index, survey.commit)
+        index = _update(workspace, Index.anew(workspace.state / INDEX_NAME), survey, progress)
+    return Fresh(index, index.seen.commit)
 
 
 def _in_memory(workspace: Workspace, note: str) -> Fresh:
     index, survey = Index.in_memory(), _survey(workspace)
-    _update(workspace, index, survey, None)
-    return Fresh(index, survey.commit, False, (note,))
+    index = _update(workspace, index, survey, None)
+    return Fresh(index, index.seen.commit, False, (note,))
 
 
-def _gap(workspace: Workspace, index: Index, now: CommitId | None) -> _Gap | None:
-    """What lies between the commit that the index has seen and this one; None where everything is to be read again."""
-    repository, seen = workspace.repository, index.seen.commit
-    if seen == now:
-        return _Gap(history.Origins())
-    if seen is None or now is None or not repository.has(seen):
+def _since(index: Index, known: Versions) -> int | None:
+    """The number of the landmark up to which the index holds what the table holds; None where that cannot be told."""
+    dropped = known.dropped()
+    numbers = [number - 1 for _, number, _ in dropped]
+    if index.seen.commit is None:
+        return 0
+    if landmark := known.landmark_of(index.seen.commit):
+        numbers.append(landmark.number)
+    elif index.seen.commit not in {commit for commit, _, _ in dropped}:
         return None
-    base = repository.merge_base(seen, now)
-    if base is None:
-        return None
-    brought = history.origins(repository.walk(base, now))
-    # A file that is the same in both commits may still owe its lines to other commits: taken out and put back, or on both branches.
-    paths: set[str] = {*repository.changed_paths(seen, now), *brought.lines}
-    if base == seen and not repository.has_merges(seen, now):
-        return _Gap(brought, paths)
-    return _Gap(None, paths | index.paths_with_commits(repository.between(base, seen)))
+    return min(numbers)
 
 
-def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progress | None) -> None:
-    """Have the index read what it has not seen; what it has seen already stays."""
-    gap = _gap(workspace, index, survey.commit) if index.seen.settings == survey.settings else None
-    known = dict(index.seen.files) if gap else {}
-    gap = gap or _Gap(None)
-    touched: set[str] = set(gap.paths)
-    if index.seen.commit != survey.commit:
-        touched |= {path for path, file in known.items() if file.uncommitted}
-    due = [f for path, f in survey.files.items() if path in touched or path not in known or known[path].stamp != _stamp(f.status)]
-    pages = _Pages(workspace, index, survey.commit, gap.origins, {found.path for found in due})
-    seen: dict[str, SeenFile] = {path: known[path] for path in survey.files if path in known}
+def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progress | None) -> Index:
+    """Have the index read what it has not seen; what it has seen already stays, unless too much is unlike."""
+    with trail.fresh(workspace) as known:
+        since = _since(index, known)
+        if index.seen != EMPTY and (since is None or index.seen.settings != survey.settings):
+            index, since = Index.anew(workspace.state / INDEX_NAME), 0
+        _read_changes(workspace, index, survey, known, since or 0, progress)
+        if known.dropped():
+            with known.writing():
+                known.forget_dropped()
+    return index
+
+
+def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Versions, since: int, progress: Progress | None) -> None:
+    commit = known.head.commit if known.head else None
+    before = index.seen.files
+    touched = pages.touched(known, since)
+    if index.seen.commit != commit:
+        touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
+    due = [f for path, f in survey.files.items() if path in touched or path not in before or before[path].stamp != pages.stamp(f.status)]
+    reader = pages.Pages(workspace, known, bool(due))
+    seen: dict[str, SeenFile] = {path: before[path] for path in survey.files if path in before}
 
     def changed() -> Iterator[FileEntries]:
         for found in due:
-            before = known.get(found.path) if found.path not in touched else None
-            seen[found.path], page = pages.read(found, before)
+            seen[found.path], page = reader.read(found, before.get(found.path) if found.path not in touched else None)
             if page is not None:
                 yield page
 
-    removed = [path for path in index.seen.files if path not in survey.files]
-    index.update(changed(), removed, Seen(survey.commit, seen, survey.settings), (lambda n: progress(n, len(due))) if progress else None)
-
-
-class _Pages:
-    """Reads files for the index: their entries, where each comes from, and whether it is committed."""
-
-    def __init__(
-        self, workspace: Workspace, index: Index, commit: CommitId | None, origins: history.Origins | None, due: set[FilePath]
-    ) -> None:
-        self._workspace = workspace
-        self._index = index
-        self._commit = commit
-        self._newest = origins
-        pending = [path for path in workspace.repository.pending() if path in due] if due else []
-        self._committed = workspace.repository.read(commit, pending) if commit else dict.fromkeys(pending)
-        self._kept = workspace.repository.tracked() if due else set()
-
-    @cached_property
-    def _all(self) -> history.Origins:
-        """The origins of all lines there ever were: read only where what is known already does not tell."""
-        return history.origins(self._workspace.repository.walk(None, self._commit) if self._commit else ())
-
-    def read(self, found: Found, before: SeenFile | None) -> tuple[SeenFile, FileEntries | None]:
-        """What is to be remembered of a file, and its entries; None where they are the same as `before`."""
-        path, now = found.path, time.time_ns()
-        try:
-            data = files.read(found.place) or b""
-            document = parse(decode(data))
-        except PathProblem as problem:
-            return SeenFile(_stamp(found.status), "", False, problem.message), FileEntries(path, (), (), (), self._workspace.kind_of(path))
-        digest = files.digest(data)
-        # A file that is saved while it is read may hold what the survey, and what git said of it, did not see: it is read again.
-        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found.place) == _stamp(
-            found.status
-        )
-        if before is not None and before.digest == digest and settled:
-            return replace(before, stamp=_stamp(found.status)), None
-        listed = entries(document, path, frontmatter.tags(document))
-        open_lines = self._open_lines(path, document.lines)
-        uncommitted = tuple(open_lines is not None and not open_lines.isdisjoint(range(e.start_line, e.end_line + 1)) for e in listed)
-        origins = self._origins(path, [None if is_open else entry.first_line for entry, is_open in zip(listed, uncommitted, strict=True)])
-        page = FileEntries(path, listed, origins, uncommitted, self._workspace.kind_of(path))
-        stamp, known = (_stamp(found.status), digest) if settled else (_UNSETTLED, "")
-        return SeenFile(stamp, known, any(uncommitted)), page
-
-    def _origins(self, path: FilePath, lines: Sequence[str | None]) -> tuple[Origin | None, ...]:
-        """The origin of each line; None for a line that has none (yet)."""
-        if _is_outside(path):
-            return (None,) * len(lines)
-        newest = self._newest
-        earlier = self._index.origins(newest.renamed.get(path, path)) if newest else {}
-
-        def origin(line: str) -> Origin | None:
-            return (newest.of(path, line, earlier) if newest else None) or self._all.of(path, line, {})
-
-        return tuple(None if line is None else origin(line) for line in lines)
-
-    def _open_lines(self, path: FilePath, lines: tuple[str, ...]) -> frozenset[int] | None:
-        """The numbers (from 1) of the lines that are in no commit yet; None where all are."""
-        if _is_outside(path):
-            return None
-        if path not in self._committed:
-            return None if path in self._kept else frozenset(range(1, len(lines) + 1))
-        blob = self._committed[path] or b""
-        kept = {line.strip() for line in split_lines(blob.decode("utf-8", "replace").removeprefix(BOM))}
-        return frozenset(number for number, line in enumerate(lines, 1) if line.strip() not in kept)
-
-
-def _is_outside(path: FilePath) -> bool:
-    """Whether a file (of an extra path) is not the repository's."""
-    return path.startswith(("/", "../"))
+    removed = [path for path in before if path not in survey.files]
+    upto = known.head.number if known.head else 0
+    index.update(
+        changed(),
+        removed,
+        Seen(commit, seen, survey.settings),
+        (lambda n: progress(n, len(due))) if progress else None,
+        pages.past(workspace, known, since, upto),
+        {name for name, _, _ in known.dropped()},
+    )
 
 
 # In the background.
-
-
-def start_catching_up(workspace: Workspace) -> int | None:
-    """Start a detached process that brings the index up to date, unless one runs or waits already. It is never a reason to fail.
-
-    Returns:
-        Its process id, None where none was started.
-    """
-    if any(files.is_locked(workspace.state / name) for name in (_QUEUE_LOCK, _INDEX_LOCK)) or not sys.executable:
-        return None
-    # -P: nothing is imported from the folder that the user is in.
-    command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
-    null = os.devnull
-    streams = [(os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)]
-    try:
-        return os.posix_spawn(sys.executable, command, repo.environment(), file_actions=streams, setsid=True)
-    except OSError:
-        return None
 
 
 def catch_up(root: Path) -> None:
@@ -285,11 +177,11 @@ def catch_up(root: Path) -> None:
     workspace.ensure_state()
     with contextlib.ExitStack() as queue:
         try:
-            queue.enter_context(files.lock(workspace.state / _QUEUE_LOCK, 0))
+            queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))
         except RepositoryProblem:
             return
         time.sleep(_BURST_SECONDS)
-        with files.lock(workspace.state / _INDEX_LOCK, workspace.settings.lock_timeout):
+        with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):
                 _bring_up(workspace)
@@ -299,6 +191,16 @@ def catch_up(root: Path) -> None:
 
 
 def catch_up_all(folder: Path) -> None:
-    """Bring the index of every workspace up to date that has been used in the work tree that `folder` is in."""
+    """Bring the index of every workspace up to date that has been used in the work tree that `folder` is in.
+
+    Raises:
+        MdmemError: the first problem, after all of them have had their turn.
+    """
+    problems: list[MdmemError] = []
     for root in known_in(folder):
-        catch_up(root)
+        try:
+            catch_up(root)
+        except MdmemError as problem:
+            problems.append(problem)
+    if problems:
+        raise problems[0]

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from mdmem import check, files, history, layout, secrets
 from mdmem.document import Document, Section, decode, parse, section_etag
-from mdmem.editors import Edited, daily, section
+from mdmem.editors import Edited, daily, merge, section
 from mdmem.editors import facts as fact_editor
-from mdmem.errors import FactProblem, PathProblem, RefusedChange, SectionProblem, UsageProblem
-from mdmem.facts import Item, pick, write
+from mdmem.errors import PathProblem, RefusedChange, SectionProblem, UsageProblem
+from mdmem.facts import Item, parse_item, pick, write
+from mdmem.memory import naming
+from mdmem.memory.naming import occurrences, one_place
 from mdmem.memory.workspace import Workspace, missing_file
 from mdmem.model import (
     Action,
-    Change,
     CommitId,
     EditSection,
     FactId,
@@ -33,12 +34,26 @@ from mdmem.model import (
 
 _CONTEXT_LINES = 3
 _MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
-_EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
+
+
+@dataclass(frozen=True, slots=True)
+class Rework:
+    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only of the lines with these words."""
+
+    path: FilePath
+    before: str
+    after: str
+    words: str | None
+    reverts: CommitId
+    options: WriteOptions
+
+
+FileChange = EditSection | Log | Remember | Forget | Rework
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a change comes to on a file as it stands, nothing written yet."""
+    """What a change comes to on a file as it stands, nothing written yet. `marks` says that it says something of standing facts."""
 
     path: FilePath
     place: Path
@@ -50,12 +65,19 @@ class Plan:
     removed: tuple[FactId, ...]
     supersedes: tuple[Superseded, ...]
     ended: tuple[FactId, ...]
+    retracts: tuple[FactId, ...] = ()
+    marks: bool = False
     warnings: tuple[str, ...] = ()
 
     @property
     def after(self) -> bytes:
         """The file's bytes afterwards."""
         return self.edited.text.encode()
+
+    @property
+    def op(self) -> Op:
+        """What its commit says that it did."""
+        return self.edited.op if self.changes or self.retracts else Op.SUPERSEDE
 
     @property
     def changes(self) -> bool:
@@ -66,7 +88,7 @@ class Plan:
 # Where a change goes.
 
 
-def target(workspace: Workspace, change: Change) -> FilePath:
+def target(workspace: Workspace, change: FileChange) -> FilePath:
     """The file that a change goes to.
 
     Raises:
@@ -76,13 +98,15 @@ def target(workspace: Workspace, change: Change) -> FilePath:
         case Log():
             path = layout.log_path(_day(workspace, change))
         case Forget() if change.file is None:
-            path = _file_of_fact(workspace, change)
+            path = naming.file_of_fact(workspace, change)
+        case Rework():
+            path = change.path
         case EditSection() | Remember() | Forget():
             path = layout.parse_path(change.file) if change.file is not None else workspace.curated
     kind = workspace.kind_of(path)
     if layout.within(path, workspace.settings.extra_paths):
         raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
-    appends = isinstance(change, Log) or (isinstance(change, EditSection) and change.action is Action.APPEND)
+    appends = isinstance(change, Log | Forget) or (isinstance(change, EditSection) and change.action is Action.APPEND)
     if kind is FileKind.DAILY and not appends:
         raise SectionProblem(
             "append-only", f"{path} is a day's log, which only grows", "Log a new entry; --supersedes ID says which one it replaces."
@@ -107,52 +131,10 @@ def _minute(now: datetime, change: Log) -> str:
     return change.time
 
 
-def occurrences(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) -> list[tuple[FilePath, Document, Item]]:
-    """Every place in files of these kinds where the named fact stands."""
-    found = []
-    for path, listed in workspace.memory_files().items():
-        if workspace.kind_of(path) not in kinds:
-            continue
-        try:
-            document = parse(decode(files.read(listed.place) or b""))
-        except PathProblem:
-            continue
-        found += [(path, document, item) for item in fact_editor.named(document, name)]
-    return found
-
-
-def _one_place(found: list[tuple[FilePath, Document, Item]], name: str) -> tuple[FilePath, Document, Item]:
-    if not found:
-        raise FactProblem("fact-not-found", f"there is no fact {name[:80]!r}", "mdmem facts lists them with their ids.")
-    if len(found) > 1:
-        places = [{"path": path, "line": item.start + 1, "id": item.fact.id, "text": item.fact.text} for path, _, item in found]
-        listed = "; ".join(f"{place['path']}:{place['line']}" for place in places[:8])
-        raise FactProblem(
-            "fact-ambiguous", f"{name[:80]!r} stands in {len(found)} places", f"They are {listed}. Name --file or --section.", facts=places
-        )
-    return found[0]
-
-
-def _file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
-    found = occurrences(workspace, change.fact, _EDITABLE)
-    if change.section is not None:
-        found = [one for one in found if one[2] in _in_section(one[1], change.fact, change.section)]
-    if not found and (logged := occurrences(workspace, change.fact, (FileKind.DAILY,))):
-        return logged[0][0]
-    return _one_place(found, change.fact)[0]
-
-
-def _in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
-    try:
-        return fact_editor.named(document, fact, address)
-    except SectionProblem:
-        return ()
-
-
 # What a change comes to.
 
 
-def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
+def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
     """What a change makes of its file as it stands; nothing is written.
 
     Raises:
@@ -162,13 +144,14 @@ def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
     before = files.read(place)
     old = parse(decode(before)) if before is not None else None
     fact: FactId | None = None
+    retracts: tuple[FactId, ...] = ()
     match change:
         case Log():
-            edited = _log(workspace, change, old)
+            edited, fact = _log(workspace, change, old)
         case EditSection():
             if old is None and not change.create:
                 raise missing_file(workspace, path, "--create makes it.")
-            edited = section.edit(old or parse(""), change)
+            edited = section.edit(old or parse(_beginning(path)), change)
         case Remember():
             if old is None and not change.create:
                 raise missing_file(workspace, path, "--create makes it.")
@@ -176,13 +159,19 @@ def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
         case Forget():
             if old is None:
                 raise missing_file(workspace, path)
-            known = fact_editor.named(old, change.fact, change.section)
-            edited = fact_editor.forget(old, _one_place([(path, old, item) for item in known], change.fact)[2])
+            known = [(path, old, item) for item in fact_editor.named(old, change.fact, change.section)]
+            if workspace.kind_of(path) is FileKind.DAILY:
+                edited, retracts = _retracted(*one_place(naming.current(workspace, known), change.fact))
+            else:
+                edited = fact_editor.forget(old, one_place(known, change.fact)[2])
+        case Rework():
+            edited = merge.undo(old or parse(""), change.after, change.before, change.words)
     decode(edited.text.encode())
     new = parse(edited.text)
     # Under another title the facts of a section are the same facts.
     facts = fact_editor.Difference() if edited.op is Op.RENAME else fact_editor.difference(old, new)
-    pairs = dict.fromkeys((*edited.supersedes, *(() if edited.also else facts.supersedes)))
+    derived = () if edited.also or edited.op is Op.REVERT else facts.supersedes
+    pairs = dict.fromkeys((*edited.supersedes, *derived))
     brought = fact or (facts.added[-1].fact.id if facts.added else None)
     explicit, ended = _explicit(workspace, change.options, facts.removed, brought, pairs)
     plan = Plan(
@@ -196,15 +185,30 @@ def draw_up(workspace: Workspace, change: Change, path: FilePath) -> Plan:
         tuple(item.fact.id for item in facts.removed),
         tuple(dict.fromkeys((*pairs, *explicit))),
         ended,
+        retracts,
+        bool(explicit or ended or retracts),
     )
     return replace(plan, warnings=_judge(workspace, change.options, plan))
 
 
-def _log(workspace: Workspace, change: Log, old: Document | None) -> Edited:
+def _beginning(path: FilePath) -> str:
+    """What a new file holds before anything is put into it."""
+    from mdmem import tasks  # here, so that only a new file pays for loading it
+
+    return tasks.NEW_TASKS if path == tasks.TASKS_PATH else ""
+
+
+def _retracted(path: FilePath, document: Document, item: Item) -> tuple[Edited, tuple[FactId, ...]]:
+    """A line of a day's log that is to count no more: its text stays."""
+    section = document.section_at(item.start)
+    return Edited(document.text, Op.RETRACT, section.path if section else ()), (item.fact.id,)
+
+
+def _log(workspace: Workspace, change: Log, old: Document | None) -> tuple[Edited, FactId]:
     day = _day(workspace, change)
     start = old or parse(daily.new_log(files.template("daily.md"), day))
     item = write(change.text, kind=change.kind, tags=change.tags)
-    return daily.log(start, _minute(workspace.now(), change), item, change.again)
+    return daily.log(start, _minute(workspace.now(), change), item, change.again), parse_item(item).id
 
 
 def _explicit(
@@ -214,14 +218,20 @@ def _explicit(
     if options.supersedes is None:
         return (), ()
     named = pick(removed, options.supersedes)
-    old = (
-        named[0].fact.id
-        if named
-        else _one_place(occurrences(workspace, options.supersedes, tuple(FileKind)), options.supersedes)[2].fact.id
-    )
-    if any(pair.old == old for pair in known):
+    old = named[0].fact.id if named else _standing(workspace, options.supersedes, brought)
+    if old is None or old == brought or any(pair.old == old for pair in known):
         return (), ()
     return ((Superseded(old, brought),), ()) if brought else ((), (old,))
+
+
+def _standing(workspace: Workspace, name: str, successor: FactId | None) -> FactId | None:
+    """The current fact that is to be superseded by a mark; None where it has been already, by the same successor."""
+    found = occurrences(workspace, name, tuple(FileKind))
+    marks = naming.marks_on(workspace, found)
+    current = [place for place, mark in zip(found, marks, strict=True) if mark is None]
+    if not current and any(mark.other == successor for mark in marks if mark):
+        return None
+    return one_place(current, name)[2].fact.id
 
 
 def _judge(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:
@@ -229,11 +239,11 @@ def _judge(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str
     if not plan.changes:
         return ()
     faults = check.faults(plan.path, plan.before, plan.after, workspace.kind_of(plan.path))
-    require_no_fault([*faults, *_said_beside(options)], options.allow | {"shrink", "append"})
+    require_no_fault([*faults, *said_beside(options)], options.allow | {"shrink", "append"})
     return tuple(dict.fromkeys(problem.code for problem in faults if problem.level == "error"))
 
 
-def _said_beside(options: WriteOptions) -> Iterator[Problem]:
+def said_beside(options: WriteOptions) -> Iterator[Problem]:
     """Secrets in what goes into the commit message besides the change."""
     for name, text in (("--reason", options.reason), ("--session", options.session), ("--actor", options.actor)):
         yield from secrets_said(name, text or "")
@@ -279,17 +289,18 @@ def result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: 
     """What is answered for a plan that was carried out in `commit`, or (None) came to nothing or was only to be shown."""
     where = _section_of(plan) if plan.edited.op is not Op.DELETE else None
     return WriteResult(
-        plan.changes,
+        plan.changes or plan.marks,
         plan.path,
         plan.edited.section,
         section_etag(plan.new, where) if where else None,
         commit,
         plan.added,
-        plan.removed,
+        (*plan.removed, *plan.retracts),
         plan.supersedes,
         diff,
         notes,
         plan.warnings,
+        plan.op,
     )
 
 

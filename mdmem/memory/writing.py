@@ -1,16 +1,32 @@
 """How a write happens: lock, recovery, edit in memory, a person's pending edits, record, replace, commit."""
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mdmem import check, config, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.memory import planning
-from mdmem.memory.planning import Plan
+from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Workspace, read_at
-from mdmem.model import Change, CommitId, FilePath, Provenance, WriteOptions, WriteResult
+from mdmem.model import (
+    Change,
+    CommitId,
+    Contradict,
+    EditSection,
+    FilePath,
+    Forget,
+    Log,
+    Provenance,
+    Remember,
+    Resolve,
+    Revert,
+    Source,
+    WriteOptions,
+    WriteResult,
+)
 from mdmem.repo import Identity, IndexEntry, State
 
 Say = Callable[[str], None]
@@ -23,29 +39,120 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
     Raises:
         MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
     """
-    path = planning.target(workspace, change)
     said = _provenance(workspace, change.options)
     change = replace(change, options=replace(change.options, actor=said.actor))
+    match change:
+        case Contradict() | Resolve():
+            return _say_of_two(workspace, change, said, say)
+        case Revert():
+            return _revert(workspace, change, said, say)
+        case EditSection() | Log() | Remember() | Forget():
+            return _change_file(workspace, change, said, say)
+
+
+def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say: Say) -> WriteResult:
+    path = planning.target(workspace, change)
     if change.options.dry_run:
         plan = planning.draw_up(workspace, change, path)
         return planning.result(plan, None, diff=planning.diff(plan))
-    workspace.ensure_state()
-    with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
+    with _locked(workspace, say):
         notes = recover(workspace)
         for _ in range(_TRIES):
             plan = planning.draw_up(workspace, change, path)
-            if not plan.changes:
+            if not plan.changes and not plan.marks:
                 return planning.result(plan, None, notes=notes)
-            done = _carry_out(workspace, plan, said, change.options.allow)
+            note = _note(workspace, plan, said, change.reverts if isinstance(change, Rework) else None)
+            if not plan.changes:
+                return planning.result(plan, _commit_note(workspace, note), notes=notes)
+            done = _carry_out(workspace, plan, note, change.options.allow)
             if done is not None:
                 return planning.result(plan, done[0], notes=(*notes, *done[1]))
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
 
 
+@contextlib.contextmanager
+def _locked(workspace: Workspace, say: Say) -> Iterator[None]:
+    workspace.ensure_state()
+    with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
+        yield
+
+
+def _note(workspace: Workspace, plan: Plan, said: Provenance, reverts: CommitId | None) -> history.Note:
+    return history.Note(
+        plan.op,
+        plan.path,
+        plan.edited.section,
+        said,
+        plan.supersedes,
+        plan.ended,
+        plan.edited.also,
+        plan.retracts,
+        reverts=(reverts,) if reverts else (),
+        claimed_by=_claimant(workspace, said),
+    )
+
+
+def _claimant(workspace: Workspace, said: Provenance) -> str | None:
+    """The agent that says that the user said so."""
+    return said.actor if said.source is Source.USER_STATED and said.actor in workspace.settings.agents else None
+
+
+# What changes no text.
+
+
+def _commit_note(workspace: Workspace, note: history.Note) -> CommitId:
+    """A commit that says something of facts and changes no file; what is staged stays staged."""
+    repository, settings = workspace.repository, workspace.settings
+    repository.require_ready(settings.allow_detached, repository.branch())
+    moment = repo.raw_date(workspace.now())
+    return repository.commit([], history.message(note, "", ""), moment, settings.hook_timeout, workspace.identity())
+
+
+def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Provenance, say: Say) -> WriteResult:
+    """Mark two facts as contradicting each other, or as not doing so."""
+    from mdmem.memory import marking  # here, so that no other write pays for loading it
+
+    with _locked(workspace, say):
+        notes = recover(workspace)
+        plan = marking.draw_up(workspace, change)
+        planning.require_no_fault(planning.said_beside(change.options), change.options.allow)
+        done = plan.changes and not change.options.dry_run
+        commit = _commit_note(workspace, replace(plan.note, provenance=said, claimed_by=_claimant(workspace, said))) if done else None
+    return WriteResult(
+        plan.changes,
+        plan.note.path,
+        plan.note.section,
+        None,
+        commit,
+        notes=notes,
+        diff="" if change.options.dry_run else None,
+        op=plan.note.op,
+    )
+
+
+def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) -> WriteResult:
+    """Take one change back, file by file; what it said without changing a text, by a commit that says so."""
+    from mdmem.memory import reverting  # here, so that no other write pays for loading it
+
+    plan = reverting.draw_up(workspace, change)
+    for file in plan.files:
+        planning.draw_up(workspace, file, planning.target(workspace, file))  # what cannot be done is refused before anything is
+    results = [_change_file(workspace, file, said, say) for file in plan.files]
+    if plan.note is not None:
+        planning.require_no_fault(planning.said_beside(change.options), change.options.allow)
+        with _locked(workspace, say):
+            recover(workspace)
+            note = replace(plan.note, provenance=said, claimed_by=_claimant(workspace, said))
+            commit = None if change.options.dry_run else _commit_note(workspace, note)
+        diff = "" if change.options.dry_run else None
+        results.append(WriteResult(True, note.path, note.section, None, commit, removed=note.retracts, diff=diff, op=note.op))
+    return reverting.together(results)
+
+
 # Carrying it out.
 
 
-def _carry_out(workspace: Workspace, plan: Plan, said: Provenance, allow: frozenset[str]) -> tuple[CommitId, tuple[str, ...]] | None:
+def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str]) -> tuple[CommitId, tuple[str, ...]] | None:
     """Write and commit a plan; None where the file was saved by someone else meanwhile, so that it must be planned anew."""
     state = workspace.repository.state(plan.path)
     workspace.repository.require_ready(workspace.settings.allow_detached, state.branch)
@@ -56,7 +163,6 @@ def _carry_out(workspace: Workspace, plan: Plan, said: Provenance, allow: frozen
         )
     moment = repo.raw_date(workspace.now())
     pending = _commit_pending(workspace, plan, state, moment, identity, allow)
-    note = history.Note(plan.edited.op, plan.path, plan.edited.section, said, plan.supersedes, plan.ended, plan.edited.also)
     text = history.message(note, plan.old.text if plan.old else "", plan.edited.text)
     record = files.Record(
         plan.path,
@@ -214,8 +320,7 @@ def save(workspace: Workspace, text: str | None, say: Say) -> tuple[CommitId | N
     Raises:
         RepositoryProblem: git cannot take them now, or a hook refused.
     """
-    workspace.ensure_state()
-    with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
+    with _locked(workspace, say):
         repository = workspace.repository
         repository.require_ready(workspace.settings.allow_detached, repository.branch())
         identity = workspace.identity()

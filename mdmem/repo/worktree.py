@@ -3,21 +3,19 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
-from mdmem.model import Commit, CommitId, FilePath
+from mdmem.model import CommitId, FilePath
 from mdmem.repo import locks
-from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import READ_SECONDS, Outcome, run
 
 _DURABLE = ("-c", "core.fsync=committed,loose-object,reference,index")
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
-_SHA1_DIGITS = 40
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -29,8 +27,6 @@ _UNDER_WAY = {
 }
 _LOCKED = re.compile(r"Unable to create '[^\n]*\.lock': File exists")
 _OBJECT = re.compile(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
-_PATCHES_AT_ONCE = 500
-_MARKDOWN = ":(icase,glob)**/*.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +128,7 @@ class Repository:
     hooks_dir: Path
     prefix: str
 
-    def _git(self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
+    def git(self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
         """The output of a git command that must succeed."""
         done = run(self.folder, arguments, text, extra)
         if done.status:
@@ -185,7 +181,7 @@ class Repository:
         Raises:
             RepositoryProblem: `broken-repository`: HEAD's branch cannot be read.
         """
-        output = self._git(
+        output = self.git(
             *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored=matching"),
             *("--no-renames", "--ignore-submodules=all", "--", *_literal([path])),
         )
@@ -229,14 +225,14 @@ class Repository:
                 raise RepositoryProblem(
                     "repository-busy", f"{what} is under way in this repository", "Finish or abort it first (git status)."
                 )
-        if self._git("ls-files", "-u", "-z"):
+        if self.git("ls-files", "-u", "-z"):
             raise RepositoryProblem("repository-busy", "the repository has unmerged files", "Resolve them first (git status).")
         if branch is None and not allow_detached:
             raise RepositoryProblem("detached-head", "HEAD is detached: a commit would be on no branch", "git switch BRANCH first.")
 
     def pending(self) -> list[FilePath]:
         """The paths of the workspace that differ from HEAD, new ones included, deleted ones too."""
-        output = self._git(
+        output = self.git(
             *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", "--", ".")
         )
         prefix = self.prefix.encode("utf-8", "surrogateescape")
@@ -244,17 +240,18 @@ class Repository:
 
     def tracked(self) -> set[FilePath]:
         """The paths of the workspace that git knows."""
-        return set(self._paths(self._git("ls-files", "-z")))
+        return set(self._paths(self.git("ls-files", "-z")))
 
     def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
         """The bytes of files in a commit; None where a file is not in it."""
-        return dict(zip(paths, self._blobs([f"{commit}:{self.prefix}{path}" for path in paths]), strict=True))
+        return dict(zip(paths, self.blobs([f"{commit}:{self.prefix}{path}" for path in paths]), strict=True))
 
-    def _blobs(self, names: Sequence[str], extra: Mapping[str, str] | None = None) -> list[bytes | None]:
+    def blobs(self, names: Sequence[str], extra: Mapping[str, str] | None = None) -> list[bytes | None]:
+        """The bytes of objects named in git's way (`COMMIT:PATH`, an id); None where there is no such blob."""
         if not names:
             return []
         asked = "".join(f"{name}\n" for name in names if "\n" not in name).encode("utf-8", "surrogateescape")
-        output = self._git("cat-file", "--batch", text=asked, extra=extra)
+        output = self.git("cat-file", "--batch", text=asked, extra=extra)
         blobs: list[bytes | None] = []
         at = 0
         for name in names:
@@ -282,7 +279,7 @@ class Repository:
         """
         extra = {"GIT_INDEX_FILE": str(Path(index_file).absolute())} if index_file else None
         commit = self.head()
-        against = commit or self._git("hash-object", "-t", "tree", "--stdin").decode().strip()
+        against = commit or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
         done = run(self.root, ["diff-index", "--cached", "-z", "-M", "--name-status", "--no-ext-diff", against], extra=extra)
         if done.status:
             raise RepositoryProblem("git-failed", f"git diff-index: {done.words}")
@@ -296,8 +293,8 @@ class Repository:
             else:
                 changes.append((path if status[0] != "A" else None, path if status[0] != "D" else None))
         wanted = [(old, new) for old, new in changes if (new or old or "").casefold().endswith(".md")]
-        old_blobs = self._blobs([f"{against}:{old}" for old, _ in wanted if old], extra)
-        new_blobs = self._blobs([f":{new}" for _, new in wanted if new], extra)
+        old_blobs = self.blobs([f"{against}:{old}" for old, _ in wanted if old], extra)
+        new_blobs = self.blobs([f":{new}" for _, new in wanted if new], extra)
         olds, news = iter(old_blobs), iter(new_blobs)
         return [
             StagedFile(
@@ -399,7 +396,7 @@ class Repository:
         now = self.head()
         if now is None or now == before:
             return None
-        listed = self._git(
+        listed = self.git(
             *("log", "--no-show-signature", "--no-color", "--format=%H %s", "--end-of-options", f"{before}..{now}" if before else str(now)),
             *("--", *_literal(paths)),
         )
@@ -438,7 +435,7 @@ class Repository:
         """Tell git of the paths that it does not know yet; those are returned."""
         if not paths:
             return []
-        known = set(self._paths(self._git("ls-files", "-z", "--", *_literal(paths))))
+        known = set(self._paths(self.git("ls-files", "-z", "--", *_literal(paths))))
         new = [path for path in paths if path not in known and os.path.lexists(self.folder / path)]
         if new:
             done = self._retried(["add", "--intent-to-add", "--", *_literal(new)], b"", extra, READ_SECONDS)
@@ -460,8 +457,8 @@ class Repository:
 
     def index_entry(self, path: FilePath) -> IndexEntry:
         """What the index says of a path, to be put back by `take_back`."""
-        text = self._git("ls-files", "-s", "-z", "--full-name", "--", *_literal([path]))
-        status = self._git("status", "--porcelain=v1", "-z", "--no-renames", "--", *_literal([path])) if text else b""
+        text = self.git("ls-files", "-s", "-z", "--full-name", "--", *_literal([path]))
+        status = self.git("status", "--porcelain=v1", "-z", "--no-renames", "--", *_literal([path])) if text else b""
         return IndexEntry(text, status.startswith(b" A"))
 
     def take_back(self, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry) -> None:
@@ -486,59 +483,24 @@ class Repository:
         """Whether a commit is in the repository (it may have been pruned)."""
         return run(self.folder, ["cat-file", "-e", f"{commit}^{{commit}}"]).status == 0
 
-    def merge_base(self, one: CommitId, other: CommitId) -> CommitId | None:
-        """The best common ancestor of two commits; None where there is none."""
-        found = run(self.folder, ["merge-base", one, other])
-        return CommitId(found.output.decode().split("\n")[0]) if found.status == 0 else None
+    def is_shallow(self) -> bool:
+        """Whether the history that is here was cut off."""
+        return (self.common_dir / "shallow").exists()
 
-    def changed_paths(self, old: CommitId, new: CommitId) -> set[FilePath]:
-        """The paths of the workspace that differ between two commits."""
-        return set(self._paths(self._git("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--relative", old, new)))
+    def borders(self) -> frozenset[CommitId]:
+        """The commits at which a shallow history was cut off."""
+        return frozenset(CommitId(name) for name in (self.common_dir / "shallow").read_text().split()) if self.is_shallow() else frozenset()
 
-    def between(self, old: CommitId | None, new: CommitId) -> tuple[CommitId, ...]:
-        """The commits that `new` has and `old` has not, oldest first."""
-        return self._listed(old, new)
+    def is_ancestor(self, commit: CommitId) -> bool:
+        """Whether a commit is in the history of HEAD."""
+        return run(self.folder, ["merge-base", "--is-ancestor", commit, "HEAD"]).status == 0
 
-    def _listed(self, old: CommitId | None, new: CommitId, *paths: str) -> tuple[CommitId, ...]:
-        span = f"{old}..{new}" if old else str(new)
-        limits = ["--full-history", span, "--", *paths] if paths else [span]
-        return tuple(CommitId(line) for line in self._git("rev-list", "--reverse", "--topo-order", *limits).decode().split())
-
-    def has_merges(self, old: CommitId, new: CommitId) -> bool:
-        """Whether a commit that `new` has and `old` has not is a merge."""
-        return bool(self._git("rev-list", "-n1", "--merges", f"{old}..{new}"))
-
-    def walk(self, old: CommitId | None, new: CommitId) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-        """The commits that `new` has and `old` has not, oldest first, with what each did to the workspace's Markdown files.
-
-        GitPython reads no SHA-256 repositories, so there are none in those.
-        """
-        if len(new) != _SHA1_DIGITS:
-            return
-        import git
-
-        reader = git.Repo(self.root)
-        reader.git.update_environment(GIT_DIR=str(self.git_dir), GIT_COMMON_DIR=str(self.common_dir), GIT_WORK_TREE=str(self.root))
-        try:
-            ids = self._listed(old, new, _MARKDOWN)
-            for start in range(0, len(ids), _PATCHES_AT_ONCE):
-                chunk = ids[start : start + _PATCHES_AT_ONCE]
-                patches = self._patches(chunk)
-                for commit_id in chunk:
-                    found = reader.commit(commit_id)
-                    message = found.message if isinstance(found.message, str) else found.message.decode("utf-8", "replace")
-                    yield Commit(commit_id, found.authored_date, str(found.author.name), message), patches.get(commit_id, ())
-        finally:
-            reader.close()
-
-    def _patches(self, commits: Sequence[CommitId]) -> dict[CommitId, tuple[FilePatch, ...]]:
-        asked = "".join(f"{commit}\n" for commit in commits).encode()
-        output = self._git(
-            *("diff-tree", "--stdin", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "-M", "--root", "--relative"),
-            *("--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", _MARKDOWN),
-            text=asked,
-        )
-        return parse_patches(output)
+    def commit_named(self, word: str) -> CommitId | None:
+        """The commit that a word names in git's way; None where there is none."""
+        if not word.isprintable():  # no name holds control characters, and no process takes NUL or a half of a surrogate pair
+            return None
+        found = run(self.folder, ["rev-parse", "-q", "--verify", "--end-of-options", f"{word}^{{commit}}"])
+        return CommitId(found.output.decode().strip()) if found.status == 0 else None
 
 
 def raw_date(moment: datetime) -> str:

@@ -2,40 +2,18 @@
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from mdmem.document import Block, BlockKind, Document
 from mdmem.facts import content, parse_item
 from mdmem.layout import day_of
-from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model import Entry, Fact, FilePath, SectionPath
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ITEMS_KEPT = 20_000
 _SPEAKS = re.compile(r"[^\s!-/:-@\[-`{-~]")
 """Something other than white space and ASCII punctuation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One list item, paragraph, code block, table, quote or HTML block, at the top level of its section.
-
-    Lines count from 1 and are inclusive. `text` is the Markdown without outermost list marker, kind, trailing tags, comments and
-    block id. `tags` are the entry's own and then the file's. `fact` is set for list items only. `first_line` is the first line as it
-    stands in the file without white space around it: what the origin of an entry is looked up by.
-    """
-
-    path: FilePath
-    start_line: int
-    end_line: int
-    section: SectionPath
-    day: date | None
-    text: str
-    kind: str | None
-    key: str | None
-    tags: tuple[str, ...]
-    until: date | None
-    fact: FactId | None
-    first_line: str
 
 
 def entries(document: Document, path: FilePath, tags: tuple[str, ...] = ()) -> tuple[Entry, ...]:
@@ -61,9 +39,9 @@ def _entry(
     document: Document, block: Block, path: FilePath, section: SectionPath, day: date | None, file_tags: tuple[str, ...]
 ) -> Entry | None:
     raw = document.slice(block.start, block.end)
-    fact = parse_item(raw) if block.kind is BlockKind.ITEM else None
+    fact, speaks = _item(raw) if block.kind is BlockKind.ITEM else (None, False)
     text = fact.text if fact else _text(block.kind, raw)
-    if not (_COMMENT.sub("", content(raw)).strip() if fact else _SPEAKS.search(text)):
+    if not (speaks if fact else _SPEAKS.search(text)):
         return None
     return Entry(
         path=path,
@@ -79,6 +57,12 @@ def _entry(
         fact=fact.id if fact else None,
         first_line=document.lines[block.start].strip(),
     )
+
+
+@lru_cache(maxsize=_ITEMS_KEPT)
+def _item(raw: str) -> tuple[Fact, bool]:
+    """A list item as a fact, and whether it says anything. Kept, as the versions of a file have most of their items in common."""
+    return parse_item(raw), bool(_COMMENT.sub("", content(raw)).strip())
 
 
 def _text(kind: BlockKind, raw: str) -> str:

@@ -11,16 +11,17 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from mdmem.errors import StorageProblem
-from mdmem.model import CommitId, FactId, FileKind, FilePath, Hit, Origin, SectionPath, Status
-from mdmem.search import query, ranking, schema
-from mdmem.search.entries import Entry
+from mdmem.model import CommitId, Entry, FileKind, FilePath, Hit, Origin
+from mdmem.search import query, ranking, results, schema
 from mdmem.search.query import Filter, Wanted
-from mdmem.search.schema import Row
+from mdmem.search.results import Match
+from mdmem.search.schema import Life, Row
 
 if TYPE_CHECKING:
     import tantivy
@@ -78,13 +79,25 @@ EMPTY = Seen()
 
 @dataclass(frozen=True, slots=True)
 class FileEntries:
-    """The entries of one file; `origins` and `uncommitted` are parallel to `entries`."""
+    """The entries of one file.
+
+    Args:
+        path: the file's.
+        entries: what stands in it on disk.
+        origins: parallel to `entries`.
+        uncommitted: parallel to `entries`.
+        kind: the file's.
+        lives: parallel to `entries`; without any they are a person's new text.
+        unseen: what HEAD holds and an uncommitted edit took out.
+    """
 
     path: FilePath
     entries: tuple[Entry, ...]
     origins: tuple[Origin | None, ...]
     uncommitted: tuple[bool, ...]
     kind: FileKind
+    lives: tuple[Life, ...] = ()
+    unseen: tuple[Row, ...] = ()
 
 
 class Index:
@@ -131,11 +144,20 @@ class Index:
 
     @property
     def count(self) -> int:
-        """The number of entries."""
-        return self._searcher.num_docs if self._searcher else 0
+        """The number of entries that are current, or have expired."""
+        if self._searcher is None:
+            return 0
+        found: Any = _read(self._searcher.search, query.passing(Filter(), date.max), 1)  # its stub does not know the count
+        return int(found.count)
 
     def update(
-        self, changed: Iterable[FileEntries], removed: Collection[str], seen: Seen, progress: Callable[[int], None] | None = None
+        self,
+        changed: Iterable[FileEntries],
+        removed: Collection[str],
+        seen: Seen,
+        progress: Callable[[int], None] | None = None,
+        past: Iterable[tuple[CommitId, tuple[Row, ...]]] = (),
+        dropped: Collection[CommitId] = (),
     ) -> None:
         """Bring the index to a new state of the workspace; the caller holds the lock.
 
@@ -144,6 +166,8 @@ class Index:
             removed: paths whose entries are to go.
             seen: the workspace as the index then knows it.
             progress: called with the number of files done, after each.
+            past: the rows that ended with a commit, each commit once; they take the place of those that it had. Read one by one.
+            dropped: commits whose rows are to go.
 
         Raises:
             StorageProblem, OSError: the disk does not take it, or another process is writing; the index stays as it was or is
@@ -151,10 +175,9 @@ class Index:
         """
         if self._index is None:
             self._start_anew()
-        files = iter(changed)
-        first = next(files, None)
-        if first is not None or removed:
-            self._change(chain([] if first is None else [first], files), removed, progress)
+        files, ends = _peeked(changed), _peeked(past)
+        if files or ends or removed or dropped:
+            self._change(files or (), removed, progress, ends or (), dropped)
         self._remember(seen)
 
     def _start_anew(self) -> None:
@@ -169,20 +192,33 @@ class Index:
         self._index = schema.prepare(_stored(tantivy.Index, schema.schema(), str(documents)))
         self.seen = EMPTY
 
-    def _change(self, changed: Iterable[FileEntries], removed: Collection[str], progress: Callable[[int], None] | None) -> None:
+    def _change(
+        self,
+        changed: Iterable[FileEntries],
+        removed: Collection[str],
+        progress: Callable[[int], None] | None,
+        past: Iterable[tuple[CommitId, tuple[Row, ...]]],
+        dropped: Collection[CommitId],
+    ) -> None:
         assert self._index is not None
         writer = _stored(self._index.writer, _HEAP_BYTES, 1)
         try:
             touched = set(removed)
             for path in removed:
-                _stored(writer.delete_documents_by_term, "path", path)
+                _stored(writer.delete_documents_by_term, "path", schema.file_label(path))
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
-                _stored(writer.delete_documents_by_term, "path", file.path)
-                for document in schema.documents(file.path, _rows(file)):
+                _stored(writer.delete_documents_by_term, "path", schema.file_label(file.path))
+                for document in chain(schema.documents(file.path, _rows(file)), schema.documents(file.path, _in_order(file.unseen))):
                     _stored(writer.add_document, document)
                 if progress:
                     progress(number)
+            for commit in dropped:
+                _stored(writer.delete_documents_by_term, "gone", commit)
+            for commit, rows in past:
+                _stored(writer.delete_documents_by_term, "gone", commit)
+                for document in _gone(commit, rows):
+                    _stored(writer.add_document, document)
             if self._folder is not None and (self._folder / _SEEN_NAME).exists():
                 self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, UNSEEN)}), durably=True)
             _stored(writer.commit)
@@ -197,10 +233,11 @@ class Index:
             _write_seen(self._folder / _SEEN_NAME, seen, durably)
         self.seen = seen
 
-    def search(self, wanted: Wanted) -> tuple[Hit, ...]:
+    def search(self, wanted: Wanted) -> tuple[Match, ...]:
         """The best entries, best first; where the score is the same, the newer day, then path and line.
 
-        Two occurrences of one fact in one section of one file are one hit, the first of them.
+        Two occurrences of one fact in one section of one file are one hit, the first of them; with `history` the one that is most
+        current, then newest. Where the past is asked for, what is no fact is one hit where it has the same text.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
@@ -211,13 +248,19 @@ class Index:
         candidates = max(ranking.CANDIDATES, 3 * wanted.limit)
         while True:
             found = self._ranked(asked, candidates)
-            hits = _best(found, wanted, self._row)
-            if len(hits) >= wanted.limit or len(found) < candidates:
-                return hits
+            best = _best(found, wanted, self._row)
+            if len(best) >= wanted.limit or len(found) < candidates:
+                break
             candidates *= 4
+        if wanted.filter.history:
+            scores = {schema.statement_label(row.entry): score for score, row in best}
+            rows = self._all(query.occurrences(scores, wanted.filter, wanted.today))
+            best = [(scores[label], row) for label, row in results.one_each(rows, wanted.filter, wanted.today).items()]
+        matches = [Match(results.hit(row, score, wanted.filter, wanted.today), row) for score, row in best]
+        return tuple(sorted(matches, key=results.order)[: wanted.limit])
 
     def entries(self, wanted: Filter, today: date | None = None) -> tuple[Hit, ...]:
-        """Every entry that passes the filter, by path and line, with the score 0.
+        """Every entry that passes the filter, by path and line, with the score 0; of the past, each statement once as in a search.
 
         `today` (default: `valid_on`, else the end of time) tells what has expired, and dates text that was just written.
 
@@ -225,26 +268,21 @@ class Index:
             BrokenIndex: the index turns out to be damaged.
         """
         day = today or wanted.valid_on or date.max
-        rows = self._all(query.passing(wanted, day))
-        hits = [_hit(row, 0.0, day if today or wanted.valid_on else date.min) for row in rows]
+        judged = day if today or wanted.valid_on else date.min
+        rows: Iterable[Row] = self._all(query.passing(wanted, day))
+        if wanted.reaches_back:
+            rows = results.one_each(rows, wanted, judged).values()
+        hits = [results.hit(row, 0.0, wanted, judged) for row in rows]
         return tuple(sorted(hits, key=lambda hit: (hit.path, hit.start_line)))
 
-    def origins(self, path: str) -> dict[str, Origin]:
-        """The origin of each entry of a path whose origin is known, by the entry's first line."""
-        rows = self._all(query.labelled("path", [path]))
-        return {row.entry.first_line: row.origin for row in rows if row.origin}
-
-    def paths_with_commits(self, commits: Collection[CommitId]) -> set[str]:
-        """The paths that have an entry which one of these commits brought in."""
-        return {row.entry.path for row in self._all(query.labelled("commit", commits))}
-
     def _all(self, asked: "tantivy.Query") -> Iterator[Row]:
-        return (self._row(address) for _, address in self._found(asked, max(self.count, 1)))
+        everything = self._searcher.num_docs if self._searcher else 0
+        return (self._row(address) for _, address in self._found(asked, everything))
 
     def _found(self, asked: "tantivy.Query", limit: int) -> "list[tuple[float, tantivy.DocAddress]]":
         if self._searcher is None:
             return []
-        return _read(self._searcher.search, asked, min(limit, max(self.count, 1)), count=False).hits
+        return _read(self._searcher.search, asked, max(1, min(limit, self._searcher.num_docs)), count=False).hits
 
     def _ranked(self, asked: "tantivy.Query", limit: int) -> "list[tuple[float, tantivy.DocAddress]]":
         """The candidates by their final score."""
@@ -252,8 +290,9 @@ class Index:
         if not found or self._searcher is None:
             return []
         factors = _read(self._searcher.fast_field_values, "factor", [address for _, address in found])
-        scored = (round(score * (factor or 0.0), ranking.SCORE_DIGITS) for (score, _), factor in zip(found, factors, strict=True))
-        return sorted(zip(scored, (address for _, address in found), strict=True), key=lambda pair: -pair[0])
+        pairs = zip(found, factors, strict=True)
+        scored = [(round(score * (factor or 0.0), ranking.SCORE_DIGITS), address) for (score, address), factor in pairs]
+        return sorted(scored, key=itemgetter(0), reverse=True)
 
     def _row(self, address: "tantivy.DocAddress") -> Row:
         assert self._searcher is not None
@@ -262,50 +301,43 @@ class Index:
 
 def _best(
     found: "list[tuple[float, tantivy.DocAddress]]", wanted: Wanted, row_at: "Callable[[tantivy.DocAddress], Row]"
-) -> tuple[Hit, ...]:
-    """The first hits among scored candidates; no more rows are read than it takes."""
-    hits: dict[tuple[str, SectionPath, FactId | int], Hit] = {}
+) -> list[tuple[float, Row]]:
+    """The first hits among scored candidates, and those of the same score as the last; no more rows are read than it takes."""
+    best: dict[object, tuple[float, Row]] = {}
     last = 0.0
     for score, address in found:
-        if len(hits) >= wanted.limit and score < last:
+        if len(best) >= wanted.limit and score < last:
             break
         last = score
-        hit = _hit(row_at(address), score, wanted.today)
-        same = (hit.path, hit.section, hit.fact or hit.start_line)
-        known = hits.get(same)
-        if known is None or hit.start_line < known.start_line:
-            hits[same] = replace(hit, score=known.score if known else score)
-    ordered = sorted(hits.values(), key=lambda hit: (-hit.score, -(hit.day or date.min).toordinal(), hit.path, hit.start_line))
-    return tuple(ordered[: wanted.limit])
+        row = row_at(address)
+        entry = row.entry
+        same = schema.statement_label(entry) if wanted.filter.reaches_back else (entry.path, entry.section, entry.fact or entry.start_line)
+        known = best.get(same)
+        if known is None or entry.start_line < known[1].entry.start_line:
+            best[same] = (known[0] if known else score, row)
+    return list(best.values())
 
 
-def _hit(row: Row, score: float, today: date) -> Hit:
-    entry, origin = row.entry, row.origin
-    expired = entry.until is not None and entry.until < today
-    return Hit(
-        path=entry.path,
-        start_line=entry.start_line,
-        end_line=entry.end_line,
-        section=entry.section,
-        kind=entry.kind,
-        day=entry.day,
-        text=entry.text,
-        score=score,
-        fact=entry.fact,
-        key=entry.key,
-        tags=entry.tags,
-        source=origin.source if origin else None,
-        confidence=origin.confidence if origin else None,
-        status=Status.EXPIRED if expired else Status.CURRENT,
-        until=entry.until,
-        commit=origin.commit if origin else None,
-        uncommitted=row.uncommitted,
-    )
+def _peeked(values: Iterable[T]) -> Iterator[T] | None:
+    """The same values; None where there are none."""
+    rest = iter(values)
+    return next((chain([first], rest) for first in rest), None)
+
+
+def _gone(commit: CommitId, rows: Iterable[Row]) -> "Iterator[tantivy.Document]":
+    """The documents of what ended with a commit: those of one file stood near each other."""
+    for path, together in groupby(_in_order(rows), key=lambda row: row.entry.path):
+        yield from schema.documents(path, list(together), commit)
+
+
+def _in_order(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
 
 
 def _rows(file: FileEntries) -> list[Row]:
-    parallel = zip(file.entries, file.origins, file.uncommitted, strict=True)
-    return [Row(entry, origin, uncommitted, file.kind) for entry, origin, uncommitted in parallel]
+    lives = file.lives or (Life(),) * len(file.entries)
+    parallel = zip(file.entries, file.origins, file.uncommitted, lives, strict=True)
+    return [Row(entry, origin, uncommitted, file.kind, life) for entry, origin, uncommitted, life in parallel]
 
 
 def _open_documents(folder: Path) -> "tantivy.Index":

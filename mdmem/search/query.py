@@ -7,7 +7,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from mdmem.search.ranking import FIELD_WEIGHTS
-from mdmem.search.schema import FACT_MARK, address_label, label, schema
+from mdmem.search.schema import FACT_MARK, MOVED_MARK, PAST_MARK, address_label, label, schema
 from mdmem.search.words import Terms, encodable, query_terms
 
 if TYPE_CHECKING:
@@ -19,24 +19,27 @@ _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What an entry must be; every part that is given must hold, and a part that is not given lets everything pass.
+    """What an entry must be; every part that is given must hold, and a part that is not given lets everything pass that is current.
 
     - `file`: the file's path, a folder above it, or its name.
     - `section`: some contiguous part of the entry's section path, as an address (`Work`, `Work > Employer`); case and markup are
       folded, so everything below a section passes too.
-    - `kind`, `tags` (every one of them): in any case.
+    - `kind`, `tags` (every one of them), `any_tags` (one of them at least): in any case.
     - `since`, `until`: both inclusive, by the entry's day, or where it has none by the day, in `zone` (None: the system's), of the
       commit that brought it in. What has neither is text that was just written, and counts as today's.
     - `min_confidence`: from 0 to 1. What has no commit is a person's pending text, which counts as user-stated: it passes.
     - `log_days_from`: daily logs only from that day on; whatever has no day passes.
     - `facts_only`: list items only.
     - `valid_on`: leaves out what has expired before that day; `until D` holds through D.
+    - `history`: what is superseded, removed or expired passes as well.
+    - `as_of`: what passes is what was current at that landmark, and nothing uncommitted; not together with `history`.
     """
 
     file: str | None = None
     section: str | None = None
     kind: str | None = None
     tags: tuple[str, ...] = ()
+    any_tags: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
     min_confidence: float | None = None
@@ -44,6 +47,13 @@ class Filter:
     facts_only: bool = False
     valid_on: date | None = None
     zone: tzinfo | None = None
+    history: bool = False
+    as_of: int | None = None
+
+    @property
+    def reaches_back(self) -> bool:
+        """Whether more than what is current is asked for."""
+        return self.history or self.as_of is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +74,7 @@ def found_by(wanted: Wanted) -> "Query | None":
     said = [(Occur.Should, part) for part in _term_queries(terms)]
     if not said:
         return None
-    conditions = list(_conditions(wanted.filter, wanted.today))
-    words = Query.boolean_query(said)
-    return Query.boolean_query([(Occur.Must, words), *conditions]) if conditions else words
+    return Query.boolean_query([(Occur.Must, Query.boolean_query(said)), *_conditions(wanted.filter, wanted.today)])
 
 
 def passing(wanted: Filter, today: date) -> "Query":
@@ -74,6 +82,14 @@ def passing(wanted: Filter, today: date) -> "Query":
     from tantivy import Occur, Query
 
     return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(wanted, today)])
+
+
+def occurrences(statements: Collection[str], wanted: Filter, today: date) -> "Query":
+    """The query for every occurrence of some statements, by their labels, that passes the filter."""
+    from tantivy import Occur, Query
+
+    ways = [(Occur.Should, Query.term_query(schema(), "statement", label, index_option="basic")) for label in statements]
+    return Query.boolean_query([(Occur.Must, Query.boolean_query(ways)), *_conditions(wanted, today)])
 
 
 def labelled(name: str, values: Collection[str]) -> "Query":
@@ -95,6 +111,11 @@ def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":
     """What a filter asks for; none of it adds to a score."""
     from tantivy import FieldType, Occur, Query
 
+    if wanted.as_of is not None:
+        yield Occur.MustNot, _range("begun", FieldType.Integer, lower=wanted.as_of + 1)
+        yield Occur.MustNot, _range("ended", FieldType.Integer, upper=wanted.as_of + 1)
+    else:
+        yield Occur.MustNot, Query.term_query(schema(), "mark", MOVED_MARK if wanted.history else PAST_MARK, index_option="basic")
     for must in _labels(wanted):
         yield Occur.Must, Query.const_score_query(must, 0.0)
     if wanted.since is not None or wanted.until is not None:
@@ -103,7 +124,7 @@ def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":
         yield Occur.MustNot, _range("confidence", FieldType.Float, upper=wanted.min_confidence)
     if wanted.log_days_from is not None:
         yield Occur.MustNot, _range("day", FieldType.Integer, upper=wanted.log_days_from.toordinal())
-    if wanted.valid_on is not None:
+    if wanted.valid_on is not None and not wanted.history:
         yield Occur.MustNot, _range("until", FieldType.Integer, upper=wanted.valid_on.toordinal())
 
 
@@ -117,6 +138,8 @@ def _labels(wanted: Filter) -> "Iterator[Query]":
         yield labelled("kind", [label(wanted.kind)])
     for tag in wanted.tags:
         yield labelled("tag", [label(tag.removeprefix("#"))])
+    if wanted.any_tags:
+        yield labelled("tag", [label(tag.removeprefix("#")) for tag in wanted.any_tags])
     if wanted.facts_only:
         yield labelled("mark", [FACT_MARK])
 
@@ -146,4 +169,4 @@ def _range(name: str, kind: "FieldType", lower: float | None = None, upper: floa
     """From `lower`, inclusive, up to `upper`, exclusive."""
     from tantivy import Query
 
-    return Query.range_query(schema(), name, kind, lower_bound=lower, upper_bound=upper, include_upper=False)
+    return Query.range_query(schema(), name, kind, lower_bound=lower, upper_bound=upper, include_upper=upper is None)

@@ -24,12 +24,18 @@ _LEAST_TRUST = 0.85
 against a better match."""
 
 
-def factor(kind: FileKind, confidence: float | None) -> float:
+_WEAKER = 0.9
+"""The factor of an entry that contradicts a better founded one: enough to come second where both match alike (two sources side by side
+are 0.04 to 0.08 apart by trust alone), too little to hide it (design; not measured)."""
+
+
+def factor(kind: FileKind, confidence: float | None, weaker: bool = False) -> float:
     """The part of a score that does not depend on the question; at most 1.
 
     Args:
         kind: of the file. Bootstrap files rank down.
         confidence: from 0 to 1; None where no commit is known, which is a person's own pending text.
+        weaker: whether it contradicts something that is better founded.
     """
     trust = Source.USER_STATED.confidence if confidence is None else confidence
-    return _FILE_FACTORS.get(kind, 1.0) * (_LEAST_TRUST + (1 - _LEAST_TRUST) * trust)
+    return _FILE_FACTORS.get(kind, 1.0) * (_LEAST_TRUST + (1 - _LEAST_TRUST) * trust) * (_WEAKER if weaker else 1.0)

@@ -57,15 +57,15 @@ class Terms:
 
 
 def encodable(text: str) -> str:
-    """`text` with what is no Unicode (bytes of a command line that are not UTF-8) replaced, so that the index takes it."""
+    """`text` with what is no Unicode (bytes of a command line or a file name that are not UTF-8) replaced, so that the index takes it."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def split(text: str) -> Split:
-    """The words of a text (NFKC), and its runs without spaces."""
+    """The words of a text (NFKC), and its runs without spaces; what is no Unicode is replaced."""
     if text.isascii():
         return Split(text, ())
-    normal = unicodedata.normalize("NFKC", text)
+    normal = unicodedata.normalize("NFKC", encodable(text))
     runs = tuple(_UNSPACED.findall(normal))
     return Split(_UNSPACED.sub(" ", normal) if runs else normal, runs)
 
@@ -84,7 +84,7 @@ def query_terms(query: str) -> Terms:
 
     Stop words count only where there is nothing else; a single character only where it stands alone.
     """
-    text = split(encodable(query[:_MAX_QUERY_CHARS]))
+    text = split(query[:_MAX_QUERY_CHARS])
     pieces = [gram for run in text.runs for gram in _pairs(run) or [run]]
     spoken = _folding().analyze(text.spaced)
     telling = [word for word in spoken if word not in STOP_WORDS]

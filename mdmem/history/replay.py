@@ -1,0 +1,481 @@
+"""What one commit did: which entries and section texts ended and how, which began, and what it says of facts. Pure.
+
+An entry goes on while its file, section, text and first line stay the same; of several alike in one section the last ones came in or
+went out. What does not go on was moved (its section or file has another name, its line is written in another way, or it stands
+elsewhere), was superseded, or was removed. The commit's trailers say what took whose place; of a person's commit the difference does.
+"""
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from types import MappingProxyType
+from typing import Protocol, TypeVar
+
+from mdmem.document import Document
+from mdmem.editors.facts import difference
+from mdmem.history.messages import Said, common_ends, origin, said, section_name
+from mdmem.history.sections import Part, changed, partners, parts
+from mdmem.model import (
+    Commit,
+    CommitId,
+    Entry,
+    FactId,
+    Fate,
+    FilePath,
+    Landmark,
+    Mark,
+    MarkKind,
+    Occurrence,
+    Origin,
+    Revision,
+    SectionPath,
+)
+from mdmem.versions import Ending, Step
+
+_CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
+_FEW = 8
+"""Where fewer than one of so many entries of a file changed, the table is asked for these and not for the whole file."""
+
+One = TypeVar("One")
+Other = TypeVar("Other")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A file as one commit holds it."""
+
+    document: Document
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A memory file before and after a commit; None where it is not there. `before_path` is another one where it was renamed."""
+
+    path: FilePath
+    before_path: FilePath
+    before: Page | None
+    after: Page | None
+
+
+class Known(Protocol):
+    """What the table of versions says of the landmarks before."""
+
+    def standing(self, path: FilePath) -> tuple[Occurrence, ...]:
+        """What has not ended in a file, in the order in which it began."""
+        ...
+
+    def sections(self, path: FilePath) -> tuple[Revision, ...]:
+        """The revisions of a file that have not ended."""
+        ...
+
+    def having(self, fact: FactId) -> tuple[Occurrence, ...]:
+        """Every occurrence of a fact, oldest first."""
+        ...
+
+    def marks(self, path: FilePath) -> tuple[Mark, ...]:
+        """The marks in force on what stands in a file."""
+        ...
+
+    def marks_of(self, number: int) -> tuple[Mark, ...]:
+        """The marks in force on one occurrence."""
+        ...
+
+    def landmark_of(self, commit: CommitId) -> Landmark | None:
+        """The landmark that a commit is."""
+        ...
+
+
+def step(
+    landmark: Landmark,
+    changes: Sequence[FileChange],
+    known: Known,
+    side: Sequence[Commit] = (),
+    brought: Mapping[FilePath, Mapping[str, Origin]] = MappingProxyType({}),
+) -> Step:
+    """What a landmark did to what was `known` before it.
+
+    Args:
+        landmark: the commit; what a merge did is its difference to the first parent.
+        changes: the memory files that differ.
+        known: the table up to the landmark before.
+        side: the other commits that a merge brought, oldest first.
+        brought: by file, the origin of each line (without white space around it) that these brought.
+    """
+    itself = Commit(landmark.commit, landmark.time, landmark.author, landmark.message)
+    voices = [_Voice(one, said(one.message)) for one in (*side, itself)]
+    places = [_Places.of(change) for change in changes]
+    texts = [_texts(landmark.number, change, place, known) for change, place in zip(changes, places, strict=True)]
+    files = [_lines(change, place, known) for change, place in zip(changes, places, strict=True)]
+    ledger = _Ledger(landmark.number, voices, known, brought)
+    ledger.clear()
+    ledger.move(files)
+    ledger.end(files)
+    ledger.say()
+    return Step(
+        ended=tuple(ledger.ended),
+        begun=tuple(ledger.begun),
+        gone=tuple(row for gone, _ in texts for row in gone),
+        revisions=tuple(revision for _, begun in texts for revision in begun),
+        marks=tuple(ledger.marks),
+        cleared=tuple(sorted(ledger.cleared)),
+        paths=tuple(dict.fromkeys(path for change in changes for path in (change.before_path, change.path))),
+    )
+
+
+def _in_order(
+    old: Iterable[One], new: Iterable[Other], old_key: Callable[[One], Hashable], new_key: Callable[[Other], Hashable]
+) -> tuple[list[tuple[One, Other]], list[One], list[Other]]:
+    """Those with the same key, one to one and in their order; what is left of both."""
+    waiting: dict[Hashable, deque[tuple[int, Other]]] = {}
+    news = list(new)
+    for number, other in enumerate(news):
+        waiting.setdefault(new_key(other), deque()).append((number, other))
+    pairs: list[tuple[One, Other]] = []
+    left: list[One] = []
+    taken: set[int] = set()
+    for one in old:
+        group = waiting.get(old_key(one))
+        if group:
+            number, other = group.popleft()
+            taken.add(number)
+            pairs.append((one, other))
+        else:
+            left.append(one)
+    return pairs, left, [other for number, other in enumerate(news) if number not in taken]
+
+
+# Sections.
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The parts of a file that differ, before and after, and what became of them (by place in the old document)."""
+
+    old: tuple[Part, ...]
+    new: tuple[Part, ...]
+    partner: Mapping[int, Part]
+
+    @classmethod
+    def of(cls, change: FileChange) -> "_Places":
+        before = change.before.document if change.before else None
+        after = change.after.document if change.after else None
+        renamed = change.path != change.before_path
+        old, new = (parts(before), parts(after)) if renamed else changed(before, after)
+        return cls(old, new, partners(old, new))
+
+
+def _texts(number: int, change: FileChange, places: _Places, known: Known) -> tuple[list[int], list[Revision]]:
+    """The rows of the revisions that ended in a file, and those that began."""
+    rows = {(row.section, row.nth): row for row in known.sections(change.before_path)}
+    ended = {one.place: row for one in places.old if (row := rows.get((one.section, one.nth)))}
+    was = {part.place: ended[place] for place, part in places.partner.items() if place in ended}
+    gone = {row.number for row in ended.values()}
+    begun = []
+    for part in places.new:
+        row = was.get(part.place)
+        if row and (row.path, row.section, row.nth, row.text) == (change.path, part.section, part.nth, part.text):
+            gone.discard(row.number)
+        elif part.text:
+            quiet = row is not None and row.text == part.text
+            begun.append(Revision(row.lineage if row else 0, number, change.path, part.section, part.nth, part.text, quiet))
+    return sorted(gone), begun
+
+
+# Entries.
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    """An entry that does not go on: its row in the table, and what its section is called now."""
+
+    entry: Entry
+    row: Occurrence
+    section: SectionPath
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """An entry that stands on elsewhere or in another way; `kept` says that it has its origin still."""
+
+    old: _Old
+    entry: Entry
+    kept: bool
+
+
+@dataclass(slots=True)
+class _File:
+    """What became of the entries of one file; `left` and `fresh` are those without a counterpart in it."""
+
+    change: FileChange
+    places: _Places
+    moved: list[_Moved]
+    left: list[_Old]
+    fresh: list[Entry]
+
+
+def _place_in(entry: Entry) -> tuple[SectionPath, str, str]:
+    return entry.section, entry.text, entry.first_line
+
+
+def _content(entry: Entry) -> tuple[FactId | None, str]:
+    return entry.fact, "" if entry.fact else entry.text
+
+
+def _lines(change: FileChange, places: _Places, known: Known) -> _File:
+    old = change.before.entries if change.before else ()
+    new = change.after.entries if change.after else ()
+    total, renamed = len(old), change.path != change.before_path
+    if not renamed:
+        start, end = common_ends([_place_in(entry) for entry in old], [_place_in(entry) for entry in new])
+        old, new = old[start : len(old) - end], new[start : len(new) - end]
+    now = _names(change, places)
+    pairs, left, fresh = _in_order(old, new, lambda one: (now(one), one.text, one.first_line), _place_in)
+    more, left, fresh = _in_order(left, fresh, _place_in, _place_in)
+    kept = [(one, other) for one, other in (*pairs, *more) if renamed or one.section != other.section]
+    rewritten, left, fresh = _in_order(left, fresh, lambda one: (now(one), _content(one)), lambda one: (one.section, _content(one)))
+    rows = _rows(sorted([*left, *(one for one, _ in (*kept, *rewritten))], key=_line), total, change.before_path, known)
+    olds = {line: _Old(entry, row, now(entry)) for line, (entry, row) in rows.items()}
+    moved = [_Moved(olds[one.start_line], other, True) for one, other in kept if one.start_line in olds]
+    moved += [_Moved(olds[one.start_line], other, False) for one, other in rewritten if one.start_line in olds]
+    return _File(change, places, moved, [olds[one.start_line] for one in left if one.start_line in olds], fresh)
+
+
+def _line(entry: Entry) -> int:
+    return entry.start_line
+
+
+def _names(change: FileChange, places: _Places) -> Callable[[Entry], SectionPath]:
+    """What the section of an entry that was there before is called now."""
+    renamed = {place: part.section for place, part in places.partner.items()}
+
+    def now(entry: Entry) -> SectionPath:
+        section = change.before.document.section_at(entry.start_line - 1) if change.before else None
+        return renamed.get(section.index + 1, entry.section) if section else entry.section
+
+    return now
+
+
+def _rows(entries: Sequence[Entry], total: int, path: FilePath, known: Known) -> dict[int, tuple[Entry, Occurrence]]:
+    """The rows of entries (in file order) that do not go on, by line; of several alike those that began last."""
+    facts = {entry.fact for entry in entries if entry.fact}
+    if len(entries) * _FEW < total and all(entry.fact for entry in entries):
+        rows = [row for row in chain.from_iterable(map(known.having, facts)) if row.ended is None and row.entry.path == path]
+    else:
+        rows = list(known.standing(path)) if entries else []
+    alike: dict[Hashable, list[Occurrence]] = {}
+    for row in rows:
+        alike.setdefault(_place_in(row.entry), []).append(row)
+    found = {}
+    for entry in reversed(entries):
+        group = alike.get(_place_in(entry))
+        if group:
+            found[entry.start_line] = entry, group.pop()
+    return found
+
+
+# What is said.
+
+
+@dataclass(frozen=True, slots=True)
+class _Voice:
+    """A commit and what its message says."""
+
+    commit: Commit
+    said: Said
+
+    def is_about(self, path: FilePath, section: SectionPath) -> bool:
+        """Whether its own section is this one."""
+        return self.said.path in (None, path) and self.said.section == section_name(section)
+
+
+@dataclass(frozen=True, slots=True)
+class _Succession:
+    """A commit says that one fact took the place of another, or (None) that nothing did."""
+
+    voice: _Voice
+    old: FactId
+    new: FactId | None
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """What a step comes to, written down bit by bit. The last of the voices is the landmark's own."""
+
+    number: int
+    voices: list[_Voice]
+    known: Known
+    brought: Mapping[FilePath, Mapping[str, Origin]]
+    ended: list[Ending] = field(default_factory=list)
+    begun: list[Occurrence] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    cleared: set[int] = field(default_factory=set)
+    over: set[int] = field(default_factory=set)
+    """The rows of what does not go on."""
+    unsettled: list[_Succession] = field(default_factory=list)
+    """Those of facts that stand on."""
+
+    def clear(self) -> None:
+        """Take back what is reverted: the marks of landmarks, and what a side commit said that is reverted on its side."""
+        reverted = {commit for voice in self.voices for commit in voice.said.reverts}
+        self.cleared = {found.number for commit in reverted if (found := self.known.landmark_of(commit))}
+        self.voices = [*(voice for voice in self.voices[:-1] if voice.commit.id not in reverted), self.voices[-1]]
+
+    # What begins.
+
+    def move(self, files: Sequence[_File]) -> None:
+        """Begin what is new and, with its marks, what stands on elsewhere."""
+        _move_across(files)
+        self.over = {old.row.number for file in files for old in (*file.left, *(moved.old for moved in file.moved))}
+        for file in files:
+            comers: list[tuple[Entry, _Moved | None]] = [(moved.entry, moved) for moved in file.moved]
+            comers += [(entry, None) for entry in file.fresh]
+            for entry, moved in sorted(comers, key=lambda comer: comer[0].start_line):
+                self._begin(entry, moved)
+
+    def _begin(self, entry: Entry, moved: _Moved | None) -> None:
+        own = self.voices[-1].commit
+        brought = self.brought.get(entry.path, {}).get(entry.first_line) or origin(own)
+        also = any(voice.said.also for voice in self.voices if voice.commit.id == brought.commit)
+        if moved is None:
+            self.begun.append(Occurrence(entry, self.number, brought, also))
+            return
+        row = moved.old.row
+        self.ended.append(Ending(row.number, moved.old.entry, Fate.MOVED))
+        self.begun.append(Occurrence(entry, self.number, row.origin if moved.kept else brought, row.also or (also and not moved.kept)))
+        place = -len(self.begun)
+        self.marks += [replace(mark, occurrence=place) for mark in self._closing(row.number)]
+
+    # What ends.
+
+    def end(self, files: Sequence[_File]) -> None:
+        """End what does not stand on: by what the commits say, else, of a person's, by the difference."""
+        left = {old.row.number: old for file in files for old in file.left}
+        by_fact: dict[FactId | None, list[_Old]] = {}
+        for old in left.values():
+            by_fact.setdefault(old.entry.fact, []).append(old)
+        for succession in self._successions():
+            found = [old for old in by_fact.get(succession.old, ()) if old.row.number in left]
+            if found:
+                about = [old for old in found if succession.voice.is_about(old.entry.path, old.section)]
+                self._supersede(left, (about or found)[0], succession.new)
+            else:
+                self.unsettled.append(succession)
+        if self.voices[-1].said.op is None:
+            for file in files:
+                self._end_by_difference(file, left)
+        self.ended += [Ending(old.row.number, old.entry, Fate.REMOVED) for old in left.values()]
+
+    def _supersede(self, left: dict[int, _Old], old: _Old, successor: FactId | None) -> None:
+        del left[old.row.number]
+        self.ended.append(Ending(old.row.number, old.entry, Fate.SUPERSEDED, successor))
+
+    def _end_by_difference(self, file: _File, left: dict[int, _Old]) -> None:
+        old = [one for one in file.left if one.row.number in left and one.entry.fact]
+        if not (old and file.change.after and any(entry.fact for entry in file.fresh)):
+            return
+        homes = {(entry.section, entry.fact) for entry in file.fresh}
+        for pair in difference(_under_new_names(file), file.change.after.document).supersedes:
+            found = [one for one in old if one.entry.fact == pair.old and one.row.number in left]
+            at_home = [one for one in found if (one.section, pair.new) in homes]
+            if found:
+                self._supersede(left, (at_home or found)[0], pair.new)
+
+    def _successions(self) -> Iterator[_Succession]:
+        """Who took whose place, where on a merge's side one followed the other the last of them."""
+        every = [_Succession(voice, old, new) for voice in self.voices for old, new in voice.said.supersedes]
+        later: dict[FactId, list[tuple[int, FactId | None]]] = {}
+        for at, one in enumerate(every):
+            later.setdefault(one.old, []).append((at, one.new))
+        for at, one in enumerate(every):
+            new, at_next, through = one.new, at, {one.old}
+            while new is not None and new not in through and not self._stands(new):
+                following = next(((number, heir) for number, heir in later.get(new, ()) if number > at_next), None)
+                if following is None:
+                    break
+                through.add(new)
+                at_next, new = following
+            if len(through) == 1 or new != one.old:
+                yield replace(one, new=new)
+
+    def _stands(self, fact: FactId) -> bool:
+        return any(True for _ in self._standing(fact))
+
+    def _standing(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
+        """The occurrences of a fact that stand after this step, by their rows; a negative one is of those that begin here."""
+        yield from ((one.number, one) for one in self.known.having(fact) if one.ended is None and one.number not in self.over)
+        yield from ((-place, one) for place, one in enumerate(self.begun, 1) if one.entry.fact == fact)
+
+    # What is said besides.
+
+    def say(self) -> None:
+        """Set the marks."""
+        for succession in self.unsettled:
+            if not self._was_settled(succession):
+                self._mark(MarkKind.SUPERSEDED, succession.voice, succession.old, succession.new)
+        for voice in self.voices:
+            for fact in voice.said.retracts:
+                self._mark(MarkKind.RETRACTED, voice, fact, None)
+            self.marks += [Mark(MarkKind.CONTRADICTS, self.number, *pair) for pair in voice.said.contradicts]
+            self.marks += [Mark(MarkKind.RESOLVED, self.number, *pair) for pair in voice.said.resolves]
+
+    def _was_settled(self, succession: _Succession) -> bool:
+        """Whether what a side commit replaced was gone from its section here before; what stands elsewhere is another matter."""
+        voice = succession.voice
+        if voice is self.voices[-1]:
+            return False
+        there = [one for one in self.known.having(succession.old) if voice.is_about(one.entry.path, one.entry.section)]
+        return bool(there) and all(one.ended is not None for one in there)
+
+    def _mark(self, kind: MarkKind, voice: _Voice, fact: FactId, other: FactId | None) -> None:
+        """Mark the standing occurrence of a fact that is meant: in the commit's own section before others, then the newest."""
+        choice = [
+            ((voice.is_about(one.entry.path, one.entry.section), one.entry.path == voice.said.path, one.begun, number), number)
+            for number, one in self._standing(fact)
+            if not self._is_closed(number) and not (fact == other and number < 0)
+        ]
+        if choice:
+            self.marks.append(Mark(kind, self.number, fact, other, max(choice)[1]))
+
+    def _closing(self, number: int) -> list[Mark]:
+        """The marks in force by which an occurrence from before is no longer current."""
+        return [mark for mark in self.known.marks_of(number) if mark.kind in _CLOSING and mark.begun not in self.cleared]
+
+    def _is_closed(self, number: int) -> bool:
+        here = any(mark.occurrence == number and mark.kind in _CLOSING for mark in self.marks)
+        return here or (number > 0 and bool(self._closing(number)))
+
+
+def _move_across(files: Sequence[_File]) -> None:
+    """Pair what went out of one section with what came into another with the same text: within a file first, then among all."""
+    for file in files:
+        pairs, file.left, file.fresh = _in_order(file.left, file.fresh, lambda old: _content(old.entry), _content)
+        file.moved += [_Moved(old, entry, False) for old, entry in pairs]
+    pairs, _, _ = _in_order(
+        [old for file in files for old in file.left],
+        [entry for file in files for entry in file.fresh],
+        lambda old: _content(old.entry),
+        _content,
+    )
+    gone = {old.row.number for old, _ in pairs}
+    arrived = {(entry.path, entry.start_line): old for old, entry in pairs}
+    for file in files:
+        file.left = [old for old in file.left if old.row.number not in gone]
+        fresh, file.fresh = file.fresh, []
+        for entry in fresh:
+            old = arrived.get((entry.path, entry.start_line))
+            if old:
+                file.moved.append(_Moved(old, entry, False))
+            else:
+                file.fresh.append(entry)
+
+
+def _under_new_names(file: _File) -> Document | None:
+    """The document before, its sections under the paths that they have now."""
+    if file.change.before is None:
+        return None
+    document = file.change.before.document
+    now = {place: part.section for place, part in file.places.partner.items()}
+    sections = tuple(replace(section, path=now.get(section.index + 1, section.path)) for section in document.sections)
+    return document if sections == document.sections else replace(document, sections=sections)

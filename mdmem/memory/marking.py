@@ -1,0 +1,51 @@
+"""What is said of two facts without changing a text: that they contradict each other, or that they do not."""
+
+from dataclasses import dataclass
+
+from mdmem import history
+from mdmem.errors import FactProblem
+from mdmem.memory import naming, trail
+from mdmem.memory.workspace import Workspace
+from mdmem.model import Contradict, FactId, FileKind, MarkKind, Op, Provenance, Resolve
+
+
+@dataclass(frozen=True, slots=True)
+class MarkPlan:
+    """What a commit is to say; `changes` is False where that has been said and still holds."""
+
+    note: history.Note
+    changes: bool
+
+
+def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
+    """What a mark of two facts comes to.
+
+    Raises:
+        FactProblem: `fact-not-found`, `fact-ambiguous`; `same-fact`: both name one fact.
+    """
+    kinds = tuple(FileKind)
+    places = [
+        naming.one_place(naming.current(workspace, naming.occurrences(workspace, name, kinds)), name) for name in (change.one, change.other)
+    ]
+    (path, document, first), (_, _, second) = places
+    pair = first.fact.id, second.fact.id
+    if pair[0] == pair[1]:
+        raise FactProblem("same-fact", f"{change.one!r} and {change.other!r} are the same fact")
+    section = document.section_at(first.start)
+    resolves = isinstance(change, Resolve)
+    note = history.Note(
+        Op.RESOLVE if resolves else Op.CONTRADICT,
+        path,
+        section.path if section else (),
+        Provenance(),
+        contradicts=() if resolves else (pair,),
+        resolves=(pair,) if resolves else (),
+    )
+    kind = MarkKind.RESOLVED if resolves else MarkKind.CONTRADICTS
+    return MarkPlan(note, _last_said(workspace, pair) is not kind)
+
+
+def _last_said(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
+    with trail.fresh(workspace) as known:
+        said = [mark.kind for mark in known.pairs() if {mark.one, mark.other} == set(pair)]
+    return said[-1] if said else None

@@ -1,0 +1,90 @@
+"""Which fact is meant by an id, a prefix of one or a text, among those that stand in the files."""
+
+from collections import defaultdict, deque
+
+from mdmem import files
+from mdmem.document import Document, decode, parse
+from mdmem.editors import facts as fact_editor
+from mdmem.errors import FactProblem, PathProblem, SectionProblem
+from mdmem.facts import Item
+from mdmem.memory.workspace import Workspace
+from mdmem.model import FactId, FileKind, FilePath, Forget, Mark, SectionPath
+
+Place = tuple[FilePath, Document, Item]
+EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
+
+
+def occurrences(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) -> list[Place]:
+    """Every place in files of these kinds where the named fact stands."""
+    found = []
+    for path, listed in workspace.memory_files().items():
+        if workspace.kind_of(path) not in kinds:
+            continue
+        try:
+            document = parse(decode(files.read(listed.place) or b""))
+        except PathProblem:
+            continue
+        found += [(path, document, item) for item in fact_editor.named(document, name)]
+    return found
+
+
+def one_place(found: list[Place], name: str) -> Place:
+    """The only one of them.
+
+    Raises:
+        FactProblem: `fact-not-found`, `fact-ambiguous`.
+    """
+    if not found:
+        raise FactProblem("fact-not-found", f"there is no fact {name[:80]!r}", "mdmem facts lists them with their ids.")
+    if len(found) > 1:
+        places = [{"path": path, "line": item.start + 1, "id": item.fact.id, "text": item.fact.text} for path, _, item in found]
+        listed = "; ".join(f"{place['path']}:{place['line']}" for place in places[:8])
+        raise FactProblem(
+            "fact-ambiguous", f"{name[:80]!r} stands in {len(found)} places", f"They are {listed}. Name --file or --section.", facts=places
+        )
+    return found[0]
+
+
+def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
+    """The file that the named fact is to be taken out of; a day's log where no other file has it.
+
+    Raises:
+        FactProblem: `fact-not-found`, `fact-ambiguous`.
+    """
+    found = occurrences(workspace, change.fact, EDITABLE)
+    if change.section is not None:
+        found = [one for one in found if one[2] in _in_section(one[1], change.fact, change.section)]
+    if not found and (logged := occurrences(workspace, change.fact, (FileKind.DAILY,))):
+        return logged[0][0]
+    return one_place(found, change.fact)[0]
+
+
+def _in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
+    try:
+        return fact_editor.named(document, fact, address)
+    except SectionProblem:
+        return ()
+
+
+def marks_on(workspace: Workspace, found: list[Place]) -> list[Mark | None]:
+    """What a commit says of each of these facts, besides what stands there: superseded, or retracted."""
+    from mdmem.memory import trail  # here, so that no other write pays for loading it
+
+    marked: dict[tuple[FilePath, SectionPath, FactId], deque[Mark | None]] = defaultdict(deque)
+    with trail.fresh(workspace) as known:
+        for path in dict.fromkeys(path for path, _, _ in found):
+            said = {mark.occurrence: mark for mark in known.marks(path)}
+            for one in known.standing(path):
+                if one.entry.fact is not None:
+                    marked[path, one.entry.section, one.entry.fact].append(said.get(one.number))
+    return [((left := marked[path, _section(document, item), item.fact.id]) and left.popleft()) or None for path, document, item in found]
+
+
+def current(workspace: Workspace, found: list[Place]) -> list[Place]:
+    """Those of these facts that nothing has superseded or retracted."""
+    return [place for place, mark in zip(found, marks_on(workspace, found), strict=True) if mark is None]
+
+
+def _section(document: Document, item: Item) -> SectionPath:
+    section = document.section_at(item.start)
+    return section.path if section else ()

@@ -1,0 +1,47 @@
+"""Which fact is meant by an id, a prefix of one or a text, among all that memory ever held."""
+
+import re
+from typing import TYPE_CHECKING
+
+from mdmem.errors import FactProblem, TextProblem
+from mdmem.facts import parse_item, parse_text, write
+from mdmem.model import FactId
+
+if TYPE_CHECKING:
+    from mdmem.versions import Versions
+
+_ID = re.compile(r"[0-9a-f]{6,8}")
+
+
+def by_text(known: "Versions", text: str) -> FactId | None:
+    """The fact that a text is, with or without its marker, kind, tags and expiry."""
+    said = text.strip()
+    readings = [parse_text(said).id, parse_item(said).id, *_as_written(said)]
+    return next((fact for fact in readings if known.having(fact)), None)
+
+
+def _as_written(text: str) -> list[FactId]:
+    """The fact that a text would be if it was remembered or logged."""
+    try:
+        return [parse_item(write(text)).id]
+    except TextProblem:
+        return []
+
+
+def by_id(known: "Versions", word: str) -> FactId | None:
+    """The fact whose id begins so.
+
+    Raises:
+        FactProblem: `fact-ambiguous` where several do.
+    """
+    prefix = word.strip().casefold()
+    found = known.with_prefix(prefix) if _ID.fullmatch(prefix) else ()
+    if len(found) > 1:
+        message = f"{prefix} fits several facts: {', '.join(found)}"
+        raise FactProblem("fact-ambiguous", message, "Give more digits of the id.", facts=list(found))
+    return found[0] if found else None
+
+
+def looks_like_an_id(word: str) -> bool:
+    """Whether a word has the form of a fact's id, or of the beginning of one."""
+    return _ID.fullmatch(word.strip().casefold()) is not None

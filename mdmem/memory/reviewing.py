@@ -1,0 +1,139 @@
+"""What could be tidied: the curated files with what the trail knows of them, and the safe part of the advice carried out."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from mdmem import files, layout, review
+from mdmem.document import Document, decode, parse
+from mdmem.editors import frontmatter
+from mdmem.errors import PathProblem
+from mdmem.memory import pages, past, reading, trail
+from mdmem.memory.workspace import Workspace
+from mdmem.model import (
+    Advice,
+    Change,
+    Claim,
+    Conflict,
+    Entry,
+    FactId,
+    FileKind,
+    FilePath,
+    Hit,
+    Mark,
+    MarkKind,
+    Occurrence,
+    Reviewed,
+    SectionPath,
+    Source,
+    Status,
+    WriteOptions,
+    WriteResult,
+)
+from mdmem.review import Budget, Sheet, Standing
+from mdmem.search.entries import entries
+
+if TYPE_CHECKING:
+    from mdmem.versions import Versions
+
+Say = trail.Say
+_KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
+
+
+def advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
+    """What could be tidied in the curated files as they are."""
+    today = workspace.now().date()
+    conflicts = [_conflict(found.one, found.other, found.key) for found in reading.conflicts(workspace, say)]
+    budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
+    with trail.fresh(workspace, say) as known:
+        sheets = list(_sheets(workspace, known))
+        facts = [fact for sheet in sheets for fact in _standing(known, sheet, today)]
+        return review.review(sheets, facts, conflicts, budget, today)
+
+
+def carry_out(workspace: Workspace, options: WriteOptions, apply: Callable[[Change], WriteResult], say: Say) -> Reviewed:
+    """Do what is safe of the advice, one commit each, each worked out on what the one before left; and what is left to decide.
+
+    Raises:
+        MdmemError: a change was refused; those before it are done.
+    """
+    done: list[tuple[Advice, WriteResult]] = []
+    left = advice(workspace, say)
+    while (chosen := next((one for one in left if one.safe and one.change), None)) is not None and chosen.change is not None:
+        if any(chosen == one for one, _ in done):
+            break  # what was carried out and is advised still would be so for ever
+        done.append((chosen, apply(_with(chosen.change, options))))
+        left = advice(workspace, say)
+    return Reviewed(left, tuple(done))
+
+
+def _with(change: Change, options: WriteOptions) -> Change:
+    return replace(change, options=replace(options, supersedes=change.options.supersedes))
+
+
+# The files.
+
+
+def _sheets(workspace: Workspace, known: "Versions") -> Iterator[Sheet]:
+    for path, listed in workspace.memory_files().items():
+        if workspace.kind_of(path) not in _KINDS:
+            continue
+        try:
+            data = files.read(listed.place) or b""
+            document = parse(decode(data))
+        except PathProblem:
+            continue
+        read_only = layout.within(path, workspace.settings.extra_paths)
+        yield Sheet(path, document, len(data), _changed(workspace, known, path), read_only)
+
+
+def _changed(workspace: Workspace, known: "Versions", path: FilePath) -> Mapping[tuple[SectionPath, int], date]:
+    """On which day each section's text was last another one; that it got another place does not count."""
+    days: dict[tuple[SectionPath, int], date] = {}
+    for one in known.sections(path):
+        newest = known.revisions(one.lineage, 1)
+        landmark = known.landmark((newest[0] if newest else one).begun)
+        if landmark is not None:
+            days[one.section, one.nth] = past.moment(workspace, landmark.time).date()
+    return days
+
+
+# What stands in them.
+
+
+def _standing(known: "Versions", sheet: Sheet, today: date) -> Iterator[Standing]:
+    """The facts of a file, each with the occurrence that the trail knows of it."""
+    marks = {mark.occurrence: mark for mark in known.marks(sheet.path)}
+    occurrences: dict[tuple[SectionPath, FactId], deque[Occurrence]] = defaultdict(deque)
+    for one in known.standing(sheet.path):
+        if one.entry.fact is not None:
+            occurrences[one.entry.section, one.entry.fact].append(one)
+    for entry in _facts(sheet.document, sheet.path):
+        waiting = occurrences[entry.section, entry.fact or FactId("")]
+        occurrence = waiting.popleft() if waiting else None
+        mark = marks.get(occurrence.number) if occurrence else None
+        yield Standing(pages.claim(entry, occurrence), _status(entry, mark, today), mark.other if mark else None)
+
+
+def _facts(document: Document, path: FilePath) -> list[Entry]:
+    return [entry for entry in entries(document, path, frontmatter.tags(document)) if entry.fact is not None]
+
+
+def _status(entry: Entry, mark: Mark | None, today: date) -> Status:
+    if mark is not None:
+        return Status.SUPERSEDED if mark.kind is MarkKind.SUPERSEDED else Status.REMOVED
+    return Status.EXPIRED if entry.until is not None and entry.until < today else Status.CURRENT
+
+
+def _conflict(one: Hit, other: Hit, key: str | None) -> Conflict:
+    return Conflict(_claim(one), _claim(other), key, key is None, None)
+
+
+def _claim(hit: Hit) -> Claim:
+    source = hit.source or Source.USER_STATED
+    confidence = source.confidence if hit.confidence is None else hit.confidence
+    when = int(hit.since.timestamp()) if hit.since else 0
+    fact = hit.fact or FactId("")
+    return Claim(fact, hit.text, hit.key, FilePath(hit.path), hit.section, hit.start_line, when, source, confidence, until=hit.until)

@@ -1,0 +1,72 @@
+"""Tasks: the file of their notes read, and the changes that `tasks` works out carried out one after the other."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mdmem import files, tasks
+from mdmem.document import Document, decode, parse
+from mdmem.memory import reading
+from mdmem.memory.workspace import Workspace
+from mdmem.model import Change, SectionView, WriteOptions, WriteResult
+
+Apply = Callable[[Change], WriteResult]
+
+
+def _document(workspace: Workspace) -> Document | None:
+    data = files.read(files.locate(workspace.root, tasks.TASKS_PATH))
+    return parse(decode(data)) if data is not None else None
+
+
+def start(workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply) -> WriteResult:
+    """Begin a task; one that is there already is gone on with, and nothing is changed.
+
+    Raises:
+        TextProblem: `empty-text`, `bad-text`. SectionProblem: `section-ambiguous`.
+    """
+    changes = tasks.start(_document(workspace), name, goal, workspace.now(), options)
+    if not changes:
+        there = show(workspace, name)
+        return WriteResult(False, there.path, there.section, there.etag, None)
+    return apply(changes[0])
+
+
+def note(workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply) -> WriteResult:
+    """Add a note to a task.
+
+    Raises:
+        TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`.
+    """
+    (change,) = tasks.note(_document(workspace), name, text, workspace.now(), options)
+    return apply(change)
+
+
+def done(workspace: Workspace, name: str, outcome: str, options: WriteOptions, apply: Apply) -> WriteResult:
+    """End a task: its outcome logged, then its notes taken out. What is answered is where it is logged.
+
+    Raises:
+        TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`; `section-changed`: a note came in meanwhile.
+    """
+    logged, gone = [apply(change) for change in tasks.done(_document(workspace), name, outcome, options)]
+    return replace(
+        logged,
+        changed=True,
+        commit=gone.commit,
+        removed=gone.removed,
+        diff=None if logged.diff is None or gone.diff is None else logged.diff + gone.diff,
+        notes=(*logged.notes, *gone.notes),
+        warnings=(*logged.warnings, *gone.warnings),
+    )
+
+
+def show(workspace: Workspace, name: str) -> SectionView:
+    """The notes of a task.
+
+    Raises:
+        SectionProblem: `task-not-found`, `section-ambiguous`.
+    """
+    return reading.show(workspace, tasks.show(_document(workspace), name))
+
+
+def names(workspace: Workspace) -> tuple[str, ...]:
+    """The tasks that are not done."""
+    return tasks.names(_document(workspace))

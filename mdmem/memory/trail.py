@@ -1,0 +1,151 @@
+"""The trail: HEAD's first-parent line replayed, commit by commit, into the table of versions."""
+
+import contextlib
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from mdmem import files, history
+from mdmem.document import decode, parse
+from mdmem.editors import frontmatter
+from mdmem.errors import PathProblem, StorageProblem
+from mdmem.history.replay import FileChange, Page, step
+from mdmem.memory.workspace import Workspace
+from mdmem.model import CommitId, FilePath, Landmark, Origin
+from mdmem.repo import line
+from mdmem.repo.line import Changed, LineCommit
+from mdmem.search.entries import entries
+from mdmem.versions import Versions
+
+Say = Callable[[str], None]
+Progress = Callable[[int, int], None]
+
+TRAIL_LOCK = "trail.lock"
+_COMMITS_AT_ONCE = 50
+_PAGES_KEPT = 200
+
+
+def table(workspace: Workspace) -> Versions:
+    """The table as it is, not caught up."""
+    return Versions.open(workspace.state, _settings(workspace))
+
+
+def _settings(workspace: Workspace) -> str:
+    """A digest of everything besides the commits that the table is made from."""
+    shallow = workspace.repository.common_dir / "shallow"
+    borders = shallow.read_bytes() if shallow.exists() else b""
+    what = repr((workspace.settings.extra_paths, workspace.root.name, workspace.repository.prefix, borders))
+    return hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def fresh(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Versions]:
+    """The table, brought up to HEAD first; one in memory where it cannot be written."""
+    head = workspace.repository.head()
+    with table(workspace) as known:
+        if (known.head.commit if known.head else None) == head:
+            yield known
+            return
+    try:
+        workspace.ensure_state()
+        with files.lock(workspace.state / TRAIL_LOCK, workspace.settings.lock_timeout, say):
+            known = table(workspace)
+            catch_up(workspace, known, head, progress)
+    except (OSError, StorageProblem):
+        known = Versions.in_memory()
+        catch_up(workspace, known, head, progress)
+    with known:
+        yield known
+
+
+def catch_up(workspace: Workspace, known: Versions, head: CommitId | None, progress: Progress | None = None) -> None:
+    """Replay into the table what HEAD has and it has not; the caller holds the trail's lock.
+
+    Raises:
+        StorageProblem: the disk does not take it.
+    """
+    if (known.head.commit if known.head else None) == head:
+        return
+    repository = workspace.repository
+    pages = _Pages(workspace)
+    if head is None:
+        with known.writing():
+            known.cut(0)
+        return
+    if known.head and not line.is_below(repository, known.head.commit, head):
+        with known.writing():
+            known.cut(_fork(known, set(line.first_parents(repository, head))))
+    above = known.head.commit if known.head else None
+    commits = line.line(repository, above, head)
+    total = len(line.first_parents(repository, head, above)) if progress else 0
+    done = 0
+    while some := list(islice(commits, _COMMITS_AT_ONCE)):
+        pages.fetch([change for commit in some for change in commit.changes])
+        with known.writing():
+            for commit in some:
+                _replay(workspace, known, commit, pages)
+        done += len(some)
+        if progress:
+            progress(done, total)
+
+
+def _fork(known: Versions, commits: set[CommitId]) -> int:
+    """The number of the last landmark that is on the line still; 0 where none is."""
+    return next((one.number for one in reversed(known.landmarks()) if one.commit in commits), 0)
+
+
+def _replay(workspace: Workspace, known: Versions, commit: LineCommit, pages: "_Pages") -> None:
+    number = known.head.number + 1 if known.head else 1
+    said = commit.commit
+    landmark = Landmark(number, said.id, said.time, said.author, said.message)
+    changes = [change for change in map(pages.change, commit.changes) if change is not None]
+    side = list(line.side(workspace.repository, commit)) if len(commit.parents) > 1 else []
+    brought: Mapping[FilePath, Mapping[str, Origin]] = history.origins(side).lines if side else {}
+    known.append(landmark, step(landmark, changes, known, [one for one, _ in side], brought))
+
+
+class _Pages:
+    """The memory files of commits, parsed; each version of a file once."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._kept: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
+        self._read: dict[str, bytes | None] = {}
+
+    def fetch(self, changes: Sequence[Changed]) -> None:
+        """Read what these changes need, in one go."""
+        wanted = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
+        blobs = sorted({blob for blob, path in wanted if blob and self._is_memory(path) and (blob, path) not in self._kept})
+        self._read = dict(zip(blobs, self._workspace.repository.blobs(blobs), strict=True))
+
+    def change(self, changed: Changed) -> FileChange | None:
+        """A change of a memory file with both pages; None where no memory file is concerned."""
+        before = self._page(changed.before, changed.before_path)
+        after = self._page(changed.after, changed.path)
+        if before is None and after is None:
+            return None
+        if after is None:
+            return FileChange(changed.before_path, changed.before_path, before, None)
+        return FileChange(changed.path, changed.before_path if before else changed.path, before, after)
+
+    def _is_memory(self, path: FilePath) -> bool:
+        return self._workspace.kind_of(path).is_memory
+
+    def _page(self, blob: str | None, path: FilePath) -> Page | None:
+        """A version of a file; None where there is none, or none that can be indexed."""
+        if blob is None or not self._is_memory(path):
+            return None
+        if (blob, path) not in self._kept:
+            self._kept[blob, path] = self._parsed(self._read.get(blob) or self._workspace.repository.blobs([blob])[0], path)
+            if len(self._kept) > _PAGES_KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end((blob, path))
+        return self._kept[blob, path]
+
+    def _parsed(self, data: bytes | None, path: FilePath) -> Page | None:
+        try:
+            document = parse(decode(data or b""))
+        except PathProblem:
+            return None
+        return Page(document, entries(document, path, frontmatter.tags(document)))

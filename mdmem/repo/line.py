@@ -1,0 +1,138 @@
+"""HEAD's first-parent line, oldest first, and what each commit of it did to the workspace's Markdown files."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mdmem.model import Commit, CommitId, FilePath
+from mdmem.repo.patches import FilePatch, parse_patches
+from mdmem.repo.worktree import Repository
+
+_MARKDOWN = ":(icase,glob)**/*.md"
+_COMMITS_AT_ONCE = 500
+_SHA1_DIGITS = 40
+_FIELDS = ("%H", "%P", "%at", "%an", "%B")
+_FILE_MODES = (b"100644", b"100755")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One Markdown file that a commit changed: the ids of its blobs before and after, None where there was no such file."""
+
+    path: FilePath
+    before_path: FilePath
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LineCommit:
+    """A commit of the first-parent line, with what it changed in the workspace against its first parent."""
+
+    commit: Commit
+    parents: tuple[CommitId, ...]
+    changes: tuple[Changed, ...]
+
+
+def line(repository: Repository, above: CommitId | None, upto: CommitId) -> Iterator[LineCommit]:
+    """The commits of the first-parent line of `upto`, oldest first, those after `above` only (None: all)."""
+    ids = first_parents(repository, upto, above)[::-1]
+    for start in range(0, len(ids), _COMMITS_AT_ONCE):
+        yield from described(repository, ids[start : start + _COMMITS_AT_ONCE])
+
+
+def first_parents(repository: Repository, upto: CommitId, above: CommitId | None = None) -> list[CommitId]:
+    """The commits of the first-parent line of `upto`, newest first, down to the last that `above` does not have."""
+    span = [str(upto), *([f"^{above}"] if above else [])]
+    return [CommitId(name) for name in repository.git("rev-list", "--first-parent", *span).decode().split()]
+
+
+def is_below(repository: Repository, one: CommitId, other: CommitId) -> bool:
+    """Whether `one` lies on the first-parent line of `other`."""
+    if one == other:
+        return True
+    if not repository.has(one):
+        return False
+    newer = first_parents(repository, other, one)
+    return bool(newer) and repository.git("rev-parse", f"{newer[-1]}^@").decode().split()[:1] == [one]
+
+
+def described(repository: Repository, ids: Sequence[CommitId]) -> list[LineCommit]:
+    """What these commits say, and what each changed against its first parent."""
+    asked = "".join(f"{name}\n" for name in ids).encode()
+    said = repository.git("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=asked)
+    fields = said.decode("utf-8", "replace").split("\0")
+    changes = _changes(repository, asked)
+    found = []
+    for name, parents, time, author, message in zip(*(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False):
+        commit = Commit(CommitId(name), int(time or 0), author, message)
+        found.append(LineCommit(commit, tuple(CommitId(parent) for parent in parents.split()), tuple(changes.get(commit.id, ()))))
+    return found
+
+
+def _changes(repository: Repository, asked: bytes) -> dict[CommitId, list[Changed]]:
+    output = repository.git(
+        *("diff-tree", "--stdin", "-r", "-m", "--diff-merges=first-parent", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
+        *("--", _MARKDOWN),
+        text=asked,
+    )
+    found: dict[CommitId, list[Changed]] = {}
+    commit = CommitId("")
+    fields = iter(output.split(b"\0"))
+    for field in fields:
+        if not field.startswith(b":"):
+            commit = CommitId(field.decode())
+            continue
+        old_mode, new_mode, before, after, status = field[1:].split(b" ")
+        path = before_path = FilePath(os.fsdecode(next(fields)))
+        if status[:1] in b"RC":
+            path = FilePath(os.fsdecode(next(fields)))
+        if status[:1] == b"C":
+            before_path, old_mode = path, b""
+        old, new = (blob.decode() if mode in _FILE_MODES else None for mode, blob in ((old_mode, before), (new_mode, after)))
+        if old or new:
+            found.setdefault(commit, []).append(Changed(path, before_path, old, new))
+    return found
+
+
+def side(repository: Repository, merge: LineCommit) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
+    """What a merge brought besides the first-parent line, oldest first: commits of mdmem's, and those that changed Markdown files.
+
+    With each come the lines that it brought in. GitPython reads no SHA-256 repositories, so there are none in those.
+    """
+    first, *others = merge.parents
+    if len(first) != _SHA1_DIGITS or not others:
+        return
+    import git
+
+    span = ["--topo-order", "--full-history", *others, f"^{first}"]
+    touching = repository.git("rev-list", *span, "--", _MARKDOWN).split()
+    ours = repository.git("rev-list", *span, "--extended-regexp", "--grep=^Mdmem-Op: ").split()
+    wanted = {*touching, *ours}
+    ids = [CommitId(name.decode()) for name in repository.git("rev-list", "--reverse", *span).split() if name in wanted] if wanted else []
+    if not ids:
+        return
+    reader = git.Repo(repository.root)
+    reader.git.update_environment(
+        GIT_DIR=str(repository.git_dir), GIT_COMMON_DIR=str(repository.common_dir), GIT_WORK_TREE=str(repository.root)
+    )
+    try:
+        for start in range(0, len(ids), _COMMITS_AT_ONCE):
+            chunk = ids[start : start + _COMMITS_AT_ONCE]
+            patches = _patches(repository, chunk)
+            for name in chunk:
+                found = reader.commit(name)
+                message = found.message if isinstance(found.message, str) else found.message.decode("utf-8", "replace")
+                yield Commit(name, found.authored_date, str(found.author.name), message), patches.get(name, ())
+    finally:
+        reader.close()
+
+
+def _patches(repository: Repository, commits: Sequence[CommitId]) -> dict[CommitId, tuple[FilePatch, ...]]:
+    asked = "".join(f"{commit}\n" for commit in commits).encode()
+    output = repository.git(
+        *("diff-tree", "--stdin", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "-M", "--root", "--relative"),
+        *("--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", _MARKDOWN),
+        text=asked,
+    )
+    return parse_patches(output)

@@ -1,0 +1,99 @@
+"""Results of reading: sections, outlines, problems, how a workspace stands."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from mdmem.document import join_path
+from mdmem.errors import printable
+from mdmem.model import Outline, Problem, SectionView, WorkspaceStatus
+from mdmem.show.words import one_line, short, steerless
+
+
+def section_json(view: SectionView) -> dict[str, Any]:
+    """A section."""
+    return {
+        "path": view.path,
+        "section": join_path(view.section),
+        "level": view.level,
+        "text": view.text,
+        "etag": view.etag,
+        "tree_etag": view.tree_etag,
+        "start_line": view.start_line,
+        "end_line": view.end_line,
+        "commit": view.commit,
+        "uncommitted": view.uncommitted,
+        "subsections": [join_path(path) for path in view.subsections],
+    }
+
+
+def section_text(view: SectionView, terminal: bool) -> str:
+    """A section's own text; for a terminal with nothing in it that could steer it."""
+    text = view.text.strip("\r\n")
+    return steerless(text) if terminal else text
+
+
+def tasks_json(names: Iterable[str]) -> dict[str, Any]:
+    """The tasks that are not done."""
+    return {"tasks": list(names)}
+
+
+def tasks_text(names: Iterable[str]) -> str:
+    """The tasks that are not done, a line each."""
+    return "\n".join(map(one_line, names))
+
+
+def outline_json(outline: Outline) -> dict[str, Any]:
+    """A file's sections."""
+    rows = (
+        {"section": join_path(row.section), "level": row.level, "line": row.line, "etag": row.etag, "lines": row.lines}
+        for row in outline.sections
+    )
+    return {"path": outline.path, "sections": list(rows)}
+
+
+def outline_text(outline: Outline) -> str:
+    """A file's sections, indented by their depth, with line and etag."""
+    rows = (f"{'  ' * (len(row.section) - 1)}{row.section[-1]}  (line {row.line}) {row.etag}" for row in outline.sections)
+    return "\n".join(one_line(row) for row in rows) or f"{outline.path} has no headings"
+
+
+def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:
+    """What is wrong."""
+    rows = ({"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message} for p in problems)
+    return {"problems": list(rows)}
+
+
+def problem_text(problem: Problem) -> str:
+    """One problem in one line, its hint in a second."""
+    said = one_line(f"{problem.path}:{problem.line}: {problem.level}: {problem.message} ({problem.code})")
+    return f"{said}\n    {printable(problem.hint)}" if problem.hint else said
+
+
+def status_json(status: WorkspaceStatus) -> dict[str, Any]:
+    """How a workspace stands."""
+    return {
+        "workspace": status.workspace,
+        "branch": status.branch,
+        "commit": status.commit,
+        "files": dict(status.files),
+        "uncommitted": list(status.uncommitted),
+        "skipped": [{"path": path, "reason": reason} for path, reason in status.skipped],
+        "index": {"current": status.current, "entries": status.entries, "commit": status.indexed_commit},
+        "hooks": dict(status.hooks),
+    }
+
+
+def status_text(status: WorkspaceStatus) -> str:
+    """How a workspace stands, a line a thing."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in status.files.items() if count) or "none"
+    hooks = sorted(set(status.hooks.values()))
+    rows = [
+        f"workspace  {status.workspace}",
+        f"branch     {status.branch or 'detached'} at {short(status.commit) or 'no commit yet'}",
+        f"files      {kinds}",
+        f"index      {status.entries} entries, {'current' if status.current else 'behind (the next search catches up)'}",
+        f"hooks      {', '.join(hooks)}",
+        *(f"uncommitted  {path}" for path in status.uncommitted),
+        *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
+    ]
+    return "\n".join(one_line(row) for row in rows)

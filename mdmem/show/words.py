@@ -1,0 +1,37 @@
+"""Words that several results share."""
+
+from mdmem.errors import printable
+from mdmem.model import CommitId, Hit, Status
+
+_SHORT_ID = 10
+_DIM, PLAIN = "\x1b[2m", "\x1b[0m"
+
+
+def short(commit: CommitId | None) -> str:
+    """A commit as people name it."""
+    return commit[:_SHORT_ID] if commit else ""
+
+
+def one_line(text: str) -> str:
+    """`text` as one line with nothing in it that could steer a terminal."""
+    return printable(text, keep="")
+
+
+def steerless(text: str) -> str:
+    """Lines with nothing in them that could steer a terminal."""
+    return printable(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def dim(text: str, colour: bool) -> str:
+    """What matters less, on a terminal."""
+    return f"{_DIM}{text}{PLAIN}" if colour else text
+
+
+def standing(hit: Hit) -> tuple[str, ...]:
+    """What is to be said of a hit that is not simply so."""
+    by = f" by {hit.superseded_by}" if hit.superseded_by else ""
+    return (
+        *([f"({hit.status}{by})"] if hit.status is not Status.CURRENT else []),
+        *([f"(contradicts {', '.join(hit.contradicts)})"] if hit.contradicts else []),
+        *(["(uncommitted)"] if hit.uncommitted else []),
+    )

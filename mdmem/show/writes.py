@@ -1,0 +1,67 @@
+"""Results of writing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mdmem.document import join_path
+from mdmem.errors import printable
+from mdmem.model import CommitId, FilePath, Op, WriteResult
+from mdmem.show.words import one_line, short
+
+
+def write_json(result: WriteResult) -> dict[str, Any]:
+    """A write's outcome."""
+    found: dict[str, Any] = {
+        "changed": result.changed,
+        "path": result.path,
+        "section": join_path(result.section),
+        "etag": result.etag,
+        "commit": result.commit,
+        "added": list(result.added),
+        "removed": list(result.removed),
+        "supersedes": [{"old": pair.old, "new": pair.new} for pair in result.supersedes],
+    }
+    return found if result.diff is None else found | {"diff": result.diff}
+
+
+def write_text(result: WriteResult, fact: str | None = None) -> str:
+    """A write's outcome in one line that ends in an id, or the diff of a dry run."""
+    if result.diff is not None:
+        return printable(result.diff).rstrip("\n") or ("no text changes: a commit would say so" if result.changed else "nothing to change")
+    where = f"{result.path}: {join_path(result.section)}" if result.section else result.path
+    done = f"{_done(result)} {where}" if result.changed else f"unchanged: {where}"
+    return one_line(f"{done} {fact or short(result.commit) or result.etag or ''}".rstrip())
+
+
+def _done(result: WriteResult) -> str:
+    if result.op is Op.SUPERSEDE and result.supersedes:
+        return f"superseded {', '.join(pair.old for pair in result.supersedes)} by what stands in"
+    return _DONE[result.op] if result.op else "changed"
+
+
+_DONE = {
+    Op.REPLACE: "changed",
+    Op.APPEND: "appended to",
+    Op.PREPEND: "prepended to",
+    Op.RENAME: "renamed",
+    Op.DELETE: "deleted",
+    Op.CREATE: "made",
+    Op.LOG: "logged in",
+    Op.REMEMBER: "remembered in",
+    Op.FORGET: "forgotten from",
+    Op.REVERT: "reverted in",
+    Op.SUPERSEDE: "superseded, as is said of",
+    Op.RETRACT: "retracted in",
+    Op.CONTRADICT: "marked as a contradiction in",
+    Op.RESOLVE: "resolved in",
+}
+
+
+def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, Any]:
+    """What `save` committed."""
+    return {"changed": commit is not None, "commit": commit, "paths": list(paths)}
+
+
+def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
+    """What `save` committed."""
+    return one_line(f"saved {', '.join(paths)} {short(commit)}") if commit else "nothing to save"

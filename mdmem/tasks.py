@@ -1,0 +1,169 @@
+"""Working notes of a task: a section of its own in `memory/tasks.md` until it is done, for an interrupted agent to go on from.
+
+    # Tasks
+
+    ## Move the sessions
+
+    - 2026-03-05 10:00 goal: sessions live in Redis
+    - 10:12 the migration is written
+    - 2026-03-06 09:30 all tests pass
+
+Nothing is written here: each verb gives the changes that carry it out, in an order in which an interruption between two of them loses
+nothing, and in which all of them may be carried out again.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+
+from mdmem.document import Document, Section, clean_input, fold, join_path, nearest, plain_title, tree_etag
+from mdmem.editors.section import heading
+from mdmem.errors import SectionProblem, TextProblem
+from mdmem.facts import content, in_section, write
+from mdmem.model import PATH_SEPARATOR, Action, EditSection, FilePath, Log, Show, WriteOptions
+
+TASKS_PATH = FilePath("memory/tasks.md")
+NEW_TASKS = "# Tasks\n"
+"""What the file is to begin with."""
+_KIND = "task"
+_LEVEL = 2
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
+_RUNGS: tuple[Callable[[str], str], ...] = (str, plain_title, lambda title: plain_title(title).casefold())
+"""How names are compared, as addresses of sections are: as written, plain, in any case; the first with a match decides."""
+
+
+def start(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
+    """What begins a task: its section, with the goal. Nothing where the task is there: then it is gone on with.
+
+    Args:
+        document: the file of tasks as it stands, None where there is none.
+        name: the task's, one line.
+        goal: what is to be reached.
+        now: the user's time.
+        options: what all writing verbs share.
+
+    Raises:
+        TextProblem: `empty-text`; `bad-text`: a name that cannot be a heading. SectionProblem: `section-ambiguous`.
+    """
+    if document and _named(document, name):
+        _find(document, name)
+        return ()
+    address = _new_address(document, name)
+    # It is appended, so that what another one who begins the same task at the same moment has noted stays.
+    line = _line(f"goal: {_said(goal, 'goal')}", now, None)
+    return (EditSection(address, Action.APPEND, line, file=TASKS_PATH, create=True, options=options),)
+
+
+def note(document: Document | None, name: str, text: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
+    """What adds a note to a task: a line with its time, and with its day where that is not the day of the line before.
+
+    Raises:
+        TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
+    """
+    known, section = _find(document, name)
+    line = _line(_said(text, "note"), now, _last_day(known, section))
+    address, nth = _address(known, section)
+    return (EditSection(address, Action.APPEND, line, file=TASKS_PATH, nth=nth, options=options),)
+
+
+def done(document: Document | None, name: str, outcome: str, options: WriteOptions) -> tuple[Log, EditSection]:
+    """What ends a task: a line in the day's log, and then its section taken out, if that is still as it stands here.
+
+    Raises:
+        TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
+    """
+    known, section = _find(document, name)
+    address, nth = _address(known, section)
+    text = f"{plain_title(section.title)}: {fold(_said(outcome, 'outcome'))}"
+    etag = tree_etag(known, section)
+    return (
+        Log(text, kind=_KIND, options=options),
+        EditSection(address, Action.DELETE, file=TASKS_PATH, nth=nth, expect=etag, subtree=True, options=options),
+    )
+
+
+def show(document: Document | None, name: str) -> Show:
+    """Where the notes of a task are to be read.
+
+    Raises:
+        SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
+    """
+    address, nth = _address(*_find(document, name))
+    return Show(TASKS_PATH, address, nth)
+
+
+def names(document: Document | None) -> tuple[str, ...]:
+    """The tasks that are not done, as they stand in the file."""
+    return tuple(plain_title(section.title) for section in _tasks(document)) if document else ()
+
+
+def _tasks(document: Document) -> list[Section]:
+    return [section for section in document.sections if section.level == _LEVEL]
+
+
+def _named(document: Document, name: str) -> list[Section]:
+    for rung in _RUNGS:
+        found = [section for section in _tasks(document) if rung(section.title) == rung(name)]
+        if found:
+            return found
+    return []
+
+
+def _find(document: Document | None, name: str) -> tuple[Document, Section]:
+    """The file and the one section of it that is the task's."""
+    found = _named(document, name) if document else []
+    if document is None or not found:
+        titles = {join_path(section.path): plain_title(section.title) for section in (_tasks(document) if document else ())}
+        near = [titles[path] for path in (nearest(document, name) if document else ()) if path in titles]
+        known = near or list(titles.values())[:8]
+        start_with = "Did you mean" if near else "Its tasks are"
+        hint = f"{start_with}: {'; '.join(known)}" if known else "mdmem task start NAME begins one."
+        raise SectionProblem("task-not-found", f"there is no task {name[:120]!r}", hint, near=near)
+    if len(found) > 1:
+        lines = [section.start + 1 for section in found]
+        listed = ", ".join(map(str, lines))
+        places = [{"section": join_path(section.path), "line": section.start + 1} for section in found]
+        message = f"{len(found)} tasks are called {name[:120]!r}"
+        raise SectionProblem("section-ambiguous", message, f"They stand in {TASKS_PATH}, lines {listed}: rename one.", sections=places)
+    return document, found[0]
+
+
+def _address(document: Document, section: Section) -> tuple[str, int | None]:
+    """The whole path of a task, and which one of that path it is where its notes hold another."""
+    alike = [other for other in document.sections if other.path == section.path]
+    return join_path(section.path), alike.index(section) + 1 if len(alike) > 1 else None
+
+
+def _new_address(document: Document | None, name: str) -> str:
+    """The address by which a task's section is made: below the file's title."""
+    heading(_LEVEL, name)
+    title = fold(name)
+    if PATH_SEPARATOR in title:
+        raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: {PATH_SEPARATOR.strip()!r} stands between headings")
+    above = next((section for section in document.sections if section.level < _LEVEL), None) if document else None
+    file_title = above.title if above else NEW_TASKS.removeprefix("# ").strip()
+    if plain_title(file_title).casefold() == plain_title(title).casefold():
+        raise TextProblem("bad-text", f"{name[:80]!r} is the title of {TASKS_PATH}", "Give the task another name.")
+    return join_path((above.title, title)) if above else title
+
+
+def _said(text: str, what: str) -> str:
+    said = clean_input(text, what).strip()
+    if not said:
+        raise TextProblem("empty-text", f"the {what} is empty")
+    return said
+
+
+def _line(text: str, now: datetime, day: date | None) -> str:
+    """A list item of what was said now, after an item of that day."""
+    stamp = f"{now:%H:%M}" if now.date() == day else f"{now:%Y-%m-%d %H:%M}"
+    return write(f"{stamp} {text}")
+
+
+def _last_day(document: Document, section: Section) -> date | None:
+    """The day of the last note of a task that names one."""
+    days = [match[1] for item in in_section(document, section) if (match := _DAY.match(content(item.raw)))]
+    try:
+        return date.fromisoformat(days[-1]) if days else None
+    except ValueError:
+        return None

@@ -1,0 +1,157 @@
+"""Memory told commit by commit, without git: each change goes through `step` into a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mdmem.document import parse
+from mdmem.editors import frontmatter
+from mdmem.facts import parse_text
+from mdmem.history import Note, message
+from mdmem.history.replay import FileChange, Page, step
+from mdmem.model import (
+    Commit,
+    CommitId,
+    Entry,
+    FactId,
+    FilePath,
+    Landmark,
+    Mark,
+    Occurrence,
+    Op,
+    Origin,
+    Provenance,
+    Revision,
+    SectionPath,
+    Source,
+    Superseded,
+)
+from mdmem.search.entries import entries
+from mdmem.versions import Step, Versions
+
+MEMORY = FilePath("MEMORY.md")
+TOPIC = FilePath("memory/topic.md")
+LOG = FilePath("memory/2026-03-05.md")
+FACTS: SectionPath = ("Memory", "Facts")
+
+
+def page(text: str | None, path: FilePath) -> Page | None:
+    if text is None:
+        return None
+    document = parse(text)
+    return Page(document, entries(document, path, frontmatter.tags(document)))
+
+
+def fact(words: str) -> FactId:
+    return parse_text(words).id
+
+
+def commit_id(number: int) -> CommitId:
+    return CommitId(f"{number:040x}")
+
+
+def said(
+    op: Op,
+    *pairs: tuple[str, str | None],
+    path: FilePath = MEMORY,
+    section: SectionPath = FACTS,
+    source: Source = Source.INFERRED,
+    also: bool = False,
+    retracts: Sequence[str] = (),
+    contradicts: Sequence[tuple[str, str]] = (),
+    reverts: Sequence[CommitId] = (),
+) -> str:
+    """The message of a commit of mdmem's; facts are given by their words."""
+    note = Note(
+        op,
+        path,
+        section,
+        Provenance(source, source.confidence),
+        supersedes=tuple(Superseded(fact(old), fact(new)) for old, new in pairs if new is not None),
+        ended=tuple(fact(old) for old, new in pairs if new is None),
+        also=also,
+        retracts=tuple(map(fact, retracts)),
+        contradicts=tuple((fact(one), fact(other)) for one, other in contradicts),
+        reverts=tuple(reverts),
+    )
+    return message(note, "", "")
+
+
+@dataclass
+class Told:
+    """Files as they are after the commits that were told so far."""
+
+    known: Versions = field(default_factory=Versions.in_memory)
+    files: dict[FilePath, str] = field(default_factory=dict)
+
+    def commit(
+        self,
+        changes: Mapping[FilePath, str | None],
+        message: str = "by hand",
+        *,
+        renamed: Mapping[FilePath, FilePath] | None = None,
+        side: Sequence[Commit] = (),
+        brought: Mapping[FilePath, Mapping[str, Origin]] | None = None,
+    ) -> Step:
+        """One commit; `renamed` has a new path and the one before."""
+        number = (self.known.head.number if self.known.head else 0) + 1
+        found = []
+        for path, text in changes.items():
+            earlier = (renamed or {}).get(path, path)
+            found.append(FileChange(path, earlier, page(self.files.get(earlier), earlier), page(text, path)))
+        for path in (renamed or {}).values():
+            self.files.pop(path, None)
+        for path, text in changes.items():
+            if text is None:
+                self.files.pop(path, None)
+            else:
+                self.files[path] = text
+        landmark = Landmark(number, commit_id(number), number * 100, "Ada", message)
+        done = step(landmark, found, self.known, side, brought or {})
+        self.known.append(landmark, done)
+        return done
+
+    def write(self, text: str | None, message: str = "by hand", path: FilePath = MEMORY) -> Step:
+        return self.commit({path: text}, message)
+
+    def one(self, words: str) -> Occurrence:
+        """The newest occurrence of a fact."""
+        return self.known.having(fact(words))[-1]
+
+    def marked(self, words: str) -> tuple[Mark, ...]:
+        return self.known.marks_of(self.one(words).number)
+
+    def section(self, *path: str, file: FilePath = MEMORY) -> Revision:
+        return next(one for one in self.known.sections(file) if one.section == path)
+
+    def require_that_it_is_what_the_files_say(self) -> None:
+        """What stands in the table is what a parse of the files gives."""
+        for path in {*self.files, MEMORY, TOPIC, LOG}:
+            now = page(self.files.get(path), path)
+            listed = now.entries if now else ()
+            assert sorted(map(_told, listed), key=repr) == sorted((_told(one.entry) for one in self.known.standing(path)), key=repr)
+            assert sorted((one.section, one.nth, one.text) for one in self.known.sections(path)) == sorted(sections(self.files.get(path)))
+
+
+def _told(entry: Entry) -> tuple[FilePath, SectionPath, str, str]:
+    return entry.path, entry.section, entry.text, entry.first_line
+
+
+def sections(text: str | None) -> list[tuple[SectionPath, int, str]]:
+    """The texts of a file's sections, worked out in the plainest way."""
+    if text is None:
+        return []
+    document = parse(text)
+    spans = [((), document.front, document.preamble_end), *((s.path, s.start, s.end) for s in document.sections)]
+    found: list[tuple[SectionPath, int, str]] = []
+    for path, start, end in spans:
+        lines = list(document.lines[start:end])
+        while lines and not lines[-1].strip(" \t\r\n"):
+            lines.pop()
+        if lines:
+            found.append((path, 1 + sum(path == other for other, _, _ in found), "".join(lines).rstrip("\r\n")))
+    return found
+
+
+def memory(*items: str) -> str:
+    """MEMORY.md with these facts in one section."""
+    return "# Memory\n\n## Facts\n\n" + "".join(f"- {item}\n" for item in items)

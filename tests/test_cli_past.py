@@ -1,0 +1,513 @@
+"""The commands that look back, take back and tend, as a user meets them: a year of a workspace, told."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from conftest import EMAIL, NAME
+from test_cli import FACT, HIT, MEMORY, NOW, WRITE, Done, Place, commits, mdmem, on_terminal, place
+
+from mdmem.facts import fact_id
+
+__all__ = ["place"]
+
+STRIPE, LINEAR, FIGMA = (fact_id(f"employer: works at {name}") for name in ("Stripe", "Linear", "Figma"))
+JENKINS, ACTIONS = fact_id("we deploy with Jenkins"), fact_id("deploys go through GitHub Actions")
+LATER = "2026-06-01"
+REVISION = ["commit", "time", "author", "actor", "op", "source", "confidence", "reason", "diff", "text"]
+LINK = ["id", "text", "from", "to", "source", "confidence", "commit", "path", "section"]
+
+
+class Year:
+    """A workspace in which some things changed: what was done in it, by the day on which it was."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        place.write("MEMORY.md", MEMORY.replace("- works at Stripe\n", "Since when.\n"))
+        place.git("commit", "-q", "-m", "to begin with", "MEMORY.md")
+        self.on("2026-03-06", "remember", "works at Stripe", "--key", "employer", "--section", "Employer", "--source", "user-stated")
+        self.on("2026-03-10", "log", "we deploy with Jenkins", "--fact", "--tag", "deploy")
+        by_agent = ("--actor", "agent/main", "--reason", "new badge", "--confidence", "0.8")
+        self.on("2026-04-02", "remember", "works at Linear", "--key", "employer", "--section", "Employer", *by_agent)
+        instead = ("--supersedes", "we deploy with Jenkins")
+        self.on("2026-04-09", "log", "deploys go through GitHub Actions", "--fact", "--tag", "deploy", "--tag", "ci", *instead)
+        memory = place.folder / "MEMORY.md"
+        memory.write_text(memory.read_text().replace("works at Linear", "works at Figma"))
+        dated = {"GIT_AUTHOR_DATE": "2026-05-01T10:00:00+00:00"}
+        place.world.git(place.folder, "commit", "-q", "-m", "moved on", "MEMORY.md", environment=dated)
+
+    def on(self, day: str, *words: str) -> Done:
+        self.place.patch.setenv("MDMEM_NOW", f"{day}T12:00:00")
+        return self.place.run(*words)
+
+    def now(self, *words: str) -> Done:
+        return self.on(LATER, *words)
+
+    def commit(self, subject: str) -> str:
+        """The first commit whose message has these words."""
+        return self.place.git("log", "--reverse", "--format=%H", f"--grep={subject}").split()[0]
+
+
+@pytest.fixture
+def year(place: Place) -> Iterator[Year]:
+    return Year(place)
+
+
+class TestHistory:
+    def test_of_a_section_newest_first(self, year: Year):
+        done = year.now("history", "Employer")
+        lines = done.out.splitlines()
+        assert done.err == ""
+        assert re.fullmatch(r"2026-05-01  [0-9a-f]{10}  by hand, Ada Example", lines[0])
+        assert re.fullmatch(r'2026-04-02  [0-9a-f]{10}  remember, inferred 0.8, by agent/main, "new badge"', lines[1])
+        assert re.fullmatch(r"2026-03-06  [0-9a-f]{10}  remember, user-stated 0.95", lines[2])
+        assert len(lines) == 5
+        assert year.now("history", "Employer", "-n", "2").out.splitlines() == lines[:2]
+
+    def test_word_by_word(self, year: Year):
+        shown = year.now("history", "Employer", "-p").out
+        assert "    - employer: works at [-Linear-]{+Figma+}\n\n2026-04-02  " in shown
+        assert "\x1b" not in shown
+
+    def test_of_a_section_as_json(self, year: Year):
+        found = year.now("history", "Employer", "--json").found
+        assert list(found) == ["path", "section", "revisions"]
+        assert (found["path"], found["section"]) == ("MEMORY.md", "Memory > Work > Employer")
+        by_hand, by_agent, *_ = found["revisions"]
+        assert list(by_agent)[: len(REVISION)] == REVISION
+        assert by_agent["commit"] == year.commit("works at Linear")
+        assert (by_agent["op"], by_agent["source"], by_agent["confidence"]) == ("remember", "inferred", 0.8)
+        assert (by_agent["actor"], by_agent["reason"], by_agent["author"]) == ("agent/main", "new badge", "Ada Example")
+        assert datetime.fromisoformat(by_agent["time"]).isoformat() == "2026-04-02T12:00:00+00:00"
+        assert "-- employer: works at Stripe\n+- employer: works at Linear\n" in by_agent["diff"]
+        assert by_agent["text"].endswith("- employer: works at Linear")
+        assert (by_hand["op"], by_hand["source"], by_hand["confidence"]) == (None, "user-stated", 0.95)
+
+    @pytest.mark.parametrize("words", [f"employer: works at {name}" for name in ("Stripe", "Linear", "Figma")] + [LINEAR, LINEAR[:6]])
+    def test_of_a_fact_oldest_first(self, year: Year, words: str):
+        assert re.fullmatch(
+            rf"2026-03-06 - 2026-04-02  {STRIPE}  employer: works at Stripe  \(superseded\)\n"
+            rf"    [0-9a-f]{{10}}  remember, user-stated 0.95  MEMORY.md: Memory > Work > Employer\n"
+            rf"2026-04-02 - 2026-05-01  {LINEAR}  employer: works at Linear  \(superseded\)\n"
+            rf'    [0-9a-f]{{10}}  remember, inferred 0.8, by agent/main, "new badge"  MEMORY.md: Memory > Work > Employer\n'
+            rf"2026-05-01 -             {FIGMA}  employer: works at Figma  \(current\)\n"
+            rf"    [0-9a-f]{{10}}  by hand, Ada Example  MEMORY.md: Memory > Work > Employer\n",
+            year.now("history", words).out,
+        )
+
+    def test_of_a_fact_word_by_word(self, year: Year):
+        assert "\n    employer: works at [-Stripe-]{+Linear+}\n" in year.now("history", FIGMA, "-p").out
+        assert year.now("history", FIGMA, "-n", "1").out.splitlines()[0].startswith(f"2026-05-01 -             {FIGMA}")
+
+    def test_of_a_fact_as_json(self, year: Year):
+        found = year.now("history", LINEAR, "--json").found
+        assert list(found) == ["fact", "status", "chain"]
+        assert (found["fact"], found["status"]) == (LINEAR, "superseded")
+        assert [link["id"] for link in found["chain"]] == [STRIPE, LINEAR, FIGMA]
+        stripe, linear, figma = found["chain"]
+        assert list(linear)[: len(LINK)] == LINK
+        assert (linear["from"], linear["to"]) == ("2026-04-02T12:00:00+00:00", "2026-05-01T10:00:00+00:00")
+        assert (linear["actor"], linear["reason"], linear["op"]) == ("agent/main", "new badge", "remember")
+        assert (figma["to"], figma["status"], figma["op"]) == (None, "current", None)
+        assert stripe["commit"] == year.commit("employer: works at Stripe")
+
+    def test_of_a_fact_that_a_merge_brought(self, year: Year):
+        year.place.git("checkout", "-q", "-b", "side")
+        year.on("2026-05-10", "log", "on the side", "--actor", "agent/side", "--reason", "why not")
+        year.place.git("checkout", "-q", "main")
+        year.on("2026-05-11", "log", "on the line")
+        year.place.git("reset", "-q")  # a merge takes nothing that is staged
+        year.place.git("merge", "-q", "--no-edit", "side")
+        assert ', by agent/side, "why not"  ' in year.now("history", "on the side").out
+
+    def test_who_claims_that_the_user_said_so(self, year: Year):
+        year.place.write("mdmem.toml", 'agents = ["agent/main"]\n')
+        year.on("2026-05-10", "remember", "coffee", "--key", "drink", "--actor", "agent/main", "--source", "user-stated")
+        assert "user-stated (claimed by agent/main) 0.95" in year.now("history", "drink: coffee").out
+        assert year.now("history", "drink: coffee", "--json").found["chain"][-1]["claimed_by"] == "agent/main"
+
+    def test_of_a_file_and_of_all(self, year: Year):
+        lines = year.now("history", "--file", "memory/2026-04-09.md").out.splitlines()
+        assert any(line.endswith("  log  memory/2026-04-09.md: 2026-04-09 > 12:00") for line in lines)
+        assert len(year.now("history", "-n", "3").out.splitlines()) == 3
+        found = year.now("history", "-n", "1", "--json").found
+        assert (found["path"], found["section"]) == ("", "")
+        assert (found["revisions"][0]["path"], found["revisions"][0]["section"]) == ("MEMORY.md", "Memory > Work > Employer")
+
+    def test_of_a_section_that_was_called_otherwise(self, year: Year):
+        year.on("2026-05-10", "edit-section", "Employer", "--rename", "Company")
+        lines = year.now("history", "Company").out.splitlines()
+        assert re.fullmatch(r"2026-05-10  [0-9a-f]{10}  rename", lines[0])
+        assert lines[1].endswith("by hand, Ada Example  MEMORY.md: Memory > Work > Employer")
+
+    def test_of_what_is_not_committed(self, year: Year):
+        year.place.write("MEMORY.md", "# Memory\n\n## New\n\n- x\n")
+        assert (year.now("history", "New").out, year.now("history", "New").err) == ("", "mdmem: nothing is committed yet\n")
+
+    def test_on_a_terminal_in_colour_unless_it_is_not_wanted(self, year: Year):
+        words = mdmem("history", "Employer", "-p")
+        assert "works at \x1b[31mLinear\x1b[0m\x1b[32mFigma\x1b[0m" in on_terminal(year.place, *words).out
+        shown = on_terminal(year.place, *words, NO_COLOR="1").out
+        assert "works at [-Linear-]{+Figma+}" in shown
+        assert "\x1b" not in shown
+
+
+class TestBlame:
+    def test_lines(self, year: Year):
+        year.place.write("MEMORY.md", (year.place.folder / "MEMORY.md").read_text().replace("Figma\n", "Figma\n- not yet\twith a tab\n"))
+        lines = year.now("blame", "Employer").out.splitlines()
+        assert re.fullmatch(r"[0-9a-f]{10} 2026-03-05 user-stated  ### Employer", lines[0])
+        assert re.fullmatch(r"[0-9a-f]{10} 2026-05-01 user-stated  - employer: works at Figma", lines[-2])
+        assert lines[-1] == f"{'uncommitted':<33}  - not yet\twith a tab"
+
+    def test_json(self, year: Year):
+        found = year.now("blame", "Employer", "--json").found
+        assert list(found) == ["path", "section", "lines"]
+        assert (found["path"], found["section"]) == ("MEMORY.md", "Memory > Work > Employer")
+        last = found["lines"][-1]
+        assert list(last) == ["line", "text", "commit", "time", "author", "source", "confidence"]
+        assert last | {"commit": "", "line": 0} == {
+            **{"line": 0, "text": "- employer: works at Figma", "commit": "", "time": "2026-05-01T10:00:00+00:00"},
+            **{"author": "Ada Example", "source": "user-stated", "confidence": 0.95},
+        }
+
+    def test_of_another_file_and_one_of_several(self, year: Year):
+        assert year.now("blame", "Rooms", "--file", "memory/rooms.md").out.endswith("  - likes dark rooms\n")
+        assert year.now("blame", "Twice", "--nth", "2").out.endswith("  - two\n")
+
+
+class TestWhen:
+    def test_came_and_went(self, year: Year):
+        out = year.now("when", "works at Linear").out
+        assert re.fullmatch(
+            r"MEMORY.md: Memory > Work > Employer  came 2026-04-02 with [0-9a-f]{10}, went 2026-05-01 with [0-9a-f]{10}\n", out
+        )
+        assert re.search(r"came 2026-05-01 with [0-9a-f]{10}, and stands\n", year.now("when", "works at Figma").out)
+
+    def test_json(self, year: Year):
+        found = year.now("when", "works at Linear", "--json").found
+        assert found == {
+            "text": "works at Linear",
+            "stays": [
+                {
+                    "path": "MEMORY.md",
+                    "section": "Memory > Work > Employer",
+                    "came": year.commit("works at Linear"),
+                    "came_at": "2026-04-02T12:00:00+00:00",
+                    "went": year.commit("moved on"),
+                    "went_at": "2026-05-01T10:00:00+00:00",
+                }
+            ],
+        }
+        assert year.now("when", "works at Figma", "--json").found["stays"][0]["went"] is None
+
+    def test_never(self, year: Year):
+        done = year.now("when", "works at Nowhere")
+        assert (done.status, done.out, done.err) == (0, "", "mdmem: no commit has it\n")
+        assert year.now("when", "works at Nowhere", "--json").found == {"text": "works at Nowhere", "stays": []}
+
+
+class TestSearch:
+    def test_what_is_current(self, year: Year):
+        assert "superseded" not in year.now("search", "works", "at").out
+        assert [hit["fact"] for hit in year.now("search", "deploys", "--json").found["hits"]] == [ACTIONS]
+
+    def test_history(self, year: Year):
+        out = year.now("search", "works at", "--history").out
+        assert f"[{STRIPE}] (superseded by {LINEAR})\n    employer: works at Stripe\n" in out
+        year.on("2026-05-10", "forget", "drink: tea")
+        assert re.search(r"\[[0-9a-f]{8}\] \(removed\)\n    drink: tea\n", year.now("search", "tea", "--history").out)
+        year.on("2026-05-10", "remember", "on leave", "--until", "2026-05-20")
+        assert re.search(r"\[[0-9a-f]{8}\] \(expired\)\n    on leave \(until 2026-05-20\)\n", year.now("search", "leave", "--history").out)
+        hits = year.now("search", "works at", "--history", "--json").found["hits"]
+        assert {hit["fact"]: (hit["status"], hit["superseded_by"]) for hit in hits if hit["fact"] in (STRIPE, FIGMA)} == {
+            STRIPE: ("superseded", LINEAR),
+            FIGMA: ("current", None),
+        }
+
+    def test_as_of_a_day(self, year: Year):
+        done = year.now("search", "works at", "-n", "1", "--as-of", "2026-04-30")
+        assert done.out.endswith(f"[{LINEAR}]\n    employer: works at Linear\n")
+        commit = year.commit("Actions")
+        assert done.err == f"mdmem: memory as of 2026-04-30, which is commit {commit[:10]}\n"
+        found = year.now("search", "works at", "-n", "1", "--as-of", "2026-04-30", "--json").found
+        assert list(found) == ["query", "as_of", "commit", "stale", "hits"]
+        assert (found["as_of"], found["commit"]) == ("2026-04-30", commit)
+        assert [(list(hit), hit["status"]) for hit in found["hits"]] == [(HIT, "current")]
+
+    def test_as_of_a_commit(self, year: Year):
+        commit = year.commit("Jenkins")
+        done = year.now("search", "deploy", "--as-of", commit[:12])
+        assert f"[{JENKINS}]" in done.out
+        assert done.err.endswith(f"which is commit {commit[:10]}\n")
+
+    def test_nothing_found(self, year: Year):
+        assert year.now("search", "zebra", "--as-of", "2026-04-30").err.endswith("\nmdmem: no match\n")
+        assert year.now("search", "zebra", "--as-of", "2026-04-30", "--json").found["hits"] == []
+
+
+class TestMarks:
+    def test_of_a_log_s_line(self, year: Year):
+        log = (year.place.folder / "memory/2026-04-09.md").read_text()
+        found = year.on("2026-05-10", "forget", ACTIONS, "--dry-run", "--json").found
+        assert (found["changed"], found["commit"], found["diff"], found["removed"]) == (True, None, "", [ACTIONS])
+        assert year.on("2026-05-10", "forget", ACTIONS, "--dry-run").out == "no text changes: a commit would say so\n"
+        assert year.on("2026-05-10", "forget", ACTIONS).out == f"retracted in memory/2026-04-09.md: 2026-04-09 > 12:00 {ACTIONS}\n"
+        assert (year.place.folder / "memory/2026-04-09.md").read_text() == log
+        assert "Mdmem-Op: retract\n" in year.place.git("log", "-1", "--format=%B")
+        assert ACTIONS not in year.now("facts").out
+        assert (
+            f"#ci (removed)  memory/2026-04-09.md:{log.splitlines().index('- [fact] deploys go through GitHub Actions #deploy #ci') + 1}"
+            in (year.now("facts", "--all").out)
+        )
+
+    def test_what_takes_the_place_of_what_stands(self, year: Year):
+        done = year.on("2026-05-10", "remember", "works at Figma", "--key", "employer", "--section", "Employer", "--supersedes", ACTIONS)
+        assert re.fullmatch(rf"superseded {ACTIONS} by what stands in MEMORY.md: Memory > Work > Employer [0-9a-f]{{10}}\n", done.out)
+        assert "Mdmem-Op: supersede\n" in year.place.git("log", "-1", "--format=%B")
+
+    def test_contradictions(self, year: Year):
+        before = (year.place.folder / "MEMORY.md").read_bytes()
+        marked = year.on("2026-05-10", "contradicts", "employer: works at Figma", ACTIONS)
+        assert re.fullmatch(r"marked as a contradiction in MEMORY.md: Memory > Work > Employer [0-9a-f]{10}\n", marked.out)
+        assert (year.place.folder / "MEMORY.md").read_bytes() == before
+        again = year.now("contradicts", ACTIONS, FIGMA, "--json").found
+        assert (list(again), again["changed"], again["commit"]) == (WRITE, False, None)
+        assert f"[{FIGMA}] (contradicts {ACTIONS})" in year.now("search", "Figma").out
+        listed = year.now("conflicts").out
+        assert re.search(
+            rf"both are about pet\n    {fact_id('pet: cat')}  pet: cat  \(2026-03-05, user-stated 0.95, MEMORY.md:20, [0-9a-f]{{10}}\)\n"
+            rf"    {fact_id('pet: dog')}  pet: dog  \(",
+            listed,
+        )
+        assert re.search(rf"^marked\n    {FIGMA}  employer: works at Figma  \(2026-05-01, user-stated 0.95, ", listed, re.MULTILINE)
+        found = year.now("conflicts", "--json").found["conflicts"]
+        assert [list(one) for one in found] == [["key", "one", "other"]] * 2
+        by_key = next(one for one in found if one["key"] == "pet")
+        assert list(by_key["one"])[: len(HIT)] == HIT
+        assert (by_key["one"]["text"], by_key["other"]["text"]) == ("pet: cat", "pet: dog")
+        assert by_key["one"]["since"].startswith("2026-03-05")
+
+    def test_resolved(self, year: Year):
+        before = year.place.snapshot()
+        dry = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--dry-run")
+        assert (dry.out, year.place.snapshot()) == ("no text changes: a commit would say so\n", before)
+        done = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--reason", "two pets")
+        assert re.fullmatch(r"resolved in MEMORY.md: Memory > Pets [0-9a-f]{10}\n", done.out)
+        assert (year.now("conflicts").out, year.now("conflicts").err) == ("", "mdmem: no conflicts\n")
+        assert year.now("conflicts", "--json").found == {"conflicts": []}
+        assert list(year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--json").found) == WRITE
+
+
+class TestRevert:
+    def test_a_fact_s_last_change(self, year: Year):
+        dry = year.now("revert", FIGMA, "--dry-run").out
+        assert "-- employer: works at Figma\n+- employer: works at Linear\n" in dry
+        done = year.now("revert", FIGMA, "--reason", "a mistake")
+        assert re.fullmatch(r"reverted in MEMORY.md: Memory > Work > Employer [0-9a-f]{10}\n", done.out)
+        assert year.now("show", "Employer").out.endswith("- employer: works at Linear\n")
+        assert "Mdmem-Reason: a mistake" in year.place.git("log", "-1", "--format=%B")
+
+    def test_a_commit_as_json(self, year: Year):
+        found = year.now("revert", year.commit("moved on"), "--json").found
+        assert list(found) == WRITE
+        assert (found["changed"], found["added"], found["removed"]) == (True, [LINEAR], [FIGMA])
+        assert found["commit"] == year.place.git("rev-parse", "HEAD").strip()
+
+    def test_of_a_mark(self, year: Year):
+        year.on("2026-05-10", "forget", ACTIONS)
+        before = year.place.snapshot()
+        assert year.now("revert", ACTIONS, "--dry-run").out == "no text changes: a commit would say so\n"
+        assert year.place.snapshot() == before
+        assert year.now("revert", ACTIONS).out.startswith("reverted in memory/2026-04-09.md: 2026-04-09 > 12:00 ")
+        assert ACTIONS in year.now("facts").out
+
+    def test_a_conflict_shows_both_texts(self, year: Year):
+        said = json.loads(year.now("revert", year.commit("employer: works at Linear"), "--json").err)
+        assert (said["error"], said["now"], said["then"]) == (
+            "revert-conflict",
+            "- employer: works at Figma",
+            "- employer: works at Stripe",
+        )
+
+    def test_what_is_not_committed_stays(self, year: Year):
+        """A person's pending edits become a commit of their own, and what is staged stays staged."""
+        year.place.write("MEMORY.md", (year.place.folder / "MEMORY.md").read_text() + "\n- by hand\n")
+        done = year.now("revert", FIGMA)
+        assert done.err == "mdmem: committed the pending edits of MEMORY.md first, as yours\n"
+        assert "- by hand" in year.now("show", "MEMORY.md").out
+        assert "A  staged.txt\n" in year.place.git("status", "--porcelain")
+
+
+class TestLabels:
+    def test_tags(self, year: Year):
+        assert year.now("tags").out == "ci 1\ndeploy 1\nhouse 1\n"
+        assert year.now("tags", "--json").found == {"tags": [{"tag": tag, "count": 1} for tag in ("ci", "deploy", "house")]}
+
+    def test_recall(self, year: Year):
+        year.on("2026-05-10", "log", "CI is slow", "--tag", "ci")
+        shown = [line.split("  ")[1] for line in year.now("recall", "--tag", "deploy", "--tag", "CI", "--tag", "house").out.splitlines()]
+        assert shown == ["[fact] deploys go through GitHub Actions #deploy #ci", "CI is slow #ci", "[fact] the heating was mended #house"]
+        found = year.now("recall", "--tag", "ci", "--json").found
+        assert [list(fact) for fact in found["facts"]] == [FACT, FACT]
+
+    def test_none(self, place: Place):
+        assert place.run("recall", "--tag", "zebra").err == "mdmem: no facts\n"
+        place.write("memory/2026-03-05.md", "# Day\n")
+        assert (place.run("tags").out, place.run("tags").err) == ("", "mdmem: no tags\n")
+
+    def test_all_facts_with_how_they_stand(self, year: Year):
+        out = year.now("facts", "--all").out
+        assert f"{STRIPE}  employer: works at Stripe (superseded by {LINEAR})  MEMORY.md:" in out
+        assert f"{JENKINS}  [fact] we deploy with Jenkins #deploy (superseded by {ACTIONS})  memory/2026-03-10.md:" in out
+        assert "(" not in next(line for line in out.splitlines() if FIGMA in line.split("  ")[0])
+        statuses = {fact["id"]: fact["status"] for fact in year.now("facts", "--all", "--json").found["facts"]}
+        assert (statuses[STRIPE], statuses[FIGMA]) == ("superseded", "current")
+
+
+class TestShallow:
+    @pytest.fixture
+    def clone(self, year: Year, tmp_path: Path) -> Year:
+        """A clone that begins with the last commit but one."""
+        year.place.git("clone", "-q", "--depth", "2", f"file://{year.place.folder}", str(tmp_path / "clone"))
+        year.place.patch.chdir(tmp_path / "clone")
+        return year
+
+    @pytest.mark.parametrize(
+        "words", [("history", "Employer"), ("history", FIGMA), ("blame", "Employer"), ("when", "works at")], ids=" ".join
+    )
+    def test_says_how_far_back_it_sees(self, clone: Year, words: tuple[str, ...]):
+        done = clone.now(*words)
+        assert (done.status, done.err) == (
+            0,
+            "mdmem: this clone is shallow: it sees back to 2026-04-09; git fetch --unshallow brings the rest\n",
+        )
+        assert done.out
+        assert clone.now(*words, "--json").err == ""
+
+    def test_what_lies_before(self, clone: Year):
+        said = json.loads(clone.now("search", "works", "--as-of", "2026-04-08", "--json").err)
+        assert (said["error"], said["message"]) == (
+            "before-history",
+            "2026-04-08 lies before the first commit: memory begins on 2026-04-09",
+        )
+        assert "git fetch --unshallow" in said["hint"]
+
+    def test_where_it_begins_nothing_is_taken_back(self, clone: Year):
+        for name, value in (("name", NAME), ("email", EMAIL)):
+            clone.place.world.git(Path(), "config", f"user.{name}", value)
+        assert clone.now("revert", "HEAD").status == 0
+        assert json.loads(clone.now("revert", "HEAD~2", "--json").err)["error"] == "cannot-revert"
+
+
+def test_a_commit_that_a_merge_brought_can_be_taken_back(year: Year):
+    year.place.git("checkout", "-q", "-b", "side")
+    year.on("2026-05-10", "remember", "sleeps late")
+    side = year.place.git("rev-parse", "HEAD").strip()
+    year.place.git("checkout", "-q", "main")
+    commits(year.place, "HEAD")
+    year.place.git("reset", "-q")  # a merge takes nothing that is staged
+    year.place.git("merge", "-q", "--no-edit", "side")
+    assert year.now("revert", side).status == 0
+    assert "sleeps late" not in year.now("show", "MEMORY.md").out
+
+
+class TestTasks:
+    def test_from_start_to_done(self, place: Place):
+        assert re.fullmatch(r"made memory/tasks.md: Tasks > Move it [0-9a-f]{10}\n", place.run("task", "start", "Move it", "to Redis").out)
+        assert place.run("task", "note", "move it", "-", stdin=b"half of it\n").out.startswith(
+            "appended to memory/tasks.md: Tasks > Move it "
+        )
+        again = place.run("task", "start", "Move it", "to Postgres")
+        assert re.fullmatch(
+            r"unchanged: memory/tasks.md: Tasks > Move it [0-9a-f]{12}\n- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n", again.out
+        )
+        resumed = place.run("task", "start", "Move it", "x", "--json").found
+        assert (list(resumed), resumed["changed"]) == ([*WRITE, "text"], False)
+        assert place.run("task", "show").out == "Move it\n"
+        assert place.run("task", "show", "--json").found == {"tasks": ["Move it"]}
+        assert place.run("task", "show", "Move it").out == "- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n"
+        assert place.run("task", "show", "Move it", "--json").found["section"] == "Tasks > Move it"
+        done = place.run("task", "done", "Move it", "moved")
+        assert done.out == f"logged in memory/2026-03-05.md: 2026-03-05 > 09:30 {fact_id('Move it: moved')}\n"
+        assert (place.folder / "memory/tasks.md").read_text() == "# Tasks\n\n"
+        assert place.run("task", "show").err == "mdmem: no tasks\n"
+
+    def test_a_dry_run(self, place: Place):
+        before = place.snapshot()
+        assert "+## Move it\n" in place.run("task", "start", "Move it", "x", "--dry-run").out
+        assert place.snapshot() == before
+        place.run("task", "start", "Move it", "x")
+        before = place.snapshot()
+        found = place.run("task", "done", "Move it", "moved", "--dry-run", "--json").found
+        assert "+- [task] Move it: moved" in found["diff"]
+        assert "-## Move it" in found["diff"]
+        assert place.snapshot() == before
+
+    def test_done_as_json(self, place: Place):
+        place.run("task", "start", "Move it", "x")
+        found = place.run("task", "done", "Move it", "moved", "--json").found
+        assert list(found) == WRITE
+        assert (found["path"], found["added"], len(found["removed"])) == ("memory/2026-03-05.md", [fact_id("Move it: moved")], 1)
+        assert found["commit"] == place.git("rev-parse", "HEAD").strip()
+
+
+class TestReview:
+    @pytest.fixture
+    def untidy(self, place: Place) -> Place:
+        text = (
+            "# Memory\n\n## Facts\n\n- on leave (until 2026-01-31)\n- pet: cat\n- pet: dog\n- likes tea\n- likes tea\n- deploys on Monday\n"
+        )
+        place.write("MEMORY.md", text)
+        place.git("commit", "-q", "-m", "untidy", "MEMORY.md")
+        place.run("log", "deploys on Friday", "--fact", "--supersedes", "deploys on Monday")
+        return place
+
+    def test_lists_and_changes_nothing(self, untidy: Place):
+        before = untidy.snapshot()
+        out = untidy.run("review").out
+        assert f"MEMORY.md:10: superseded-standing: 'deploys on Monday' was superseded by {fact_id('deploys on Friday')}" in out
+        assert f"    mdmem forget {fact_id('deploys on Monday')} --file MEMORY.md  (safe)\n" in out
+        assert "MEMORY.md:5: expired: 'on leave (until 2026-01-31)' held until 2026-01-31" in out
+        assert "contradiction: 'pet: cat' and 'pet: dog' contradict each other (pet)" in out
+        assert untidy.snapshot() == before
+
+    def test_json(self, untidy: Place):
+        found = untidy.run("review", "--json").found
+        assert list(found) == ["advice", "applied"]
+        assert {advice["kind"]: advice["safe"] for advice in found["advice"]} | {"untouched": False} == {
+            **{"superseded-standing": True, "expired": True, "duplicate": True, "contradiction": False, "untouched": False},
+        }
+        assert [list(one) for one in found["advice"]] == [["kind", "path", "section", "line", "facts", "message", "command", "safe"]] * len(
+            found["advice"]
+        )
+
+    def test_apply_does_what_is_safe_one_commit_each(self, untidy: Place):
+        head = untidy.git("rev-parse", "HEAD").strip()
+        done = untidy.run("review", "--apply", "--reason", "tidy")
+        assert [line.split(": ")[0] for line in done.out.splitlines()][:3] == ["done"] * 3
+        assert untidy.git("rev-list", "--count", f"{head}..HEAD").strip() == "3"
+        assert untidy.git("log", "--format=%b", f"{head}..HEAD").count("Mdmem-Reason: tidy") == 3
+        kept = (untidy.folder / "MEMORY.md").read_text()
+        assert kept == "# Memory\n\n## Facts\n\n- pet: cat\n- pet: dog\n- likes tea\n"
+        found = untidy.run("review", "--apply", "--json").found
+        assert (found["applied"], [advice["kind"] for advice in found["advice"]]) == ([], ["contradiction"])
+
+    def test_the_commands_do_it_too(self, untidy: Place):
+        while safe := [advice for advice in untidy.run("review", "--json").found["advice"] if advice["safe"]]:
+            assert untidy.run(*safe[0]["command"][1:]).status == 0, shlex.join(safe[0]["command"])
+        assert (untidy.folder / "MEMORY.md").read_text() == "# Memory\n\n## Facts\n\n- pet: cat\n- pet: dog\n- likes tea\n"
+
+    def test_what_is_old(self, place: Place):
+        place.git("checkout", "-q", "MEMORY.md")
+        place.patch.setenv("MDMEM_NOW", NOW.replace("2026", "2027"))
+        assert "MEMORY.md:8: untouched: Memory > Work was last changed on 2026-03-05, 365 days ago" in place.run("review").out
+
+    def test_nothing(self, place: Place):
+        place.write("MEMORY.md", "# Memory\n\n- a fact\n")
+        place.git("commit", "-q", "-m", "tidy", "MEMORY.md")
+        assert place.run("review").err == "mdmem: nothing to tidy\n"

@@ -1,0 +1,141 @@
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdmem.contradictions import Claim, found, weaker
+from mdmem.facts import parse_text
+from mdmem.model import FactId, FilePath, Mark, MarkKind, Source
+
+TODAY = date(2026, 3, 5)
+MEMORY = FilePath("MEMORY.md")
+LOG = FilePath("memory/2026-03-05.md")
+
+
+def claim(text: str, line: int = 1, section: tuple[str, ...] = ("A",), path: FilePath = MEMORY, **more: object) -> Claim:
+    fact = parse_text(text)
+    made = Claim(fact.id, fact.text, fact.key, path, section, line, 100, Source.INFERRED, 0.7, until=fact.until)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def mark(kind: MarkKind, begun: int, one: str, other: str) -> Mark:
+    return Mark(kind, begun, parse_text(one).id, parse_text(other).id)
+
+
+def texts(claims: list[Claim], marks: list[Mark] | None = None) -> list[tuple[str, str, str | None, bool]]:
+    return [(c.one.text, c.other.text, c.key, c.marked) for c in found(claims, marks or [], TODAY)]
+
+
+@pytest.mark.parametrize(
+    ("claims", "pairs"),
+    [
+        ([claim("k: a", 1), claim("k: b", 2)], [("k: a", "k: b", "k")]),
+        ([claim("k: a", 1), claim("**K:** b", 2)], [("k: a", "**K:** b", "k")]),
+        ([claim("**Home Town:** Graz", 1), claim("Home town: Wien", 2)], [("**Home Town:** Graz", "Home town: Wien", "Home Town")]),
+        ([claim("k: a", 1), claim("k: b", 2), claim("k: c", 3)], [("k: a", "k: b", "k"), ("k: a", "k: c", "k"), ("k: b", "k: c", "k")]),
+        # Not of one key, section or file.
+        ([claim("k: a", 1), claim("j: b", 2)], []),
+        ([claim("k: a", 1), claim("k: b", 2, ("A", "B"))], []),
+        ([claim("k: a", 1), claim("k: b", 2, path=LOG)], []),
+        ([claim("Note: a", 1), claim("Note: b", 2)], []),
+        ([claim("a", 1), claim("b", 2)], []),
+        # The same twice is no contradiction.
+        ([claim("k: a", 1), claim("k:  A", 2)], []),
+        # The key has several values.
+        ([claim("k: a", 1), claim("k: b", 2, also=True)], []),
+        ([claim("k: a", 1, also=True), claim("k: b", 2), claim("k: c", 3)], []),
+        # What has expired says nothing.
+        ([claim("k: a (until 2026-03-04)", 1), claim("k: b", 2)], []),
+        ([claim("k: a (until 2026-03-05)", 1), claim("k: b", 2)], [("k: a (until 2026-03-05)", "k: b", "k")]),
+        ([], []),
+    ],
+)
+def test_by_key(claims: list[Claim], pairs: list[tuple[str, str, str]]) -> None:
+    assert texts(claims) == [(one, other, key, False) for one, other, key in pairs]
+
+
+C, R = MarkKind.CONTRADICTS, MarkKind.RESOLVED
+
+
+@pytest.mark.parametrize(
+    ("claims", "marks", "pairs"),
+    [
+        ([claim("x", 1), claim("y", 2)], [mark(C, 1, "y", "x")], [("x", "y", None, True)]),
+        ([claim("x", 1), claim("y", 2, ("B",), LOG)], [mark(C, 1, "x", "y")], [("x", "y", None, True)]),
+        ([claim("x", 1), claim("y", 2)], [mark(C, 1, "x", "y"), mark(R, 2, "y", "x")], []),
+        ([claim("x", 1), claim("y", 2)], [mark(C, 1, "x", "y"), mark(R, 2, "y", "x"), mark(C, 3, "x", "y")], [("x", "y", None, True)]),
+        ([claim("x", 1), claim("y", 2)], [mark(R, 2, "y", "x"), mark(C, 1, "x", "y")], []),
+        # A resolution ends what the key says too, until somebody says it again.
+        ([claim("k: a", 1), claim("k: b", 2)], [mark(R, 1, "k: a", "k: b")], []),
+        ([claim("k: a", 1), claim("k: b", 2)], [mark(R, 1, "k: a", "k: b"), mark(C, 2, "k: b", "k: a")], [("k: a", "k: b", "k", True)]),
+        ([claim("k: a", 1), claim("k: b", 2)], [mark(C, 2, "k: b", "k: a")], [("k: a", "k: b", "k", True)]),
+        ([claim("k: a", 1, also=True), claim("k: b", 2)], [mark(C, 2, "k: b", "k: a")], [("k: a", "k: b", None, True)]),
+        # One of them is no more, or holds no more.
+        ([claim("x", 1)], [mark(C, 1, "x", "y")], []),
+        ([claim("x", 1), claim("y (until 2020-01-01)", 2)], [mark(C, 1, "x", "y (until 2020-01-01)")], []),
+        # Other marks say nothing of a pair.
+        ([claim("x", 1), claim("y", 2)], [mark(MarkKind.SUPERSEDED, 1, "x", "y"), mark(MarkKind.RETRACTED, 1, "y", "x")], []),
+    ],
+)
+def test_by_hand(claims: list[Claim], marks: list[Mark], pairs: list[tuple[str, str, str | None, bool]]) -> None:
+    assert texts(claims, marks) == pairs
+
+
+def test_of_facts_that_stand_in_several_places_the_nearest_are_meant() -> None:
+    claims = [claim("x", 1, ("B",)), claim("y", 9, path=LOG), claim("x", 2), claim("y", 3)]
+    (conflict,) = found(claims, [mark(C, 1, "x", "y")], TODAY)
+    assert (conflict.one.line, conflict.other.line) == (2, 3)
+    (conflict,) = found([claim("x", 1), claim("y", 9, path=LOG), claim("y", 3, ("B",))], [mark(C, 1, "x", "y")], TODAY)
+    assert (conflict.one.line, conflict.other.line) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "weak"),
+    [
+        ({"confidence": 0.4}, {"confidence": 0.7}, 0),
+        ({"confidence": 0.95, "time": 1}, {"confidence": 0.7, "time": 2}, 1),
+        ({"source": Source.AUTO}, {"source": Source.USER_STATED, "time": 1}, 0),
+        ({"time": 2}, {"time": 1}, 1),
+        ({}, {}, None),
+    ],
+)
+def test_which_is_worse_founded(one: dict[str, object], other: dict[str, object], weak: int | None) -> None:
+    claims = [claim("k: a", 1, **one), claim("k: b", 2, **other)]  # type: ignore[arg-type]
+    expected = None if weak is None else claims[weak]
+    assert weaker(*claims) == expected
+    assert [c.weaker for c in found(claims, [], TODAY)] == [expected]
+
+
+def test_a_long_list_names_each_fact_and_not_every_pair() -> None:
+    claims = [claim(f"todo: {number}", number) for number in range(1, 1001)]
+    conflicts = found(claims, [], TODAY)
+    assert len(conflicts) == 999
+    assert {c for conflict in conflicts for c in (conflict.one, conflict.other)} == set(claims)
+
+
+CLAIMS = st.lists(
+    st.tuples(st.sampled_from(["k: a", "k: b", "k: c", "j: a", "x", "y"]), st.sampled_from(["A", "B"]), st.booleans()), max_size=8
+).map(lambda rows: [claim(text, line, (section,), also=also) for line, (text, section, also) in enumerate(rows, 1)])
+MARKS = st.lists(
+    st.tuples(st.sampled_from([C, R]), st.sampled_from(["k: a", "k: b", "x", "y"]), st.sampled_from(["k: a", "k: c", "x", "y"])), max_size=5
+).map(lambda rows: [mark(kind, begun, one, other) for begun, (kind, one, other) in enumerate(rows, 1)])
+
+
+@given(CLAIMS, MARKS)
+def test_what_is_found(claims: list[Claim], marks: list[Mark]) -> None:
+    conflicts = found(claims, marks, TODAY)
+    last: dict[frozenset[FactId | None], MarkKind] = {frozenset((m.one, m.other)): m.kind for m in marks}
+    assert len({(c.one, c.other) for c in conflicts}) == len(conflicts)
+    for conflict in conflicts:
+        one, other = conflict.one, conflict.other
+        said = last.get(frozenset((one.id, other.id)))
+        assert one.line < other.line
+        assert one.id != other.id
+        assert said is not R
+        assert conflict.marked is (said is C)
+        assert conflict.marked or (one.key == other.key == conflict.key and one.section == other.section)
+    named = {frozenset((c.one.id, c.other.id)) for c in conflicts}
+    standing = {c.id for c in claims}
+    assert all(pair in named for pair, kind in last.items() if kind is C and len(pair) == 2 and pair <= standing)

@@ -1,0 +1,274 @@
+"""What a review finds, and that what it calls safe is carried out, one commit each, by its change and by its command alike."""
+
+import sys
+from collections.abc import Mapping
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import World
+from generated_markdown import closed_documents
+from hypothesis import given, settings
+from workspaces import NOW, Desk, desk
+
+from mdmem import review as reviews
+from mdmem.document import parse
+from mdmem.editors.section import edit
+from mdmem.facts import items, parse_text
+from mdmem.model import (
+    Action,
+    Advice,
+    AdviceKind,
+    Claim,
+    Conflict,
+    EditSection,
+    FactId,
+    FilePath,
+    Forget,
+    SectionPath,
+    Source,
+    Status,
+)
+from mdmem.review import Budget, Sheet, Standing, review
+
+TODAY = date(2026, 3, 5)
+MEMORY = FilePath("MEMORY.md")
+TOPIC = FilePath("memory/topic.md")
+ROOM = Budget(200, 25_000)
+
+
+def fact(text: str) -> FactId:
+    return parse_text(text).id
+
+
+def sheet(
+    text: str, path: FilePath = MEMORY, changed: Mapping[tuple[SectionPath, int], date] | None = None, read_only: bool = False
+) -> Sheet:
+    return Sheet(path, parse(text), len(text.encode()), changed or {}, read_only)
+
+
+def standing(of: Sheet, superseded: Mapping[str, str | None] | None = None) -> list[Standing]:
+    """The facts of a file, with what the trail and the calendar say of them."""
+    by = {fact(old): fact(new) if new else None for old, new in (superseded or {}).items()}
+    found = []
+    for item in items(of.document):
+        section = of.document.section_at(item.start)
+        path = section.path if section else ()
+        one = item.fact
+        claim = Claim(one.id, one.text, one.key, of.path, path, item.start + 1, 100, Source.INFERRED, 0.7, until=one.until)
+        expired = one.until is not None and one.until < TODAY
+        status = Status.SUPERSEDED if one.id in by else Status.EXPIRED if expired else Status.CURRENT
+        found.append(Standing(claim, status, by.get(one.id)))
+    return found
+
+
+def reviewed(
+    *sheets: Sheet, superseded: Mapping[str, str | None] | None = None, conflicts: tuple[Conflict, ...] = ()
+) -> tuple[Advice, ...]:
+    facts = [one for each in sheets for one in standing(each, superseded)]
+    return review(sheets, facts, conflicts, ROOM, TODAY)
+
+
+def told(advice: tuple[Advice, ...]) -> list[tuple[str, str, int, bool]]:
+    return [(one.kind.value, one.path, one.line, one.safe) for one in advice]
+
+
+# What no longer holds.
+
+
+def test_what_has_expired_or_was_superseded_goes() -> None:
+    text = "# M\n\n## A\n\n- tea (until 2026-03-04)\n- milk (until 2026-03-05)\n- uses vim\n- gone\n"
+    expired, old, gone = sorted(reviewed(sheet(text), superseded={"uses vim": "uses helix", "gone": None}), key=lambda one: one.line)
+    assert expired == Advice(
+        AdviceKind.EXPIRED,
+        MEMORY,
+        ("M", "A"),
+        5,
+        (fact("tea"),),
+        "'tea (until 2026-03-04)' held until 2026-03-04",
+        ("mdmem", "forget", fact("tea"), "--file", "MEMORY.md"),
+        True,
+        Forget(fact("tea"), "MEMORY.md"),
+    )
+    assert (old.kind, old.message, old.safe) == (
+        AdviceKind.SUPERSEDED,
+        f"'uses vim' was superseded by {fact('uses helix')}, and still stands",
+        True,
+    )
+    assert gone.message == "'gone' was superseded, and still stands"
+
+
+def test_a_file_that_is_only_read_is_looked_at() -> None:
+    text = "## A\n\n- tea (until 2026-03-04)\n- milk\n- milk\n"
+    found = reviewed(sheet(text, TOPIC, {(("A",), 1): date(2020, 1, 1)}, read_only=True))
+    assert told(found) == [("expired", TOPIC, 3, False), ("duplicate", TOPIC, 5, False)]
+    assert {(one.change, one.command) for one in found} == {(None, ("mdmem", "show", TOPIC, "A"))}
+
+
+# What is said twice.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "after"),
+    [
+        ("## A\n\n- tea\n- milk\n- tea\n", [(5, True)], "## A\n\n- tea\n- milk\n"),
+        ("## A\n\n- tea\n- TEA\n", [(4, True)], "## A\n\n- tea\n"),
+        ("## A\n\n- tea\n- tea\n- tea\n", [(4, True), (5, True)], "## A\n\n- tea\n"),
+        ("## A\n\n- tea #x\n\n- milk\n\n- tea\n\n## B\n", [(7, True)], "## A\n\n- tea #x\n\n- milk\n\n## B\n"),
+        ("## A\r\n\r\n- a\r\n- tea\r\n  more\r\n- tea\r\n  more\r\n- b", [(6, True)], "## A\r\n\r\n- a\r\n- tea\r\n  more\r\n- b"),
+        ("- tea\n- tea\n\n# B\n", [(2, True)], "- tea\n\n# B\n"),
+        ("## A\n\n- tea\n- tea", [(4, True)], "## A\n\n- tea"),
+        ("## A\n\n- tea\n\n## A\n\n- x\n- tea\n- tea\n- y\n", [(8, False), (9, True)], "## A\n\n- tea\n\n## A\n\n- x\n- tea\n- y\n"),
+        # One of the two expired: that one goes, and it is not the later one.
+        ("## A\n\n- tea (until 2026-01-01)\n- tea\n", [(3, True)], "## A\n\n- tea\n"),
+        # What the later one says besides is not thrown away unasked.
+        ("## A\n\n- tea\n- tea #hot\n", [(4, False)], None),
+        ("## A\n\n- tea\n- [preference] tea\n", [(4, False)], None),
+        ("## A\n\n- tea\n- tea ^id\n", [(4, False)], None),
+        ("## A\n\n- tea\n- tea (until 2027-01-01)\n", [(4, False)], None),
+        # Under two headings it may be two facts.
+        ("## Ana\n\n- works_at: OVH\n\n## Ben\n\n- works_at: OVH\n", [(7, False)], None),
+    ],
+)
+def test_duplicates(text: str, expected: list[tuple[int, bool]], after: str | None) -> None:
+    found = reviewed(sheet(text))
+    assert [(one.line, one.safe) for one in found] == expected
+    assert {one.kind for one in found} <= {AdviceKind.DUPLICATE, AdviceKind.EXPIRED}
+    while safe := [one for one in found if one.safe]:
+        assert isinstance(safe[0].change, EditSection)
+        text = edit(parse(text), safe[0].change).text
+        found = reviewed(sheet(text))
+    assert after is None or text == after
+
+
+def test_a_duplicate_in_another_section_is_named_by_its_section() -> None:
+    text = "# P\n\n## Ana\n\n- works_at: OVH\n\n## Ben\n\n- works_at: OVH\n"
+    (one,) = reviewed(sheet(text))
+    assert one.change == Forget(fact("works_at: OVH"), "MEMORY.md", "P > Ben")
+    assert one.command == ("mdmem", "forget", fact("works_at: OVH"), "--file", "MEMORY.md", "--section", "P > Ben")
+    assert one.message == "'works_at: OVH' stands in MEMORY.md:5 too"
+    (one,) = reviewed(sheet("## A\n\n- tea\n"), sheet("## B\n\n- tea\n", TOPIC))
+    assert (one.path, one.change) == (TOPIC, Forget(fact("tea"), TOPIC))
+
+
+def test_a_duplicate_that_cannot_be_cut_out_is_only_shown() -> None:
+    # Without `1. tea` the line below it would be a part of the paragraph.
+    text = "## A\n\n- tea\n\ntext\n1. tea\n2. milk\n"
+    (one,) = reviewed(sheet(text))
+    assert (one.line, one.safe, one.change, one.command) == (6, False, None, ("mdmem", "show", "MEMORY.md", "A"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("Prefers dark mode in the editor", "Prefers the dark mode in editors", True),
+        ("theme: dark mode in the editor", "Theme dark mode in the editor", True),
+        ("theme: dark mode in the editor", "colour: dark mode in the editor", False),
+        ("theme: dark mode in the editor", "theme: dark mode in editors", False),
+        ("Server listens on port 8080", "Server listens on port 8081", False),
+        ("likes tea", "likes coffee", False),
+    ],
+)
+def test_near_duplicates(first: str, second: str, found: bool) -> None:
+    advice = reviewed(sheet(f"## A\n\n- {first}\n- x\n- {second}\n"))
+    assert told(advice) == ([("near-duplicate", MEMORY, 5, False)] if found else [])
+    if found:
+        assert advice[0].facts == (fact(second), fact(first))
+        assert advice[0].message == f"{second!r} says nearly what MEMORY.md:3 says: {first!r}"
+
+
+def test_what_goes_anyway_is_no_near_duplicate() -> None:
+    text = "## A\n\n- Prefers dark mode in the editor\n- Prefers the dark mode in editors (until 2026-01-01)\n"
+    assert told(reviewed(sheet(text))) == [("expired", MEMORY, 4, True)]
+
+
+def test_a_contradiction_is_for_others_to_decide() -> None:
+    of = sheet("## A\n\n- k: a\n- k: b\n")
+    one, other = (each.claim for each in standing(of))
+    (advice,) = reviewed(of, conflicts=(Conflict(one, other, "k", False, other),))
+    assert (advice.kind, advice.line, advice.facts, advice.safe, advice.change) == (
+        AdviceKind.CONTRADICTION,
+        3,
+        (one.id, other.id),
+        False,
+        None,
+    )
+    assert advice.command == ("mdmem", "conflicts", "--resolve", one.id, other.id)
+    assert advice.message == "'k: a' and 'k: b' contradict each other (k): forget one, or say that both hold"
+
+
+# What is old, what is long.
+
+
+def test_sections_that_nobody_touched() -> None:
+    text = "Text.\n\n# M\n\n## A\n\n- x\n\n## A\n\n- y\n\n## Empty\n\n<!-- what belongs here -->\n\n## New\n\n- z\n"
+    long_ago, lately = TODAY - timedelta(days=reviews.UNTOUCHED_DAYS), TODAY - timedelta(days=reviews.UNTOUCHED_DAYS - 1)
+    changed = {((), 1): long_ago, (("M", "A"), 1): lately, (("M", "A"), 2): long_ago, (("M", "Empty"), 1): long_ago, (("M",), 1): long_ago}
+    preamble, second = reviewed(sheet(text, changed=changed))
+    assert (preamble.line, preamble.section, preamble.command) == (1, (), ("mdmem", "show", "MEMORY.md", "--preamble"))
+    assert (second.line, second.command) == (9, ("mdmem", "show", "MEMORY.md", "M > A", "--nth", "2"))
+    assert second.message == f"M > A was last changed on {long_ago}, 180 days ago: does it still hold?"
+    assert second.kind is AdviceKind.UNTOUCHED
+
+
+def test_a_curated_file_over_its_budget() -> None:
+    text = "# M\n\n## A\n\n" + "".join(f"- {n}a\n" for n in range(150)) + "\n## B\n\n" + "".join(f"- {n}b\n" for n in range(60))
+    changed = {(("M", "A"), 1): date(2026, 2, 2), (("M", "B"), 1): date(2026, 1, 1)}
+    (advice,) = reviewed(sheet(text, changed=changed))
+    assert (advice.kind, advice.safe, advice.command) == (AdviceKind.OVER_BUDGET, False, ("mdmem", "outline", "MEMORY.md"))
+    assert advice.message == (
+        f"217 lines and {len(text):,} bytes; its budget is 200 lines and 25,000 bytes. "
+        "The largest sections are M > A (151 lines); M > B (61 lines). The oldest are M > B (2026-01-01); M > A (2026-02-02)"
+    )
+    assert reviewed(sheet(text, TOPIC, changed)) == ()
+    assert told(reviewed(sheet("## A\n\n" + "word " * 6000))) == [("over-budget", MEMORY, 1, False)]
+
+
+def test_nothing_to_tidy() -> None:
+    assert reviewed() == ()
+    assert reviewed(sheet("# M\n\n## A\n\n- tea\n- milk\n"), sheet("", TOPIC)) == ()
+
+
+def test_what_no_longer_stands_where_it_stood_is_left_alone() -> None:
+    before = sheet("## A\n\n- tea (until 2026-01-01)\n")
+    assert review([sheet("## A\n\n- x\n- tea\n")], standing(before), (), ROOM, TODAY) == ()
+
+
+@given(closed_documents)
+@settings(max_examples=100)
+def test_what_is_safe_takes_one_fact_out_and_leaves_its_double(text: str) -> None:
+    document = parse(text)
+    for advice in reviewed(sheet(text)):
+        if isinstance(advice.change, EditSection):
+            left = [item.raw.rstrip("\r\n") for item in items(parse(edit(document, advice.change).text))]
+            assert left == [item.raw.rstrip("\r\n") for item in items(document) if item.start + 1 != advice.line]
+
+
+# In a repository.
+
+
+@pytest.mark.parametrize("by", ["change", "command"])
+def test_what_is_safe_is_carried_out(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    text = "# M\n\n## A\n\n- tea (until 2026-03-04)\n- -x\n- uses vim\n- -x\n\n## B\n\n- -x\n"
+    at: Desk = desk(world, repository, seed=text)
+    commits = len(at.subjects())
+    done = 0
+    while safe := [one for one in reviewed(sheet(at.read(MEMORY)), superseded={"uses vim": "uses helix"}) if one.safe]:
+        change = safe[0].change
+        assert change is not None
+        if by == "change":
+            assert at.apply(change).changed
+        else:
+            words = [sys.executable, "-m", "mdmem", "-C", at.root, *safe[0].command[1:]]
+            world.run(at.root, words, environment={"MDMEM_NOW": NOW, "PYTHONPATH": str(Path(reviews.__file__).parent.parent)})
+        done += 1
+        assert len(at.subjects()) == commits + done
+    assert done == 3
+    assert at.read(MEMORY) == "# M\n\n## A\n\n- -x\n\n## B\n\n- -x\n"
+
+
+def test_a_change_is_the_edit_of_one_section() -> None:
+    (one,) = reviewed(sheet("## A\n\n- x\n- tea\n- tea\n"))
+    assert one.change == EditSection("A", Action.REPLACE, "- tea\n- tea", "- tea", "MEMORY.md")
+    assert one.command == ("mdmem", "edit-section", "A", "--file", "MEMORY.md", "--replace", "- tea\n- tea", "--with", "- tea")

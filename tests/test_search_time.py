@@ -1,0 +1,354 @@
+"""What default search, history and as-of find, against a plain filter over the rows."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdmem.facts import fact_id
+from mdmem.layout import kind_of
+from mdmem.model import CommitId, Entry, FactId, FilePath, Origin, Source, Status
+from mdmem.search.indexer import EMPTY, FileEntries, Index, Seen
+from mdmem.search.query import Filter, Wanted
+from mdmem.search.results import Match, hit, order
+from mdmem.search.schema import Life, Row
+
+TODAY = date(2025, 6, 1)
+YESTERDAY = date(2025, 5, 31)
+PATH = FilePath("MEMORY.md")
+HEAD = CommitId("e" * 40)
+
+
+def commit(number: int) -> CommitId:
+    return CommitId(f"{number:040x}")
+
+
+def row(
+    text: str,
+    life: Life,
+    line: int = 3,
+    path: str = PATH,
+    section: tuple[str, ...] = ("Work",),
+    until: date | None = None,
+    prose: bool = False,
+) -> Row:
+    fact = None if prose else fact_id(text)
+    entry = Entry(FilePath(path), line, line, section, None, text, None, None, (), until, fact, f"- {text}")
+    begun = life.begun
+    origin = None if begun is None else Origin(commit(begun), 1_700_000_000 + begun, Source.INFERRED, 0.7)
+    last = None if life.standing else commit(life.ended - 1) if life.ended else HEAD
+    return Row(entry, origin, begun is None, kind_of(entry.path), life, last)
+
+
+def gone(begun: int, ended: int, status: Status = Status.REMOVED, successor: str | None = None) -> Life:
+    return Life(begun, ended, status, fact_id(successor) if successor else None, standing=False)
+
+
+def pages(rows: Iterable[Row]) -> list[FileEntries]:
+    """The files that hold these rows, and those without an end as what an edit took out."""
+    found = []
+    for path, together in groupby(sorted(rows, key=lambda one: (one.entry.path, one.entry.start_line)), key=lambda one: one.entry.path):
+        listed = list(together)
+        standing, unseen = [one for one in listed if one.life.standing], [one for one in listed if not one.life.standing]
+        found.append(
+            FileEntries(
+                path,
+                tuple(one.entry for one in standing),
+                tuple(one.origin for one in standing),
+                tuple(one.uncommitted for one in standing),
+                kind_of(path),
+                tuple(one.life for one in standing),
+                tuple(unseen),
+            )
+        )
+    return found
+
+
+def is_past(one: Row) -> bool:
+    return not one.life.standing and one.life.ended is not None
+
+
+def ends(rows: Iterable[Row]) -> list[tuple[CommitId, tuple[Row, ...]]]:
+    past = sorted(filter(is_past, rows), key=lambda one: one.life.ended or 0)
+    return [(commit(number or 0), tuple(together)) for number, together in groupby(past, key=lambda one: one.life.ended)]
+
+
+def index_of(*rows: Row) -> Index:
+    index = Index.in_memory()
+    index.update(pages(one for one in rows if not is_past(one)), (), EMPTY, past=ends(rows))
+    return index
+
+
+def search(index: Index, limit: int = 1000, query: str = "tea", **wanted: object) -> tuple[Match, ...]:
+    return index.search(Wanted(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY))  # type: ignore[arg-type]
+
+
+def said(index: Index, **wanted: object) -> dict[str, Status]:
+    return {match.hit.text: match.hit.status for match in search(index, **wanted)}
+
+
+STRIPE, LINEAR = row("tea at Stripe", gone(1, 4, Status.SUPERSEDED, "tea at Linear")), row("tea at Linear", Life(4))
+
+
+def test_default_search_skips_what_history_adds_and_as_of_remembers() -> None:
+    index = index_of(STRIPE, LINEAR, row("tea forgotten", gone(2, 3)), row("tea just typed", Life(), line=9))
+    assert said(index) == {"tea at Linear": Status.CURRENT, "tea just typed": Status.CURRENT}
+    assert said(index, history=True) == said(index) | {"tea at Stripe": Status.SUPERSEDED, "tea forgotten": Status.REMOVED}
+    assert [set(said(index, as_of=number)) for number in range(6)] == [
+        set(),
+        {"tea at Stripe"},
+        {"tea at Stripe", "tea forgotten"},
+        {"tea at Stripe"},
+        {"tea at Linear"},
+        {"tea at Linear"},
+    ]
+
+
+def test_of_what_is_equally_good_the_current_comes_first_and_then_the_newest() -> None:
+    passing = Filter(history=True)
+    rows = [
+        row("old", gone(1, 2, Status.SUPERSEDED)),
+        row("typed", Life()),
+        row("older", gone(0, 1)),
+        row("newer", gone(2, 3, Status.SUPERSEDED)),
+    ]
+    found = [Match(hit(one, 1.0, passing, TODAY), one) for one in rows]
+    better = Match(hit(rows[0], 1.5, passing, TODAY), rows[0])
+    shown = [match.row.entry.text for match in sorted([*found, better], key=order)]
+    assert shown == ["old", "typed", "newer", "old", "older"]
+
+
+def test_what_is_past_names_its_successor_and_the_last_commit_that_held_it() -> None:
+    index = index_of(STRIPE, LINEAR)
+    (hit,) = (match.hit for match in search(index, query="Stripe", history=True) if "Stripe" in match.hit.text)
+    assert (hit.superseded_by, hit.commit) == (fact_id("tea at Linear"), commit(3))
+    assert (STRIPE.entry.path, STRIPE.entry.start_line) == (hit.path, hit.start_line)
+
+
+def test_as_of_knows_nothing_of_what_came_later() -> None:
+    other = FactId("aaaaaaaa")
+    index = index_of(STRIPE, replace(LINEAR, life=Life(4, contradicts=(other,), weaker=True)))
+    (then,) = search(index, as_of=2)
+    assert (then.hit.status, then.hit.superseded_by, then.hit.commit, then.row) == (Status.CURRENT, None, commit(1), STRIPE)
+    assert [match.hit.contradicts for match in search(index, as_of=4)] == [()]
+    assert [match.hit.contradicts for match in search(index)] == [(other,)]
+
+
+def test_what_a_mark_ended_is_skipped_though_it_stands_in_its_log() -> None:
+    log = "memory/2025-05-01.md"
+    marked = row("tea at Stripe", Life(1, 3, Status.SUPERSEDED, fact_id("tea at Linear")), path=log)
+    retracted = row("tea at ten", Life(1, 3, Status.REMOVED), path=log, line=4)
+    index = index_of(marked, retracted)
+    assert said(index) == {}
+    assert index.count == 0
+    assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED, "tea at ten": Status.REMOVED}
+    assert {match.hit.commit for match in search(index, history=True)} == {commit(1)}
+    assert set(said(index, as_of=2)) == {"tea at Stripe", "tea at ten"}
+    assert said(index, as_of=3) == {}
+
+
+def test_what_an_uncommitted_edit_took_out_is_removed_now_and_was_there() -> None:
+    index = index_of(row("tea at Stripe", Life(1, standing=False)), row("tea at Linear", Life()))
+    assert said(index) == {"tea at Linear": Status.CURRENT}
+    assert said(index, history=True) == {"tea at Linear": Status.CURRENT, "tea at Stripe": Status.REMOVED}
+    assert [match.hit.commit for match in search(index, history=True, query="Stripe") if match.row.last] == [HEAD]
+    assert said(index, as_of=1) == {"tea at Stripe": Status.CURRENT}
+    index.update(pages([row("tea at Stripe", Life(1))]), (), EMPTY)
+    assert said(index, history=True) == {"tea at Stripe": Status.CURRENT}
+
+
+def test_what_moved_is_found_where_it_was_then_and_in_history_where_it_is() -> None:
+    before = row("tea", replace(gone(1, 3), moved=True), section=("Old",))
+    index = index_of(before, row("tea", Life(3), section=("New",)))
+    assert [match.hit.section for match in search(index)] == [("New",)]
+    assert [match.hit.section for match in search(index, history=True)] == [("New",)]
+    assert [[match.hit.section for match in search(index, as_of=n)] for n in (2, 3)] == [[("Old",)], [("New",)]]
+
+
+def test_expiry_is_judged_on_the_day_that_is_asked_about() -> None:
+    index = index_of(row("tea", Life(1), until=YESTERDAY))
+    assert said(index) == {}
+    assert said(index, history=True) == {"tea": Status.EXPIRED}
+    assert said(index, as_of=1, valid_on=YESTERDAY) == {"tea": Status.CURRENT}
+    assert said(index, as_of=1) == {}
+
+
+def test_a_statement_that_came_back_is_one_hit_and_current() -> None:
+    rows = [row("tea", gone(n, n + 1), line=n) for n in range(1, 9, 2)]
+    (match,) = search(index_of(*rows, row("Tea", Life(9), line=30)), history=True)
+    assert (match.hit.status, match.hit.start_line) == (Status.CURRENT, 30)
+    (match,) = search(index_of(*rows), history=True)
+    assert (match.hit.status, match.hit.start_line) == (Status.REMOVED, 7)
+
+
+def test_the_current_one_is_shown_even_if_another_ranks_far_above_it() -> None:
+    beside = [row("tea tea tea", replace(gone(1, 2), moved=True), line=n) for n in (2, 4)]
+    crowd = [row(f"tea {n}", Life(2), line=n) for n in range(10, 400)]
+    dull = [row(f"{n} " + "words that say nothing of it " * 9, Life(2), line=n) for n in (500, 501, 503, 504)]
+    index = index_of(row("tea", gone(1, 2)), row("tea", Life(3, weaker=True), line=502), *beside, *crowd, *dull)
+    assert "tea" not in [match.hit.text for match in search(index, limit=150)]
+    best, *_ = search(index, limit=1, history=True)
+    assert (best.hit.text, best.hit.status, best.hit.start_line) == ("tea", Status.CURRENT, 502)
+
+
+def test_prose_is_told_by_its_text() -> None:
+    first, second = row("prose on tea", gone(1, 2), prose=True), row("better prose on tea", gone(2, 3), prose=True)
+    index = index_of(first, second, row("prose on tea", Life(3), prose=True))
+    assert said(index) == {"prose on tea": Status.CURRENT}
+    assert said(index, history=True) == {"prose on tea": Status.CURRENT, "better prose on tea": Status.REMOVED}
+
+
+def test_what_went_together_is_found_by_its_neighbours() -> None:
+    index = index_of(row("tea", gone(1, 2), line=3), row("at four", gone(1, 2), line=4), row("at five", gone(1, 3), line=5))
+    assert set(said(index, history=True)) == {"tea", "at four"}
+
+
+def test_files_are_replaced_without_their_past_and_the_past_without_its_files() -> None:
+    index = index_of(STRIPE, LINEAR)
+    index.update((), [PATH], EMPTY)
+    assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
+    assert said(index, history=True, file=PATH) == said(index, history=True)
+    index.update(pages([LINEAR]), (), EMPTY, dropped=[commit(4)])
+    assert said(index, history=True) == {"tea at Linear": Status.CURRENT}
+
+
+def test_a_commits_past_is_replaced_by_doing_it_again() -> None:
+    index = index_of(STRIPE, row("tea forgotten", gone(1, 4)))
+    index.update((), (), EMPTY, past=[(commit(4), (STRIPE,))])
+    assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
+    index.update((), (), EMPTY, past=[(commit(4), (STRIPE,))], dropped=[commit(4)])
+    assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
+    index.update((), (), EMPTY, past=[(commit(4), ())])
+    assert said(index, history=True) == {}
+
+
+def test_the_past_is_kept_on_disk(tmp_path: Path) -> None:
+    index = Index.open(tmp_path)
+    index.update(pages([LINEAR]), (), Seen(HEAD), past=ends([STRIPE]))
+    again = Index.open(tmp_path)
+    assert search(again, history=True) == search(index, history=True)
+    assert {match.row for match in search(again, history=True)} == {STRIPE, LINEAR}
+    assert (again.count, again.seen.commit) == (1, HEAD)
+
+
+def test_a_commit_whose_rows_cannot_be_made_leaves_the_index_as_it_was() -> None:
+    index = index_of(STRIPE, LINEAR)
+
+    def past() -> Iterable[tuple[CommitId, tuple[Row, ...]]]:
+        yield commit(4), ()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.update((), [PATH], EMPTY, past=past())
+    assert set(said(index, history=True)) == {"tea at Stripe", "tea at Linear"}
+
+
+LIVES = st.one_of(
+    st.builds(Life, st.none() | st.integers(1, 6), weaker=st.booleans()),
+    st.builds(
+        lambda begun, lasted, status: Life(begun, begun + lasted, status),
+        *(st.integers(1, 5),) * 2,
+        st.sampled_from(["superseded", "removed"]).map(Status),
+    ),
+    st.builds(lambda begun: Life(begun, standing=False), st.integers(1, 6)),
+    st.builds(
+        lambda begun, lasted, status, moved: Life(begun, begun + lasted, status, standing=False, moved=moved),
+        *(st.integers(1, 5),) * 2,
+        st.sampled_from(["superseded", "removed"]).map(Status),
+        st.booleans(),
+    ),
+)
+ROWS = st.lists(
+    st.builds(
+        row,
+        st.sampled_from(["tea", "green tea", "Green  Tea", "tea 茶", "black tea"]),
+        LIVES,
+        path=st.sampled_from([PATH, "memory/a.md", "memory/2025-05-01.md"]),
+        section=st.sampled_from([("Work",), ("Home",)]),
+        until=st.sampled_from([None, None, None, YESTERDAY, TODAY]),
+        prose=st.booleans(),
+    ),
+    max_size=14,
+).map(lambda rows: [replace(one, entry=replace(one.entry, start_line=n, end_line=n)) for n, one in enumerate(rows, 3)])
+"""Every row on a line of its own, so that it can be told by it."""
+RANKS = [Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOVED]
+
+
+def status_of(one: Row) -> Status:
+    if one.life.status is not Status.CURRENT:
+        return one.life.status
+    if not one.life.standing:
+        return Status.REMOVED
+    return Status.EXPIRED if one.entry.until == YESTERDAY else Status.CURRENT
+
+
+def chosen(rows: list[Row], history: bool) -> dict[object, Row]:
+    """One row each statement, by hand."""
+
+    def rank(one: Row) -> tuple[int, float, int]:
+        return *((RANKS.index(status_of(one)), -(one.life.begun or 1000)) if history else (0, 0)), one.entry.start_line
+
+    best: dict[object, Row] = {}
+    for one in sorted(rows, key=rank):
+        best.setdefault((one.entry.path, one.entry.section, one.entry.fact, None if one.entry.fact else one.entry.text), one)
+    return best
+
+
+def current(rows: list[Row]) -> list[Row]:
+    return [one for one in rows if one.life.standing and status_of(one) is Status.CURRENT]
+
+
+def first_of_each(rows: list[Row]) -> list[Row]:
+    best: dict[object, Row] = {}
+    for one in sorted(rows, key=lambda one: one.entry.start_line):
+        best.setdefault((one.entry.path, one.entry.section, one.entry.fact or one.entry.start_line), one)
+    return list(best.values())
+
+
+def at(rows: list[Row], number: int) -> list[Row]:
+    return [
+        one
+        for one in rows
+        if one.life.begun is not None
+        and one.life.begun <= number
+        and (one.life.ended is None or one.life.ended > number)
+        and one.entry.until != YESTERDAY
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(ROWS, st.integers(0, 11))
+def test_what_is_found_is_what_a_plain_filter_gives(rows: list[Row], number: int) -> None:
+    index = index_of(*rows)
+    unmoved = [one for one in rows if not one.life.moved]
+    for wanted, expected in (
+        ({}, first_of_each(current(rows))),
+        ({"history": True}, list(chosen(unmoved, True).values())),
+        ({"as_of": number}, list(chosen(at(rows, number), False).values())),
+    ):
+        found = search(index, **wanted)
+        assert sorted((match.row for match in found), key=repr) == sorted(expected, key=repr)
+        assert [match.hit.status for match in found] == [Status.CURRENT if "as_of" in wanted else status_of(match.row) for match in found]
+        listed = index.entries(Filter(valid_on=TODAY, **wanted))  # type: ignore[arg-type]
+        lines = [(one.entry.path, one.entry.start_line) for one in (expected if wanted else current(rows))]
+        assert [(hit.path, hit.start_line) for hit in listed] == sorted(lines)
+
+
+@settings(max_examples=20, deadline=None)
+@given(ROWS, ROWS)
+def test_an_index_brought_up_to_date_equals_a_fresh_one(before: list[Row], after: list[Row]) -> None:
+    index = index_of(*before)
+    old, new = dict(ends(before)), dict(ends(after))
+    standing = pages(one for one in after if not is_past(one))
+    removed = {one.entry.path for one in before} - {file.path for file in standing}
+    for _ in range(2):
+        index.update(standing, removed, EMPTY, past=new.items(), dropped=old.keys() - new.keys())
+    fresh = index_of(*after)
+    for wanted in ({}, {"history": True}, {"as_of": 3}):
+        assert {match.row for match in search(index, **wanted)} == {match.row for match in search(fresh, **wanted)}
+    assert index.count == fresh.count

@@ -1,0 +1,192 @@
+"""Tasks: pure on documents, and carried out in real repositories, interrupted after each change."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import NOW, Desk, desk
+
+from mdmem import tasks
+from mdmem.document import Document, parse
+from mdmem.errors import MdmemError
+from mdmem.model import Action, Change, EditSection, Log, Show, WriteOptions
+
+AT = datetime.fromisoformat(NOW)
+OPTIONS = WriteOptions(actor="agent/main")
+FILE = "# Tasks\n\n## Move it\n\n- 2026-03-05 09:58 goal: Redis\n\n## Other `one`\n\n- 2026-03-04 23:59 goal: x\n"
+LOG = "memory/2026-03-05.md"
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    return desk(world, repository)
+
+
+def standing(at: Desk) -> Document | None:
+    return parse(at.read(tasks.TASKS_PATH)) if (at.root / tasks.TASKS_PATH).exists() else None
+
+
+def carry_out(at: Desk, changes: tuple[Change, ...]) -> list[bool]:
+    return [at.apply(change).changed for change in changes]
+
+
+def begin(at: Desk, name: str, goal: str, now: datetime = AT) -> list[bool]:
+    return carry_out(at, tasks.start(standing(at), name, goal, now, OPTIONS))
+
+
+def noted(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
+    return carry_out(at, tasks.note(standing(at), name, text, now, OPTIONS))
+
+
+# In a repository.
+
+
+def test_a_task_from_start_to_done(at: Desk) -> None:
+    at.write(tasks.TASKS_PATH, tasks.NEW_TASKS)
+    assert begin(at, "Move it", "sessions live in Redis") == [True]
+    assert noted(at, "move IT", "the migration is written", AT + timedelta(minutes=12)) == [True]
+    assert noted(at, "Move it", "all tests pass", AT + timedelta(days=1)) == [True]
+    assert noted(at, "Move it", "# not a heading\n```\nnor a fence", AT + timedelta(days=1, minutes=1)) == [True]
+    assert at.read(tasks.TASKS_PATH) == (
+        "# Tasks\n\n## Move it\n\n"
+        "- 2026-03-05 10:00 goal: sessions live in Redis\n"
+        "- 10:12 the migration is written\n"
+        "- 2026-03-06 10:00 all tests pass\n"
+        "- 10:01 # not a heading\n  \\```\n  nor a fence\n"
+    )
+    assert carry_out(at, tasks.done(standing(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
+    assert at.read(tasks.TASKS_PATH) == "# Tasks\n\n"
+    assert at.read(LOG).endswith("\n\n## 10:00\n\n- [task] Move it: moved, and faster\n")
+
+
+def test_a_task_in_a_file_that_is_not_there(at: Desk) -> None:
+    assert begin(at, "Move it", "Redis") == [True]
+    assert tasks.names(standing(at)) == ("Move it",)
+    assert noted(at, "Move it", "begun") == [True]
+
+
+def test_a_task_that_is_there_is_gone_on_with(at: Desk) -> None:
+    at.write(tasks.TASKS_PATH, FILE)
+    assert begin(at, "MOVE it", "something else") == []
+    assert begin(at, "Other one", "something else") == []
+    assert at.read(tasks.TASKS_PATH) == FILE
+
+
+def test_who_begins_the_same_task_at_the_same_moment_loses_nothing(at: Desk) -> None:
+    one = tasks.start(None, "Move it", "Redis", AT, OPTIONS)
+    other = tasks.start(None, "Move it", "Postgres", AT, OPTIONS)
+    assert carry_out(at, (*one, *one, *other)) == [True, False, True]
+    assert at.read(tasks.TASKS_PATH).endswith("- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n")
+
+
+def test_a_note_that_is_given_again_is_written_once(at: Desk) -> None:
+    at.write(tasks.TASKS_PATH, FILE)
+    assert noted(at, "Move it", "begun") == [True]
+    assert noted(at, "Move it", "begun") == [False]
+
+
+@pytest.mark.parametrize("interrupted_after", [0, 1])
+def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None:
+    at.write(tasks.TASKS_PATH, FILE)
+    carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS)[:interrupted_after])
+    assert "Move it" in tasks.names(standing(at))
+    carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS))
+    assert tasks.names(standing(at)) == ("Other one",)
+    assert at.read(LOG).count("moved") == 1
+
+
+def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
+    at.write(tasks.TASKS_PATH, FILE)
+    logged, taken_out = tasks.done(standing(at), "Move it", "moved", OPTIONS)
+    noted(at, "Move it", "not quite")
+    with pytest.raises(MdmemError) as failure:
+        at.apply(taken_out)
+    assert failure.value.code == "section-changed"
+    assert "not quite" in at.read(tasks.TASKS_PATH)
+    assert at.apply(logged).changed
+
+
+def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
+    at.write(tasks.TASKS_PATH, FILE.replace("## Other", "### Plan\n\n- by hand\n\n### Move it\n\n- deeper\n\n## Other"))
+    assert noted(at, "Move it", "begun") == [True]
+    assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(tasks.TASKS_PATH)
+    assert begin(at, "Plan", "another task") == [True]
+    assert tasks.names(standing(at)) == ("Move it", "Other one", "Plan")
+    carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS))
+    assert tasks.names(standing(at)) == ("Other one", "Plan")
+    assert "by hand" not in at.read(tasks.TASKS_PATH)
+
+
+# Pure.
+
+
+def test_what_is_given() -> None:
+    document = parse(FILE)
+    (change,) = tasks.start(document, "New", "x", AT, OPTIONS)
+    line = "- 2026-03-05 10:00 goal: x"
+    assert change == EditSection("Tasks > New", Action.APPEND, line, file="memory/tasks.md", create=True, options=OPTIONS)
+    logged, taken_out = tasks.done(document, "other one", "y", OPTIONS)
+    assert logged == Log("Other one: y", kind="task", options=OPTIONS)
+    assert (taken_out.section, taken_out.action, taken_out.subtree) == ("Tasks > Other `one`", Action.DELETE, True)
+    assert tasks.show(document, "move it") == Show("memory/tasks.md", "Tasks > Move it")
+    assert tasks.show(parse("## A\n\n## B\n"), "b") == Show("memory/tasks.md", "B")
+    assert tasks.names(document) == ("Move it", "Other one")
+    assert tasks.names(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("last", "stamp"),
+    [
+        ("2026-03-05 09:00 x", "10:00"),
+        ("2026-03-04 09:00 x", "2026-03-05 10:00"),
+        ("2026-03-04 09:00 x\n- 2026-03-05 09:00 y\n- 09:30 z", "10:00"),
+        ("by hand", "2026-03-05 10:00"),
+        ("2026-03-99 09:00 x", "2026-03-05 10:00"),
+    ],
+)
+def test_a_note_has_the_day_where_it_is_another(last: str, stamp: str) -> None:
+    (change,) = tasks.note(parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS)
+    assert change.text == f"- {stamp} text"
+
+
+def code(verb: str, *arguments: object) -> str:
+    with pytest.raises(MdmemError) as failure:
+        getattr(tasks, verb)(*arguments)
+    return failure.value.code
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "expected"),
+    [
+        ("start", (parse(FILE), "A > B", "x", AT, OPTIONS), "bad-text"),
+        ("start", (parse(FILE), "A\nB", "x", AT, OPTIONS), "bad-text"),
+        ("start", (parse(FILE), " ", "x", AT, OPTIONS), "bad-text"),
+        ("start", (parse(FILE), "tasks", "x", AT, OPTIONS), "bad-text"),
+        ("start", (None, "Tasks", "x", AT, OPTIONS), "bad-text"),
+        ("start", (None, "A", " ", AT, OPTIONS), "empty-text"),
+        ("start", (parse("## A\n\n## A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),
+        ("note", (parse(FILE), "Move it", "\n", AT, OPTIONS), "empty-text"),
+        ("note", (parse("## A\n\n## A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),
+        ("done", (parse(FILE), "Move it", "", OPTIONS), "empty-text"),
+        ("done", (parse(FILE), "Move", "x", OPTIONS), "task-not-found"),
+        ("done", (parse(FILE), "Tasks", "x", OPTIONS), "task-not-found"),
+        ("show", (None, "Move it"), "task-not-found"),
+        ("show", (parse("# Tasks\n\n## A\n\n### B\n"), "B"), "task-not-found"),
+    ],
+)
+def test_refusals(verb: str, arguments: tuple[object, ...], expected: str) -> None:
+    assert code(verb, *arguments) == expected
+
+
+def test_the_nearest_names_are_told() -> None:
+    with pytest.raises(MdmemError) as failure:
+        tasks.show(parse(FILE), "Move itt")
+    assert (failure.value.hint, failure.value.details["near"]) == ("Did you mean: Move it", ["Move it"])
+    with pytest.raises(MdmemError) as failure:
+        tasks.show(parse(FILE), "zzz")
+    assert failure.value.hint == "Its tasks are: Move it; Other one"
+    with pytest.raises(MdmemError) as failure:
+        tasks.show(None, "zzz")
+    assert failure.value.hint == "mdmem task start NAME begins one."

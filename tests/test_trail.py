@@ -1,0 +1,450 @@
+"""The trail in real repositories: what is current, what was, and memory as it was on each day."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import EMAIL, NAME, World
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from workspaces import Desk, append, desk
+
+from mdmem.document import parse
+from mdmem.errors import MdmemError
+from mdmem.history.sections import parts
+from mdmem.memory import Memory, trail
+from mdmem.model import (
+    Action,
+    AskHistory,
+    Contradict,
+    EditSection,
+    FactHistory,
+    Forget,
+    Hit,
+    Log,
+    Remember,
+    Resolve,
+    Revert,
+    Search,
+    SectionHistory,
+    Status,
+    WriteOptions,
+)
+from mdmem.versions import Versions
+
+DAYS = ["2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10"]
+PLACES = ["Stripe", "Linear", "Figma", "Notion"]
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository, seed="# Memory\n\n## Work\n\n## Home\n\n- lives in Oslo\n")
+
+
+class Teller:
+    """Memory on a day of its own."""
+
+    def __init__(self, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.at = at
+        self._patch = monkeypatch
+
+    def on(self, day: str) -> Memory:
+        self._patch.setenv("MDMEM_NOW", f"{day}T12:00:00" if len(day) == 10 else day)
+        return Memory.open(self.at.root)
+
+    def search(self, query: str, day: str = "2027-01-01", **wanted: object) -> tuple[Hit, ...]:
+        return self.on(day).search(replace(Search(query), **wanted)).hits  # type: ignore[arg-type]
+
+    def texts(self, query: str, day: str = "2027-01-01", **wanted: object) -> list[str]:
+        return [hit.text for hit in self.search(query, day, **wanted)]
+
+
+@pytest.fixture
+def teller(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Teller:
+    return Teller(at, monkeypatch)
+
+
+def moved(teller: Teller) -> list[str]:
+    """One key, four values, one a month: the facts' ids."""
+    found = []
+    for day, place in zip(DAYS, PLACES, strict=True):
+        done = teller.on(day).apply(Remember(f"works at {place}", section="Work", key="employer"))
+        found.append(str(done.added[0]))
+    return found
+
+
+class TestOneKey:
+    def test_only_the_newest_is_found(self, teller: Teller) -> None:
+        moved(teller)
+        assert teller.texts("works at") == ["employer: works at Notion"]
+
+    def test_history_has_the_older_ones_with_what_replaced_them(self, teller: Teller) -> None:
+        ids = moved(teller)
+        hits = {hit.fact: hit for hit in teller.search("works at", history=True)}
+        assert [hits[one].status for one in ids] == [Status.SUPERSEDED] * 3 + [Status.CURRENT]  # type: ignore[index]
+        assert [hits[one].superseded_by for one in ids] == [*ids[1:], None]  # type: ignore[index]
+
+    @pytest.mark.parametrize("number", range(4))
+    def test_each_day_has_its_own(self, teller: Teller, number: int) -> None:
+        moved(teller)
+        hits = teller.search("works at", as_of=DAYS[number])
+        assert [hit.text for hit in hits] == [f"employer: works at {PLACES[number]}"]
+        assert [hit.status for hit in hits] == [Status.CURRENT]
+        later = ["2026-01-20", "2026-02-20", "2026-03-20", "2026-11-20"][number]
+        assert teller.texts("works at", as_of=later) == [f"employer: works at {PLACES[number]}"]
+
+    def test_lines_are_those_of_the_commit(self, teller: Teller) -> None:
+        moved(teller)
+        at = teller.at
+        at.write("MEMORY.md", "# Memory\n\nA new paragraph.\n\nAnother one.\n" + at.read("MEMORY.md").removeprefix("# Memory\n"))
+        at.git("commit", "-q", "-am", "by hand", "--date=2026-05-10T12:00:00")
+        assert teller.search("works at", as_of=DAYS[3])[0].start_line == 5
+        assert teller.search("works at")[0].start_line == 9
+
+    def test_chain(self, teller: Teller) -> None:
+        ids = moved(teller)
+        told = teller.on("2027-01-01").history(AskHistory(ids[1]))
+        assert isinstance(told, FactHistory)
+        assert told.status is Status.SUPERSEDED
+        assert [(link.id, link.text) for link in told.chain] == [(i, f"employer: works at {p}") for i, p in zip(ids, PLACES, strict=True)]
+        assert [f"{link.start:%Y-%m-%d}" for link in told.chain] == DAYS
+        assert told.chain[-1].end is None
+
+    def test_back_to_an_old_value(self, teller: Teller) -> None:
+        moved(teller)
+        teller.on("2026-05-10").apply(Remember("works at Stripe", section="Work", key="employer"))
+        assert teller.texts("works at") == ["employer: works at Stripe"]
+        assert teller.texts("works at", as_of="2026-04-20") == ["employer: works at Notion"]
+
+
+class TestByHand:
+    def test_a_person_s_edit_supersedes_by_its_key(self, teller: Teller) -> None:
+        at = teller.at
+        for place in ("Stripe", "Linear"):
+            at.write("MEMORY.md", f"# Memory\n\n## Work\n\n- employer: {place}\n")
+            at.commit(place)
+        hits = teller.search("employer", history=True)
+        assert [(hit.text, hit.status) for hit in hits] == [("employer: Linear", Status.CURRENT), ("employer: Stripe", Status.SUPERSEDED)]
+        assert hits[1].superseded_by == hits[0].fact
+
+    def test_what_is_taken_out_was_removed(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("MEMORY.md", "# Memory\n\n## Home\n")
+        at.commit("gone")
+        assert teller.texts("Oslo") == []
+        (hit,) = teller.search("Oslo", history=True)
+        assert (hit.status, hit.path, hit.start_line) == (Status.REMOVED, "MEMORY.md", 7)
+
+    def test_what_is_not_committed_has_no_past(self, teller: Teller) -> None:
+        at = teller.at
+        head = at.git("rev-parse", "HEAD").strip()
+        at.write("MEMORY.md", "# Memory\n\n## Home\n\n- lives in Rome\n")
+        assert teller.texts("lives") == ["lives in Rome"]
+        assert teller.texts("lives", as_of=head) == ["lives in Oslo"]
+        assert sorted(teller.texts("lives", history=True)) == ["lives in Oslo", "lives in Rome"]
+
+
+class TestLogs:
+    def test_a_line_of_a_log_is_superseded_by_a_trailer(self, teller: Teller) -> None:
+        old = teller.on("2026-01-10").apply(Log("deploys go through Jenkins", kind="fact")).added[0]
+        new = teller.on("2026-02-10").apply(Log("deploys go through Buildkite", kind="fact", options=WriteOptions(supersedes=old)))
+        assert [(pair.old, pair.new) for pair in new.supersedes] == [(old, new.added[0])]
+        assert teller.texts("deploys") == ["deploys go through Buildkite"]
+        assert teller.texts("deploys", as_of="2026-01-20") == ["deploys go through Jenkins"]
+        hits = teller.search("deploys", history=True)
+        assert {hit.text: hit.superseded_by for hit in hits} == {
+            "deploys go through Jenkins": new.added[0],
+            "deploys go through Buildkite": None,
+        }
+        assert "Jenkins" in teller.at.read("memory/2026-01-10.md")
+
+    def test_said_again_it_is_nothing_new(self, teller: Teller) -> None:
+        old = teller.on("2026-01-10").apply(Log("a", kind="fact")).added[0]
+        change = Log("b", kind="fact", options=WriteOptions(supersedes=old))
+        assert teller.on("2026-02-10").apply(change).changed
+        assert not teller.on("2026-02-10").apply(change).changed
+
+    def test_a_mark_alone(self, teller: Teller) -> None:
+        one = teller.on("2026-01-10").apply(Log("deploys on Monday", kind="fact")).added[0]
+        teller.on("2026-01-11").apply(Remember("deploys on Friday", section="Work"))
+        before = teller.at.read("MEMORY.md")
+        done = teller.on("2026-01-12").apply(Remember("deploys on Friday", section="Work", options=WriteOptions(supersedes=one)))
+        assert done.changed
+        assert done.commit
+        assert teller.at.read("MEMORY.md") == before
+        assert teller.texts("deploys") == ["deploys on Friday"]
+
+    def test_retracted(self, teller: Teller) -> None:
+        fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        done = teller.on("2026-01-11").apply(Forget(fact))
+        assert done.changed
+        assert done.commit
+        assert teller.texts("sky") == []
+        assert [hit.status for hit in teller.search("sky", history=True)] == [Status.REMOVED]
+        with pytest.raises(MdmemError) as failure:
+            teller.on("2026-01-12").apply(Forget(fact))
+        assert failure.value.code == "fact-not-found"
+
+    def test_the_same_again_begins_anew(self, teller: Teller) -> None:
+        fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        teller.on("2026-01-11").apply(Forget(fact))
+        teller.on("2026-01-10").apply(Log("the sky is green", kind="fact", again=True))
+        assert teller.texts("sky") == ["the sky is green"]
+
+
+class TestContradictions:
+    def test_by_key(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("MEMORY.md", "# Memory\n\n## Work\n\n- employer: Stripe\n- employer: Linear\n")
+        at.commit("both")
+        hits = teller.search("employer")
+        assert [hit.contradicts for hit in hits] == [(hits[1].fact,), (hits[0].fact,)]
+        teller.on("2026-06-01").apply(Resolve(str(hits[0].fact), str(hits[1].fact)))
+        assert [hit.contradicts for hit in teller.search("employer")] == [(), ()]
+
+    def test_by_hand(self, teller: Teller) -> None:
+        teller.on("2026-01-10").apply(Remember("sleeps late", section="Home"))
+        done = teller.on("2026-01-11").apply(Log("up at five, as ever", kind="fact"))
+        mark = Contradict("sleeps late", str(done.added[0]))
+        assert teller.on("2026-01-12").apply(mark).changed
+        assert not teller.on("2026-01-12").apply(mark).changed
+        hit = teller.search("sleeps")[0]
+        assert hit.contradicts == done.added
+        (conflict,) = teller.on("2026-01-13").conflicts()
+        assert {conflict.one.text, conflict.other.text} == {"sleeps late", "up at five, as ever"}
+
+    def test_several_values_are_none(self, teller: Teller) -> None:
+        for pet in ("cat", "dog"):
+            teller.on("2026-01-10").apply(Remember(pet, section="Home", key="pet", also=True))
+        assert {hit.contradicts for hit in teller.search("pet")} == {()}
+
+
+class TestRevert:
+    def test_of_a_fact_later_edits_stay(self, teller: Teller) -> None:
+        ids = moved(teller)
+        teller.on("2026-05-01").apply(Remember("has a cat", section="Home"))
+        done = teller.on("2026-05-02").apply(Revert(ids[3]))
+        assert done.changed
+        assert "works at Figma" in teller.at.read("MEMORY.md")
+        assert "has a cat" in teller.at.read("MEMORY.md")
+        assert teller.texts("works at") == ["employer: works at Figma"]
+
+    def test_of_a_commit_by_hand(self, teller: Teller) -> None:
+        at = teller.at
+        before = at.read("MEMORY.md")
+        at.write("MEMORY.md", before.replace("Oslo", "Rome"))
+        commit = at.commit("moved")
+        teller.on("2026-05-01").apply(append())
+        teller.on("2026-05-02").apply(Revert(commit))
+        assert "lives in Oslo" in at.read("MEMORY.md")
+        assert "the mark of mdmem" in at.read("MEMORY.md")
+
+    def test_what_was_changed_again_is_a_conflict(self, teller: Teller) -> None:
+        ids = moved(teller)
+        before = teller.at.standing()
+        with pytest.raises(MdmemError) as failure:
+            teller.on("2026-05-02").apply(Revert(str(teller.search("Linear", history=True)[0].commit)))
+        assert failure.value.code == "revert-conflict"
+        assert teller.at.standing() == before
+        assert ids
+
+    def test_of_a_log_s_entry_it_counts_no_more(self, teller: Teller) -> None:
+        done = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        teller.on("2026-01-11").apply(Revert(str(done.commit)))
+        assert teller.texts("sky") == []
+        assert "green" in teller.at.read("memory/2026-01-10.md")
+
+    def test_of_a_mark(self, teller: Teller) -> None:
+        fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        gone = teller.on("2026-01-11").apply(Forget(fact))
+        teller.on("2026-01-12").apply(Revert(str(gone.commit)))
+        assert teller.texts("sky") == ["the sky is green"]
+
+    def test_what_was_forgotten_comes_back(self, teller: Teller) -> None:
+        teller.on("2026-01-10").apply(Forget("lives in Oslo"))
+        teller.on("2026-01-11").apply(Revert("lives in Oslo"))
+        assert teller.texts("Oslo") == ["lives in Oslo"]
+
+
+class TestSections:
+    def test_through_renames_of_heading_and_file(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("memory/topic.md", "# Topic\n\n## One\n\n- first\n- second\n- third\n- fourth\n")
+        at.commit("begin")
+        teller.on("2026-02-01").apply(EditSection("One", Action.APPEND, "- fifth", file="memory/topic.md"))
+        teller.on("2026-02-02").apply(EditSection("One", Action.RENAME, "Two", file="memory/topic.md"))
+        at.git("mv", "memory/topic.md", "memory/thing.md")
+        at.commit("another name")
+        teller.on("2026-02-03").apply(EditSection("Two", Action.APPEND, "- sixth", file="memory/thing.md"))
+        told = teller.on("2026-03-01").history(AskHistory("Two", file="memory/thing.md"))
+        assert isinstance(told, SectionHistory)
+        assert [one.op for one in told.revisions] == ["append", "rename", "append", None]
+        assert told.revisions[0].text.startswith("## Two")
+        assert told.revisions[-1].text.startswith("## One")
+        assert "+- sixth" in told.revisions[0].diff
+
+    def test_of_one_that_is_gone(self, teller: Teller) -> None:
+        teller.on("2026-02-01").apply(EditSection("Home", Action.DELETE))
+        told = teller.on("2026-03-01").history(AskHistory("Home"))
+        assert isinstance(told, SectionHistory)
+        assert [one.op for one in told.revisions] == ["delete", None]
+
+    def test_blame(self, teller: Teller) -> None:
+        done = teller.on("2026-02-01").apply(EditSection("Home", Action.APPEND, "- has a cat"))
+        teller.at.write("MEMORY.md", teller.at.read("MEMORY.md") + "- not yet\n")
+        lines = teller.on("2026-02-02").blame("Home").lines
+        assert [(line.text.strip(), line.commit == done.commit) for line in lines if line.text.strip()] == [
+            ("## Home", False),
+            ("- lives in Oslo", False),
+            ("- has a cat", True),
+            ("- not yet", False),
+        ]
+        assert lines[-1].commit is None
+
+    def test_when(self, teller: Teller) -> None:
+        ids = moved(teller)
+        assert ids
+        (stay,) = teller.on("2027-01-01").when("works at Linear").stays
+        assert (f"{stay.came_at:%Y-%m-%d}", stay.went_at and f"{stay.went_at:%Y-%m-%d}") == (DAYS[1], DAYS[2])
+
+
+class TestTheTable:
+    def same_as_anew(self, at: Desk) -> None:
+        workspace = at.workspace
+        with trail.fresh(workspace) as known, Versions.in_memory() as anew:
+            trail.catch_up(workspace, anew, workspace.repository.head())
+            assert known.dump() == anew.dump()
+
+    def test_after_a_rewritten_history(self, teller: Teller) -> None:
+        at = teller.at
+        moved(teller)
+        assert teller.texts("works at") == ["employer: works at Notion"]
+        at.git("reset", "-q", "--hard", "HEAD~2")
+        assert teller.texts("works at") == ["employer: works at Linear"]
+        assert sorted(teller.texts("works at", history=True)) == ["employer: works at Linear", "employer: works at Stripe"]
+        self.same_as_anew(at)
+
+    def test_on_another_branch_and_back(self, teller: Teller) -> None:
+        at = teller.at
+        moved(teller)
+        at.git("branch", "side", "HEAD~3")
+        assert len(teller.search("works at", history=True)) == 4
+        at.git("checkout", "-q", "side")
+        teller.on("2026-06-01").apply(Remember("works at Apple", section="Work", key="employer"))
+        assert sorted(teller.texts("works at", history=True)) == ["employer: works at Apple", "employer: works at Stripe"]
+        at.git("checkout", "-q", "-")
+        assert len(teller.search("works at", history=True)) == 4
+        self.same_as_anew(at)
+
+    def test_after_a_merge(self, teller: Teller) -> None:
+        at = teller.at
+        at.git("checkout", "-q", "-b", "side")
+        done = teller.on("2026-01-10").apply(Log("on the side", kind="fact", options=WriteOptions(confidence=0.9)))
+        teller.on("2026-01-11").apply(Forget("lives in Oslo"))
+        at.git("checkout", "-q", "-")
+        teller.on("2026-01-12").apply(append())
+        at.git("merge", "-q", "--no-edit", "side")
+        (hit,) = teller.search("side")
+        assert (hit.commit, hit.confidence) == (done.commit, 0.9)
+        assert [hit.status for hit in teller.search("Oslo", history=True)] == [Status.REMOVED]
+        self.same_as_anew(at)
+
+    def test_errors(self, teller: Teller) -> None:
+        for word, code in (("2020-01-01", "before-history"), ("nonsense", "commit-not-found"), ("2026-13-01", "usage")):
+            with pytest.raises(MdmemError) as failure:
+                teller.search("x", as_of=word)
+            assert failure.value.code == code
+        with pytest.raises(MdmemError):
+            teller.search("x", as_of="2026-01-01", history=True)
+
+    def test_where_the_state_cannot_be_written(self, teller: Teller) -> None:
+        ids = moved(teller)
+        workspace = replace(teller.at.workspace, state=Path(os.devnull, "none"))
+        memory = Memory(workspace)
+        assert [hit.fact for hit in memory.search(Search("works at", as_of=DAYS[0])).hits] == ids[:1]
+
+
+WORDS = st.sampled_from(["Stripe", "Linear", "Figma", "tea", "coffee", "a cat"])
+KEYS = st.sampled_from(["employer", "drink", "pet"])
+ACTS = st.one_of(
+    st.tuples(st.just("remember"), KEYS, WORDS),
+    st.tuples(st.just("append"), st.sampled_from(["Work", "Home"]), WORDS),
+    st.tuples(st.just("by hand"), st.integers(0, 20), WORDS),
+    st.tuples(st.just("taken out"), st.integers(0, 20)),
+    st.tuples(st.just("log"), WORDS),
+    st.tuples(st.just("rename"), st.sampled_from(["Home", "House"])),
+    st.tuples(st.just("another file"), st.sampled_from(["memory/a.md", "memory/b.md"])),
+    st.tuples(st.just("revert"), st.integers(1, 4)),
+    st.tuples(st.just("rewrite"), st.integers(1, 2)),
+    st.tuples(st.just("search"), WORDS),
+)
+
+
+def act(at: Desk, what: tuple[object, ...]) -> None:
+    """One thing that a person or an agent does; what is refused is refused."""
+    memory = Memory.open(at.root)
+    lines = at.read("MEMORY.md").splitlines(keepends=True)
+    match what:
+        case ("remember", str(key), str(word)):
+            memory.apply(Remember(word, section="Work", key=key, create=True))
+        case ("append", str(section), str(word)):
+            memory.apply(EditSection(section, Action.APPEND, f"- {word}"))
+        case ("by hand", int(place), str(word)):
+            at.write("MEMORY.md", "".join([*lines[:place], f"- {word}\n", *lines[place:]]))
+            at.commit()
+        case ("taken out", int(place)):
+            at.write("MEMORY.md", "".join([*lines[:place], *lines[place + 1 :]]))
+            at.commit()
+        case ("log", str(word)):
+            memory.apply(Log(word, kind="fact"))
+        case ("rename", str(title)):
+            memory.apply(EditSection("Home", Action.RENAME, title))
+        case ("another file", str(path)):
+            known = [place for place in ("memory/a.md", "memory/b.md") if (at.root / place).exists()]
+            if known and known[0] != path:
+                at.git("mv", known[0], path)
+            elif not known:
+                at.write(path, "# Topic\n\n- one\n- two\n\n## Below\n\n- three\n")
+            at.commit()
+        case ("revert", int(back)):
+            memory.apply(Revert(f"HEAD~{back}"))
+        case ("rewrite", int(back)):
+            at.git("reset", "-q", "--hard", f"HEAD~{back}", check=False)
+        case ("search", str(word)):
+            memory.search(Search(word, history=True))
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@given(acts=st.lists(ACTS, min_size=3, max_size=10))
+def test_whatever_is_done_the_trail_is_what_git_holds(
+    world: World, acts: list[tuple[object, ...]], tmp_path_factory: pytest.TempPathFactory
+):
+    repository = tmp_path_factory.mktemp("trail")
+    world.git(repository, "init", "-q", "-b", "main")
+    world.git(repository, "config", "user.name", NAME)
+    world.git(repository, "config", "user.email", EMAIL)
+    at = desk(world, repository)
+    for what in acts:
+        with contextlib.suppress(MdmemError):
+            act(at, what)
+    workspace = at.workspace
+    with trail.fresh(workspace) as known, Versions.in_memory() as anew:
+        trail.catch_up(workspace, anew, workspace.repository.head())
+        assert known.dump() == anew.dump()
+        revisions = [row for newest in known.lineages() for row in known.revisions(newest.lineage, quiet=True)]
+        for landmark in known.landmarks():
+            standing = [one for one in revisions if one.begun <= landmark.number and (one.ended is None or one.ended > landmark.number)]
+            told = sorted((one.path, one.section, one.nth, one.text) for one in standing)
+            assert told == sorted(sections_at(at, landmark.commit))
+
+
+def sections_at(at: Desk, commit: str) -> Iterator[tuple[str, tuple[str, ...], int, str]]:
+    """The sections of the memory files of a commit, as the trail keeps them."""
+    for path in at.git("ls-tree", "-r", "--name-only", commit).split():
+        document = parse(at.git("show", f"{commit}:{path}"))
+        for part in parts(document):
+            if part.text:
+                yield path, part.section, part.nth, part.text
