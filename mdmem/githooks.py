@@ -12,7 +12,7 @@ from pathlib import Path
 from mdmem import check
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
-from mdmem.memory import freshness, reading
+from mdmem.memory import guarding
 from mdmem.model import Problem
 
 _MAX_DESCRIPTORS = 65_536
@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
+            from mdmem.memory import freshness  # here, so that no commit waits for loading it
+
             os.nice(_COURTESY)
             freshness.catch_up(Path(folder))
         case (hook, *_) if hook in HOOKS:
@@ -42,6 +44,8 @@ def _hook(name: str) -> int:
     if name == "pre-commit":
         return _pre_commit()
     _detach()
+    from mdmem.memory import freshness  # here, so that no commit waits for loading it
+
     os.nice(_COURTESY)
     freshness.catch_up_all(Path.cwd())
     return 0
@@ -50,12 +54,12 @@ def _hook(name: str) -> int:
 def _pre_commit() -> int:
     started = time.monotonic()
     allow = check.allowed(os.environ)
-    problems = reading.staged_problems(Path.cwd(), os.environ)
+    problems = guarding.staged_problems(Path.cwd(), os.environ)
     refused = check.refused(problems, allow)
     for problem in problems:
         _say(problem, problem in refused)
     if refused:
-        reading.record_refusal(Path.cwd(), refused, time.monotonic() - started)
+        guarding.record_refusal(Path.cwd(), refused, time.monotonic() - started)
     return 1 if refused else 0
 
 

@@ -339,6 +339,22 @@ class TestTheTable:
         assert len(teller.search("works at", history=True)) == 4
         self.same_as_anew(at)
 
+    def test_what_the_index_on_disk_still_has_to_take_out_is_not_forgotten(self, teller: Teller) -> None:
+        at = teller.at
+        moved(teller)
+        assert teller.texts("works at") == ["employer: works at Notion"]
+        gone = at.git("rev-parse", "HEAD").strip()
+        at.git("reset", "-q", "--hard", "HEAD~")
+        index = at.workspace.state / "index"
+        index.rename(at.workspace.state / "elsewhere")
+        index.write_text("no folder")
+        assert teller.texts("works at") == ["employer: works at Figma"]
+        with trail.fresh(at.workspace) as known:
+            assert [commit for commit, _, _ in known.dropped()] == [gone]
+        index.unlink()
+        (at.workspace.state / "elsewhere").rename(index)
+        assert len(teller.search("works at", history=True)) == 3
+
     def test_after_a_merge(self, teller: Teller) -> None:
         at = teller.at
         at.git("checkout", "-q", "-b", "side")

@@ -177,16 +177,16 @@ class Memory:
         Raises:
             UsageProblem: an option's value is out of its range.
         """
-        from mdmem.memory import reading
+        from mdmem.memory import searching
 
         with self._watch("search"):
-            return reading.search(self.workspace, wanted, self._say, self._progress)
+            return searching.search(self.workspace, wanted, self._say, self._progress)
 
     def facts(self, wanted: ListFacts) -> tuple[Hit, ...]:
         """The facts of memory, by path and line."""
-        from mdmem.memory import reading
+        from mdmem.memory import searching
 
-        return reading.facts(self.workspace, wanted, self._say, self._progress)
+        return searching.facts(self.workspace, wanted, self._say, self._progress)
 
     def history(self, wanted: AskHistory) -> SectionHistory | FactHistory:
         """What a section or a fact said before; without either, what was changed in a file or in all memory.
@@ -289,9 +289,9 @@ class Memory:
 
     def conflicts(self) -> tuple[ConflictView, ...]:
         """The facts that contradict each other, both sides of each."""
-        from mdmem.memory import reading
+        from mdmem.memory import searching
 
-        return reading.conflicts(self.workspace, self._say, self._progress)
+        return searching.conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...]) -> tuple[Hit, ...]:
         """The facts with one of these tags at least: those with most of them first, then the newest."""
@@ -317,9 +317,9 @@ class Memory:
 
     def status(self) -> WorkspaceStatus:
         """What is where and how fresh."""
-        from mdmem.memory import reading
+        from mdmem.memory import searching
 
-        return reading.status(self.workspace)
+        return searching.status(self.workspace)
 
     def reindex(self, full: bool = False) -> int:
         """Bring the index up to date, or build it anew; the number of entries in it.
@@ -349,10 +349,10 @@ class Memory:
             RepositoryProblem: `hooks-managed`, with the lines to add by hand.
         """
         from mdmem import hookfiles
-        from mdmem.memory import reading
+        from mdmem.memory import guarding
 
         with self._watch("hooks-install") as watch:
-            reading.require_hooks_free(self.workspace)
+            guarding.require_hooks_free(self.workspace)
             written = hookfiles.install(self.workspace.repository.hooks_dir, sys.executable)
             watch.done(bool(written))
         return written
@@ -386,9 +386,9 @@ def initialise(wanted: Initialise) -> "Initialised":
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
     """What is wrong with the staged changes of memory files, in every workspace of the repository that `folder` is in."""
-    from mdmem.memory import reading
+    from mdmem.memory import guarding
 
-    return reading.staged_problems(folder, environment)
+    return guarding.staged_problems(folder, environment)
 
 
 __all__ = ["Memory", "initialise", "locate", "staged_problems"]

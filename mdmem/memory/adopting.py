@@ -10,7 +10,7 @@ from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import Watch
 from mdmem.memory.background import start_catching_up
-from mdmem.memory.reading import require_hooks_free
+from mdmem.memory.guarding import require_hooks_free
 from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Initialise
 from mdmem.repo import Repository

@@ -6,16 +6,18 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mdmem import files
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import Found
-from mdmem.memory import pages, trail
 from mdmem.memory.background import INDEX_LOCK, QUEUE_LOCK
 from mdmem.memory.workspace import Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
-from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile
-from mdmem.versions import Versions
+from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
+
+if TYPE_CHECKING:
+    from mdmem.versions import Versions
 
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -57,7 +59,7 @@ def _has_seen(index: Index, survey: _Survey) -> bool:
         seen.commit == survey.commit
         and seen.settings == survey.settings
         and seen.files.keys() == survey.files.keys()
-        and all(seen.files[path].stamp == pages.stamp(found.status) for path, found in survey.files.items())
+        and all(seen.files[path].stamp == Stamp.of(found.status) for path, found in survey.files.items())
     )
 
 
@@ -107,11 +109,11 @@ def _bring_up(workspace: Workspace, full: bool = False, progress: Progress | Non
 
 def _in_memory(workspace: Workspace, note: str) -> Fresh:
     index, survey = Index.in_memory(), _survey(workspace)
-    index = _update(workspace, index, survey, None)
+    index = _update(workspace, index, survey, None, stored=False)
     return Fresh(index, index.seen.commit, False, (note,))
 
 
-def _since(index: Index, known: Versions) -> int | None:
+def _since(index: Index, known: "Versions") -> int | None:
     """The number of the landmark up to which the index holds what the table holds; None where that cannot be told."""
     dropped = known.dropped()
     numbers = [number - 1 for _, number, _ in dropped]
@@ -124,26 +126,33 @@ def _since(index: Index, known: Versions) -> int | None:
     return min(numbers)
 
 
-def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progress | None) -> Index:
-    """Have the index read what it has not seen; what it has seen already stays, unless too much is unlike."""
+def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progress | None, stored: bool = True) -> Index:
+    """Have the index read what it has not seen; what it has seen already stays, unless too much is unlike.
+
+    Where it is not the one that is `stored`, the table keeps what that one has still to take out.
+    """
+    from mdmem.memory import trail  # here, so that a search that finds all as it was does not pay for loading it
+
     with trail.fresh(workspace) as known:
         since = _since(index, known)
         if index.seen != EMPTY and (since is None or index.seen.settings != survey.settings):
             index, since = Index.anew(workspace.state / INDEX_NAME), 0
         _read_changes(workspace, index, survey, known, since or 0, progress)
-        if known.dropped():
+        if stored and known.dropped():
             with known.writing():
                 known.forget_dropped()
     return index
 
 
-def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Versions, since: int, progress: Progress | None) -> None:
+def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: "Versions", since: int, progress: Progress | None) -> None:
+    from mdmem.memory import pages  # here, as above
+
     commit = known.head.commit if known.head else None
     before = index.seen.files
     touched = pages.touched(known, since)
     if index.seen.commit != commit:
         touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
-    due = [f for path, f in survey.files.items() if path in touched or path not in before or before[path].stamp != pages.stamp(f.status)]
+    due = [f for path, f in survey.files.items() if path in touched or path not in before or before[path].stamp != Stamp.of(f.status)]
     reader = pages.Pages(workspace, known, bool(due))
     seen: dict[str, SeenFile] = {path: before[path] for path in survey.files if path in before}
 

@@ -1,6 +1,5 @@
 """Memory files as the index takes them: each entry with the occurrence that the trail knows of it."""
 
-import os
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
@@ -27,14 +26,9 @@ _STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fat
 _MARKED = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Status.REMOVED}
 
 
-def stamp(status: os.stat_result) -> Stamp:
-    """What tells one state of a file from another."""
-    return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-
-
 def _stamp_of(found: Found) -> Stamp | None:
     try:
-        return stamp(found.place.lstat())
+        return Stamp.of(found.place.lstat())
     except OSError:
         return None
 
@@ -61,14 +55,14 @@ class Pages:
             data = files.read(found.place) or b""
             document = parse(decode(data))
         except PathProblem as problem:
-            return SeenFile(stamp(found.status), "", False, problem.message), FileEntries(path, (), (), (), kind)
+            return SeenFile(Stamp.of(found.status), "", False, problem.message), FileEntries(path, (), (), (), kind)
         digest = files.digest(data)
         # A file that is saved while it is read may hold what the survey, and what git said of it, did not see: it is read again.
-        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found) == stamp(found.status)
+        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found) == Stamp.of(found.status)
         if before is not None and before.digest == digest and settled:
-            return replace(before, stamp=stamp(found.status)), None
+            return replace(before, stamp=Stamp.of(found.status)), None
         page = self._page(path, entries(document, path, frontmatter.tags(document)))
-        seen_as, digest = (stamp(found.status), digest) if settled else (_UNSETTLED, "")
+        seen_as, digest = (Stamp.of(found.status), digest) if settled else (_UNSETTLED, "")
         return SeenFile(seen_as, digest, any(page.uncommitted)), page
 
     def _page(self, path: FilePath, listed: tuple[Entry, ...]) -> FileEntries:

@@ -10,7 +10,7 @@ from mdmem import files, layout, review
 from mdmem.document import Document, decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
-from mdmem.memory import pages, past, reading, trail
+from mdmem.memory import pages, past, searching, trail
 from mdmem.memory.workspace import Workspace
 from mdmem.model import (
     Advice,
@@ -45,7 +45,7 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 def advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     """What could be tidied in the curated files as they are."""
     today = workspace.now().date()
-    conflicts = [_conflict(found.one, found.other, found.key) for found in reading.conflicts(workspace, say)]
+    conflicts = [_conflict(found.one, found.other, found.key) for found in searching.conflicts(workspace, say)]
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
     with trail.fresh(workspace, say) as known:
         sheets = list(_sheets(workspace, known))

@@ -132,6 +132,13 @@ def known_in(folder: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def both_curated(workspace: Workspace) -> str | None:
+    """What is to be said where there are two curated files (and not one under two names)."""
+    places = [workspace.root / name for name in layout.CURATED_NAMES]
+    two = all(place.exists() for place in places) and len({place.stat().st_ino for place in places}) > 1
+    return "both MEMORY.md and memory.md are there; the first counts" if two else None
+
+
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
     """The failure for a file that is not there; its hint is the memory files whose names are nearest, `otherwise` where there are none."""
     import difflib  # here, so that only a failure pays for loading it

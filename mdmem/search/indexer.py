@@ -50,6 +50,11 @@ class Stamp:
     size: int
     inode: int
 
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Stamp":
+        """What tells this state of a file from another."""
+        return cls(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
 
 @dataclass(frozen=True, slots=True)
 class SeenFile:

@@ -1,0 +1,132 @@
+"""Reading verbs that ask the index: search, facts, conflicts, status."""
+
+from datetime import date, timedelta
+
+from mdmem import config, hookfiles
+from mdmem.errors import UsageProblem
+from mdmem.facts import normal
+from mdmem.memory import moments
+from mdmem.memory.freshness import Fresh, Progress, Say, fresh, is_current
+from mdmem.memory.workspace import Workspace, both_curated
+from mdmem.model import ConflictView, FactId, FileKind, Hit, ListFacts, Search, SearchResult, WorkspaceStatus
+from mdmem.search.indexer import BrokenIndex
+from mdmem.search.query import Filter, Wanted
+from mdmem.search.results import Match
+
+_MAX_HITS = 1000
+_MAX_DAYS = 100_000
+
+
+def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | None = None) -> SearchResult:
+    """The entries that answer a query best, of what is current.
+
+    Raises:
+        UsageProblem: an option's value is out of its range.
+    """
+    if not 1 <= wanted.limit <= _MAX_HITS:
+        raise UsageProblem(f"-n is {wanted.limit}, which is not from 1 to {_MAX_HITS}")
+    if wanted.min_confidence is not None and not 0 <= wanted.min_confidence <= 1:
+        raise UsageProblem(f"--min-confidence is {wanted.min_confidence:g}, which is not from 0 to 1")
+    if wanted.recent_days is not None and not 1 <= wanted.recent_days <= _MAX_DAYS:
+        raise UsageProblem(f"--recent-days is {wanted.recent_days}, which is not from 1 to {_MAX_DAYS}")
+    if wanted.history and wanted.as_of is not None:
+        raise UsageProblem("--history and --as-of go against each other", "--as-of asks memory as it was then.")
+    found = fresh(workspace, say, progress)
+    if wanted.as_of is None:
+        today = workspace.now().date()
+        found, matches = _matches(workspace, found, wanted, _filter(workspace, wanted, today), today, say, progress)
+        hits = tuple(match.hit for match in matches)
+        return SearchResult(wanted.query, found.commit, found.stale, hits, found.notes)
+    from mdmem.memory import past, trail  # here, so that no other search pays for loading it
+
+    with trail.fresh(workspace, say, progress) as known:
+        landmark, day = past.at(workspace, known, wanted.as_of)
+    passing = _filter(workspace, wanted, day, landmark.number)
+    found, matches = _matches(workspace, found, wanted, passing, day, say, progress)
+    hits = past.as_they_stood(workspace, landmark.commit, matches)
+    return SearchResult(wanted.query, landmark.commit, found.stale, hits, found.notes, wanted.as_of)
+
+
+def _filter(workspace: Workspace, wanted: Search, today: date, as_of: int | None = None) -> Filter:
+    return Filter(
+        file=wanted.file,
+        section=wanted.section,
+        kind=wanted.kind,
+        tags=wanted.tags,
+        since=moments.day(wanted.since, "--since"),
+        until=moments.day(wanted.until, "--until"),
+        min_confidence=wanted.min_confidence,
+        log_days_from=today - timedelta(days=wanted.recent_days - 1) if wanted.recent_days else None,
+        valid_on=None if wanted.history else today,
+        zone=config.zone(workspace.settings.timezone),
+        history=wanted.history,
+        as_of=as_of,
+    )
+
+
+def _matches(
+    workspace: Workspace, found: Fresh, wanted: Search, passing: Filter, today: date, say: Say, progress: Progress | None
+) -> tuple[Fresh, tuple[Match, ...]]:
+    """The matches, and the index that gave them: built anew where the one that was there turns out to be damaged."""
+    asked = Wanted(wanted.query, wanted.limit, passing, today)
+    try:
+        return found, found.index.search(asked)
+    except BrokenIndex:
+        found = fresh(workspace, say, progress, full=True)
+        return found, found.index.search(asked)
+
+
+def facts(workspace: Workspace, wanted: ListFacts, say: Say, progress: Progress | None = None) -> tuple[Hit, ...]:
+    """The facts of memory, by path and line; those that no longer hold only if `everything` is wanted."""
+    today = workspace.now().date()
+    passing = Filter(
+        section=wanted.section,
+        kind=wanted.kind,
+        tags=wanted.tags,
+        any_tags=wanted.any_tags,
+        facts_only=True,
+        valid_on=None if wanted.everything else today,
+        history=wanted.everything,
+        zone=config.zone(workspace.settings.timezone),
+    )
+    index = fresh(workspace, say, progress).index
+    try:
+        return index.entries(passing, today)
+    except BrokenIndex:
+        return fresh(workspace, say, progress, full=True).index.entries(passing, today)
+
+
+def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> tuple[ConflictView, ...]:
+    """The current facts that contradict each other, each pair once, by path and line."""
+    known = facts(workspace, ListFacts(), say, progress)
+    found: dict[frozenset[FactId], ConflictView] = {}
+    for one in known:
+        for fact in one.contradicts:
+            others = [hit for hit in known if hit.fact == fact and one.fact in hit.contradicts]
+            beside = [hit for hit in others if (hit.path, hit.section) == (one.path, one.section)]
+            pair = frozenset((one.fact or fact, fact))
+            for other in (beside or others)[:1]:
+                alike = one.key is not None and other.key is not None and normal(one.key) == normal(other.key)
+                found.setdefault(pair, ConflictView(one, other, one.key if beside and alike else None))
+    return tuple(found.values())
+
+
+def status(workspace: Workspace) -> WorkspaceStatus:
+    """How the workspace stands; nothing is changed by asking."""
+    listed = workspace.memory_files()
+    kinds = [workspace.kind_of(path) for path in listed]
+    index, current = is_current(workspace)
+    pending = tuple(path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory)
+    return WorkspaceStatus(
+        str(workspace.root),
+        workspace.repository.branch(),
+        workspace.repository.head(),
+        {kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
+        pending,
+        tuple((path, file.skipped) for path, file in sorted(index.seen.files.items()) if file.skipped),
+        index.count,
+        index.seen.commit,
+        current,
+        hookfiles.state(workspace.repository.hooks_dir),
+        (note,) if (note := both_curated(workspace)) else (),
+    )
