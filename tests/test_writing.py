@@ -751,7 +751,7 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
     assert at.git("rev-list", "--count", "HEAD").strip() == "3"
 
 
-def test_a_write_starts_six_gits(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_starts_seven_gits(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     run, verbs = worktree.run, []
 
     def counted(folder: Path, arguments: Sequence[str], *rest: object) -> Outcome:
@@ -760,4 +760,27 @@ def test_a_write_starts_six_gits(at: Desk, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(worktree, "run", counted)
     at.apply(append())
-    assert verbs == ["rev-parse", "status", "ls-files", "config", "commit", "rev-parse"]
+    assert verbs == ["rev-parse", "status", "ls-files", "config", "commit", "rev-parse", "rev-parse"]
+
+
+@pytest.mark.parametrize("saved", [SEED.replace("lives in Oslo", "lives in Rome"), SEED, SEED + "\r\n"], ids=["theirs", "as before", "odd"])
+@pytest.mark.parametrize("pending", [False, True])
+def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str, pending: bool) -> None:
+    run, saves = worktree.run, [saved]
+
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: object) -> Outcome:
+        if "commit" in arguments and "mark of mdmem" in at.read("MEMORY.md") and saves:
+            at.write("MEMORY.md", saves.pop())
+        return run(folder, arguments, *rest)  # type: ignore[arg-type]
+
+    if pending:
+        by_hand(at, "MEMORY.md", "edited")
+    monkeypatch.setattr(worktree, "run", overtaken)
+    done = at.apply(append())
+    assert not saves
+    assert "mark of mdmem" in at.read("MEMORY.md")
+    assert at.git("show", "--format=", str(done.commit)).count("+- the mark of mdmem") == 1
+    assert "lives in Rome" not in saved or "lives in Rome" in at.read("MEMORY.md")
+    assert at.git("status", "--porcelain") == ""
+    ours = at.git("log", "--format=%H", "--grep=^Mdmem-Op: append").split()
+    assert ours == [done.commit]

@@ -190,6 +190,10 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
             found=None if pending else state,
         )
     except BaseException as problem:
+        if isinstance(problem, RepositoryProblem) and files.read(plan.place) != plan.after:
+            # Somebody saved over it before git read it, so that git found another change than ours, or none.
+            files.drop_record(workspace.state)
+            return None
         if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
             _put_back(workspace, plan, made, record, problem)
             if pending:
@@ -197,6 +201,10 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         raise
     if not stale:
         files.drop_record(workspace.state)
+    if not workspace.repository.holds(commit, plan.path, plan.after):
+        # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
+        workspace.repository.withdraw(commit, pending.commit if pending else state.commit)
+        return None
     return commit, ((f"committed the pending edits of {plan.path} first, as yours",) if pending else ())
 
 

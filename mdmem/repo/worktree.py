@@ -1,5 +1,6 @@
 """A work tree: what is in it now, what is committed, what is staged, how it came about."""
 
+import hashlib
 import os
 import re
 import time
@@ -461,10 +462,20 @@ class Repository:
         status = self.git("status", "--porcelain=v1", "-z", "--no-renames", "--", *_literal([path])) if text else b""
         return IndexEntry(text, status.startswith(b" A"))
 
+    def holds(self, commit: CommitId, path: FilePath, data: bytes) -> bool:
+        """Whether a commit has these bytes for a path, as git stores them."""
+        found = run(self.folder, ["rev-parse", "-q", "--verify", f"{commit}:{self.prefix}{path}"]).output.strip()
+        plain = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest().encode()
+        return found == plain or found == self.git("hash-object", "--stdin", "--path", path, text=data).strip()
+
+    def withdraw(self, newer: CommitId, older: CommitId | None) -> bool:
+        """Move the branch back from a commit that nothing builds on yet; index and files stay. Whether it could be done."""
+        moved = ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer] if older else ["update-ref", "-d", "HEAD", newer]
+        return run(self.folder, moved).status == 0
+
     def take_back(self, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry) -> None:
         """Undo a commit of one path that nothing builds on yet, in the index (`entry` as it was before) too; the file on disk stays."""
-        moved = ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer] if older else ["update-ref", "-d", "HEAD", newer]
-        if run(self.folder, moved).status:
+        if not self.withdraw(newer, older):
             return
         if entry.text and not entry.intended:
             self._change_index(["update-index", "-z", "--index-info"], entry.text)
