@@ -325,14 +325,20 @@ def search(
     section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and what is below it.")] = None,
     kind: Kind = None,
     tag: Tags = None,
-    since: Annotated[str | None, typer.Option("--since", metavar="DAY", help="From this day on.")] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day, or the last day of what is said.")] = None,
     min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="At least this sure, from 0 to 1.")] = None,
     recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Of the logs only the last N days.")] = None,
     combined: Annotated[bool, typer.Option("--combined", help=f"The same as --recent-days {_COMBINED_DAYS}.")] = False,
     history: Annotated[bool, typer.Option("--history", help="With what was superseded, has expired or was removed.")] = False,
     as_of: Annotated[
-        str | None, typer.Option("--as-of", metavar="DATE|COMMIT", help="In memory as it was at the end of that day, or at that commit.")
+        str | None,
+        typer.Option(
+            "--as-of", metavar="DATE|COMMIT", help="In memory as it was at the end of that day (in words too), or at that commit."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> Answer:

@@ -1,47 +1,115 @@
-"""Days and moments as the user writes them."""
+"""Days and moments as the user writes them: ISO dates, and the plain words of many languages."""
 
 import re
-from datetime import date, datetime, time
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 
 from mdmem import config
 from mdmem.errors import UsageProblem
 from mdmem.memory.workspace import Workspace
 
-_LIKE_A_DATE = re.compile(r"^\s*\d{4}-\d{1,2}(?:-|\s*$)|^\s*\d{4}\s*$|^\s*\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_MONTH = re.compile(r"^(\d{4})(?:-(\d{2}))?$")
+_LIKE_ISO = re.compile(r"^\d{4}-\d{1,2}(?:-|$)")
+_COUNTED = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
+_LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "tr", "ar", "hi", "zh", "ja", "ko"]
+"""Those whose words are tried: to try all that dateparser knows takes seconds."""
+_SAID_OF_THE_LAST = re.compile(r"^(?:last|past|in|since)\s+(?=[^\W\d]+$)", re.IGNORECASE)
+_HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
 
 
-def day(text: str | None, name: str) -> date | None:
-    """An ISO date; `name` is the option that gave it.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days that a text means, both inclusive; `moment` where it means a time of day."""
+
+    first: date
+    last: date
+    moment: datetime | None = None
+
+
+def first_day(workspace: Workspace, text: str | None, name: str) -> date | None:
+    """The first day of what `text` means; `name` is the option that gave it.
 
     Raises:
-        UsageProblem: it is none.
+        UsageProblem: it means no day.
     """
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError as problem:
-        raise UsageProblem(f"{name} is {text!r}, which is not a date", "Write it as 2026-11-21.") from problem
+    return None if text is None else _required(workspace, text, name).first
 
 
-def end_of(workspace: Workspace, text: str) -> tuple[int, date] | None:
-    """The last second of a day, or the second of a moment, in seconds since 1970, and its day; None for what looks like no date.
+def last_day(workspace: Workspace, text: str | None, name: str) -> date | None:
+    """The last day of what `text` means; `name` is the option that gave it.
 
     Raises:
-        UsageProblem: it looks like a date and is none.
+        UsageProblem: it means no day.
     """
-    zone = config.zone(workspace.settings.timezone)
+    return None if text is None else _required(workspace, text, name).last
+
+
+def _required(workspace: Workspace, text: str, name: str) -> Span:
+    found = iso(workspace, text) or in_words(workspace, text)
+    if found is None:
+        raise UsageProblem(f"{name} is {text[:80]!r}, which is not a date", _HINT)
+    return found
+
+
+def end_of(workspace: Workspace, span: Span) -> tuple[int, date]:
+    """The last second of a span, in seconds since 1970, and its day."""
+    end = span.moment or datetime.combine(span.last, time(23, 59, 59), config.zone(workspace.settings.timezone))
+    return int(end.timestamp()), span.last
+
+
+def iso(workspace: Workspace, text: str) -> Span | None:
+    """What an ISO date, month, year or moment means; None for what does not look like one.
+
+    Raises:
+        UsageProblem: it looks like one and is none.
+    """
     said = text.strip()
     try:
+        if match := _MONTH.match(said):
+            return _month(int(match[1]), int(match[2])) if match[2] else Span(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
+        if not _LIKE_ISO.match(said):
+            return None
         if len(said) == len("2026-11-21"):
-            wanted = date.fromisoformat(said)
-            return int(datetime.combine(wanted, time(23, 59, 59), zone).timestamp()), wanted
+            day = date.fromisoformat(said)
+            return Span(day, day)
         moment = datetime.fromisoformat(said)
     except ValueError as problem:
-        if _LIKE_A_DATE.match(said):
-            raise UsageProblem(f"{text!r} is not a date", "Write it as 2026-11-21 or 2026-11-21T14:05.") from problem
-        return None
-    if said.isdigit():
-        return None
+        raise UsageProblem(f"{text[:80]!r} is not a date", _HINT) from problem
+    zone = config.zone(workspace.settings.timezone)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
-    return int(moment.timestamp()), moment.astimezone(zone).date()
+    day = moment.astimezone(zone).date()
+    return Span(day, day, moment)
+
+
+def in_words(workspace: Workspace, text: str) -> Span | None:
+    """What plain words mean, such as `yesterday`, `last March`, `2 weeks ago`; None where they mean no day."""
+    from dateparser.date import DateDataParser  # here, so that only words pay for loading it
+
+    now = workspace.now()
+    settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "RETURN_TIME_AS_PERIOD": True}
+    reader = DateDataParser(languages=_LANGUAGES, settings=settings)
+    said = text.strip()
+    found = reader.get_date_data(said)
+    if found.date_obj is None and _SAID_OF_THE_LAST.match(said):
+        found = reader.get_date_data(_SAID_OF_THE_LAST.sub("", said))
+    if found.date_obj is None:
+        return None
+    day = found.date_obj.date()
+    # What is counted (`2 weeks ago`) means a day, what is named (`last week`, `March`) all of it.
+    match "day" if _COUNTED.search(said) and found.period != "time" else found.period:
+        case "time":
+            return Span(day, day, found.date_obj.replace(tzinfo=found.date_obj.tzinfo or now.tzinfo))
+        case "week":
+            monday = day - timedelta(days=day.weekday())
+            return Span(monday, monday + timedelta(days=6))
+        case "month":
+            return _month(day.year, day.month)
+        case "year":
+            return Span(date(day.year, 1, 1), date(day.year, 12, 31))
+        case _:
+            return Span(day, day)
+
+
+def _month(year: int, month: int) -> Span:
+    return Span(date(year, month, 1), date(year, month, monthrange(year, month)[1]))

@@ -286,20 +286,27 @@ def at(workspace: Workspace, known: "Versions", word: str) -> tuple[Landmark, da
         UsageProblem: what looks like a date is none.
         HistoryProblem: `before-history`, `commit-not-found`.
     """
-    end = moments.end_of(workspace, word)
-    if end is not None:
-        found = known.latest(end[0])
-        if found is None:
-            first = known.landmark(1)
-            since = f"memory begins on {moment(workspace, first.time):%Y-%m-%d}" if first else "nothing is committed yet"
-            raise HistoryProblem("before-history", f"{word} lies before the first commit: {since}", _shallow(workspace))
-        return found, end[1]
+    if (span := moments.iso(workspace, word)) is not None:
+        return _at_end_of(workspace, known, word, span)
     commit = workspace.repository.commit_named(word)
+    if commit is None and (span := moments.in_words(workspace, word)) is not None:
+        return _at_end_of(workspace, known, word, span)
     found = known.landmark_of(commit) if commit else None
     if found is None:
         why = "does not lie on the first-parent line of HEAD" if commit else "is no date and no commit"
         raise HistoryProblem("commit-not-found", f"{word[:80]!r} {why}", _shallow(workspace) or "mdmem history lists commits.")
     return found, moment(workspace, found.time).date()
+
+
+def _at_end_of(workspace: Workspace, known: "Versions", word: str, span: moments.Span) -> tuple[Landmark, date]:
+    """The newest landmark of the days up to the end of a span."""
+    seconds, day = moments.end_of(workspace, span)
+    found = known.latest(seconds)
+    if found is None:
+        first = known.landmark(1)
+        since = f"memory begins on {moment(workspace, first.time):%Y-%m-%d}" if first else "nothing is committed yet"
+        raise HistoryProblem("before-history", f"{word} lies before the first commit: {since}", _shallow(workspace))
+    return found, day
 
 
 def as_they_stood(workspace: Workspace, commit: CommitId, matches: Sequence[Match]) -> tuple[Hit, ...]:
