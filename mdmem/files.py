@@ -232,15 +232,37 @@ def lock(place: Path, timeout: float, waiting: Callable[[str], None] | None = No
     Raises:
         RepositoryProblem: `busy`: another process kept it for longer.
     """
-    descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor, got = _opened(place, os.O_CREAT)
     try:
-        if not _try_lock(descriptor) and not _wait_for_lock(descriptor, timeout, waiting):
+        if not got and not _wait_for_lock(descriptor, timeout, waiting):
             raise RepositoryProblem(
                 "busy", f"another mdmem has been busy for {timeout:g} seconds", "Try again; lock_timeout sets how long to wait."
             )
         yield
     finally:
         os.close(descriptor)
+
+
+def _opened(place: Path, flags: int = 0) -> tuple[int, bool]:
+    """A lock file opened, and whether its lock could be had at once.
+
+    It is opened for reading, so that whoever only waits keeps no disk from being made read-only. NFS wants it open for writing.
+    """
+    try:
+        return _opened_for(os.O_RDONLY, place, flags)
+    except OSError as problem:
+        if problem.errno != errno.EBADF:
+            raise
+        return _opened_for(os.O_RDWR, place, flags)
+
+
+def _opened_for(way: int, place: Path, flags: int) -> tuple[int, bool]:
+    descriptor = os.open(place, way | flags | os.O_CLOEXEC, 0o600)
+    try:
+        return descriptor, _try_lock(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def _wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
@@ -280,13 +302,11 @@ def _try_lock(descriptor: int) -> bool:
 def is_locked(place: Path) -> bool:
     """Whether some process holds the lock file now."""
     try:
-        descriptor = os.open(place, os.O_RDWR | os.O_CLOEXEC)
+        descriptor, got = _opened(place)
     except FileNotFoundError:
         return False
-    try:
-        return not _try_lock(descriptor)
-    finally:
-        os.close(descriptor)
+    os.close(descriptor)
+    return not got
 
 
 @dataclass(frozen=True, slots=True)

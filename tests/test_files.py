@@ -1,5 +1,7 @@
 """Reading, replacing, locking and listing files, on a real disk."""
 
+import errno
+import fcntl
 import os
 import socket
 import stat
@@ -193,6 +195,19 @@ class TestLock:
         assert not files.is_locked(place)
         with files.lock(place, 0):
             pass
+
+    def test_where_it_has_to_be_open_for_writing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        flock, place = files.fcntl.flock, tmp_path / "lock"
+
+        def as_on_nfs(descriptor: int, operation: int) -> None:
+            if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            flock(descriptor, operation)
+
+        monkeypatch.setattr(files.fcntl, "flock", as_on_nfs)
+        with files.lock(place, 0):
+            assert files.is_locked(place)
+        assert not files.is_locked(place)
 
     def test_whoever_gave_up_waiting_does_not_keep_it(self, tmp_path: Path):
         place = tmp_path / "lock"

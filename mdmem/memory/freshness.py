@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of files done and the number to do."""
 
 _ROUNDS = 3
-_BURST_SECONDS = 0.5
+_QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: "V
 def catch_up(root: Path) -> None:
     """Bring the index of one workspace up to date, then let git tidy up; at once back where another process waits to do so.
 
-    It waits for a moment first, so that a burst of writes is one catch-up and not as many as there are writes.
+    It waits for a quiet moment first, so that a burst of writes is one catch-up and not as many as there are writes.
     """
     workspace = open_at(root)
     workspace.ensure_state()
@@ -189,7 +189,7 @@ def catch_up(root: Path) -> None:
             queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))
         except RepositoryProblem:
             return
-        time.sleep(_BURST_SECONDS)
+        _wait_for_quiet(workspace)
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):
@@ -197,6 +197,13 @@ def catch_up(root: Path) -> None:
                 if is_current(workspace)[1]:
                     break
     workspace.repository.maintain()
+
+
+def _wait_for_quiet(workspace: Workspace) -> None:
+    """Wait until nothing was written for a moment (each write has its record in the state folder), but not for long."""
+    ends = time.monotonic() + _LONGEST_WAIT_SECONDS
+    while time.monotonic() < ends and time.time() - workspace.state.stat().st_mtime < _QUIET_SECONDS:
+        time.sleep(_LOOK_SECONDS)
 
 
 def catch_up_all(folder: Path) -> None:
