@@ -441,7 +441,7 @@ FAILURES = [
     Failure("usage", ("search",), hints="mdmem search --help"),
     Failure("usage", ("search", "x", "-n", "0")),
     Failure("usage", ("search", "x", "-n", "many"), hints="--help"),
-    Failure("usage", ("search", "x", "--since", "last week"), hints="2026-"),
+    Failure("usage", ("search", "x", "--since", "no such day"), hints="2026-"),
     Failure("usage", ("search", "x", "--min-confidence", "2")),
     Failure("usage", ("search", "x", "--recent-days", "0")),
     Failure("usage", ("search", "x", "--combined", "--recent-days", "3")),
@@ -1019,7 +1019,7 @@ HEAVY = {"mdmem.doctor", "mdmem.purge", "mdmem.memory.purging", "mdmem.repo.rewr
     [
         (("mdmem", "log", "x"), "mdmem.memory.writing"),
         (("mdmem", "search", "x"), "mdmem.search.indexer"),
-        (("mdmem.githooks", "pre-commit"), "mdmem.memory.reading"),
+        (("mdmem.githooks", "pre-commit"), "mdmem.memory.guarding"),
         (("mdmem", "forget", "likes dark rooms", "--purge", "--dry-run"), "mdmem.repo.rewriting"),
     ],
     ids=" ".join,

@@ -82,7 +82,7 @@ def test_python_m_is_the_same_program(world: World, tmp_path: Path, words: list[
 
 def test_what_is_needed_at_run_time_is_what_the_design_names():
     named = {line.split(">=")[0].casefold() for line in PROJECT["project"]["dependencies"]}
-    assert named == {"gitpython", "markdown-it-py", "mistune", "typer", "tantivy", "python-frontmatter"}
+    assert named == {"gitpython", "markdown-it-py", "mistune", "typer", "tantivy", "python-frontmatter", "dateparser"}
     assert all(">=" in line for line in PROJECT["project"]["dependencies"])
     assert PROJECT["project"]["requires-python"] == ">=3.11"
 

@@ -109,7 +109,7 @@ class TestFacts:
             Search("x", limit=1001),
             Search("x", min_confidence=1.1),
             Search("x", recent_days=0),
-            Search("x", since="yesterday"),
+            Search("x", since="no such day"),
             Search("x", until="2026-02-30"),
         ],
     )

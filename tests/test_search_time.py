@@ -178,12 +178,14 @@ def test_expiry_is_judged_on_the_day_that_is_asked_about() -> None:
     assert said(index, as_of=1) == {}
 
 
-def test_a_statement_that_came_back_is_one_hit_and_current() -> None:
+def test_a_statement_that_came_back_is_current_and_was_there_before() -> None:
     rows = [row("tea", gone(n, n + 1), line=n) for n in range(1, 9, 2)]
-    (match,) = search(index_of(*rows, row("Tea", Life(9), line=30)), history=True)
-    assert (match.hit.status, match.hit.start_line) == (Status.CURRENT, 30)
-    (match,) = search(index_of(*rows), history=True)
-    assert (match.hit.status, match.hit.start_line) == (Status.REMOVED, 7)
+    again = [row("Tea", Life(9), line=30), row("tea", Life(9), line=31)]
+    found = search(index_of(*rows, *again), history=True)
+    assert [(match.hit.status, match.hit.start_line) for match in found] == [
+        (Status.CURRENT, 30),
+        *((Status.REMOVED, line) for line in (1, 3, 5, 7)),
+    ]
 
 
 def test_the_current_one_is_shown_even_if_another_ranks_far_above_it() -> None:
@@ -200,7 +202,8 @@ def test_prose_is_told_by_its_text() -> None:
     first, second = row("prose on tea", gone(1, 2), prose=True), row("better prose on tea", gone(2, 3), prose=True)
     index = index_of(first, second, row("prose on tea", Life(3), prose=True))
     assert said(index) == {"prose on tea": Status.CURRENT}
-    assert said(index, history=True) == {"prose on tea": Status.CURRENT, "better prose on tea": Status.REMOVED}
+    found = {(match.hit.text, match.hit.status) for match in search(index, history=True)}
+    assert found == {("prose on tea", Status.CURRENT), ("prose on tea", Status.REMOVED), ("better prose on tea", Status.REMOVED)}
 
 
 def test_what_went_together_is_found_by_its_neighbours() -> None:
@@ -276,7 +279,6 @@ ROWS = st.lists(
     max_size=14,
 ).map(lambda rows: [replace(one, entry=replace(one.entry, start_line=n, end_line=n)) for n, one in enumerate(rows, 3)])
 """Every row on a line of its own, so that it can be told by it."""
-RANKS = [Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOVED]
 
 
 def status_of(one: Row) -> Status:
@@ -287,16 +289,14 @@ def status_of(one: Row) -> Status:
     return Status.EXPIRED if one.entry.until == YESTERDAY else Status.CURRENT
 
 
-def chosen(rows: list[Row], history: bool) -> dict[object, Row]:
-    """One row each statement, by hand."""
-
-    def rank(one: Row) -> tuple[int, float, int]:
-        return *((RANKS.index(status_of(one)), -(one.life.begun or 1000)) if history else (0, 0)), one.entry.start_line
-
+def chosen(rows: list[Row], history: bool) -> list[Row]:
+    """Of what is current one row each statement, by hand, and all others."""
     best: dict[object, Row] = {}
-    for one in sorted(rows, key=rank):
-        best.setdefault((one.entry.path, one.entry.section, one.entry.fact, None if one.entry.fact else one.entry.text), one)
-    return best
+    over = [one for one in rows if history and status_of(one) is not Status.CURRENT]
+    for one in sorted(rows, key=lambda one: one.entry.start_line):
+        if one not in over:
+            best.setdefault((one.entry.path, one.entry.section, one.entry.fact, None if one.entry.fact else one.entry.text), one)
+    return [*best.values(), *over]
 
 
 def current(rows: list[Row]) -> list[Row]:
@@ -328,8 +328,8 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[Row], number: int
     unmoved = [one for one in rows if not one.life.moved]
     for wanted, expected in (
         ({}, first_of_each(current(rows))),
-        ({"history": True}, list(chosen(unmoved, True).values())),
-        ({"as_of": number}, list(chosen(at(rows, number), False).values())),
+        ({"history": True}, chosen(unmoved, True)),
+        ({"as_of": number}, chosen(at(rows, number), False)),
     ):
         found = search(index, **wanted)
         assert sorted((match.row for match in found), key=repr) == sorted(expected, key=repr)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdmem.search.words import MAX_TERMS, Terms, grams, query_terms, split
+from mdmem.search.words import MAX_TERMS, Terms, folded, grams, members, query_terms, related, split, stem, terms
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from mdmem.search.words import MAX_TERMS, Terms, grams, query_terms, split
         ("Caroline's", ("carolin",)),
         ('text:foo AND "bar baz" OR NOT -qux', ("text", "foo", "bar", "baz", "qux")),
         ("don't", ("don", "t")),
-        ("Москва", ("москва",)),
+        ("Москва", ("москв",)),
         ("bad \udcff bytes", ("bad", "byte")),
     ],
 )
@@ -70,3 +70,37 @@ def test_every_query_is_taken_and_nothing_repeats(query: str) -> None:
     terms = query_terms(query)
     assert len(set(terms.words)) == len(terms.words)
     assert len(set(terms.grams)) == len(terms.grams)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("курсе", "курс"), ("собаки", "собака"), ("γάτες", "γάτα"), ("dogs", "dog"), ("كتابها", "كتاب"), ("Überraschungen", "uberraschungen")],
+)
+def test_a_word_is_stemmed_by_its_script(one: str, other: str) -> None:
+    assert terms(one) == terms(other)
+
+
+@pytest.mark.parametrize(
+    ("query", "joined"),
+    [
+        ("Which time zone?", {("time", "timezon"), ("which", "whichtim")}),
+        ("log in", {("log", "login")}),
+        ("who was it", set()),
+        ("zone", set()),
+    ],
+)
+def test_neighbouring_words_written_as_one(query: str, joined: set[tuple[str, str]]) -> None:
+    assert set(query_terms(query).joined) == joined
+
+
+def test_words_of_one_family_or_of_like_meaning() -> None:
+    assert related(stem("decided")) == (stem("decision"),)
+    assert stem("mom") in related(stem("mother"))
+    assert stem("guitar") in members(stem("instruments"))
+    assert related("xyzzy") == members("xyzzy") == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(codec="utf-8"), max_size=40))
+def test_a_stem_is_one_term(word: str) -> None:
+    assert all(len(terms(part).split()) == 1 for part in folded(word))

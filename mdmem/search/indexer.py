@@ -8,19 +8,21 @@ seen is written. Without a readable `seen.json` of this version the documents co
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from mdmem.errors import StorageProblem
 from mdmem.model import CommitId, Entry, FileKind, FilePath, Hit, Origin
-from mdmem.search import query, ranking, results, schema
-from mdmem.search.query import Filter, Wanted
-from mdmem.search.results import Match
+from mdmem.search import cues, query, ranking, results, schema
+from mdmem.search.cues import Asked
+from mdmem.search.query import Clause, Filter, Lexicon, Wanted
+from mdmem.search.ranking import Candidates
+from mdmem.search.results import Match, Part, Why
 from mdmem.search.schema import Life, Row
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ INDEX_NAME = "index"
 """The folder of the index, in the state folder."""
 _SEEN_NAME = "seen.json"
 _DOCUMENTS_NAME = "documents"
+_MOST_INFLECTED = 5
 _HEAP_BYTES = 15_000_000
 """The least that a writer takes."""
 
@@ -103,6 +106,19 @@ class FileEntries:
     kind: FileKind
     lives: tuple[Life, ...] = ()
     unseen: tuple[Row, ...] = ()
+
+
+class _Ranked(NamedTuple):
+    """The candidates of one search, with their scores."""
+
+    candidates: Candidates
+    addresses: "Sequence[tantivy.DocAddress]"
+    scores: Sequence[float]
+
+    def in_order(self) -> list[tuple[float, float, int]]:
+        """Score, day and number of each: the better score first, then the newer day."""
+        days = (day or 0 for day in self.candidates.days)
+        return sorted(zip(self.scores, days, range(len(self.scores)), strict=True), key=itemgetter(0, 1), reverse=True)
 
 
 class Index:
@@ -241,31 +257,53 @@ class Index:
     def search(self, wanted: Wanted) -> tuple[Match, ...]:
         """The best entries, best first; where the score is the same, the newer day, then path and line.
 
-        Two occurrences of one fact in one section of one file are one hit, the first of them; with `history` the one that is most
-        current, then newest. Where the past is asked for, what is no fact is one hit where it has the same text.
+        Two current occurrences of one fact in one section of one file are one hit, the first of them; where the past is asked for, two
+        of one text that is no fact as well. With `history` each occurrence that is over is a hit of its own.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        asked = query.found_by(wanted) if self._searcher and wanted.limit > 0 else None
-        if asked is None:
+        looked_for = query.clauses(wanted.query, self._lexicon()) if self._searcher and wanted.limit > 0 else ()
+        if not looked_for:
             return ()
-        candidates = max(ranking.CANDIDATES, 3 * wanted.limit)
+        asked = cues.asked(wanted.query)
+        candidates = max(ranking.CANDIDATES, ranking.CANDIDATES_A_HIT * wanted.limit)
+        narrowed = not wanted.filter.is_plain
         while True:
-            found = self._ranked(asked, candidates)
-            best = _best(found, wanted, self._row)
-            if len(best) >= wanted.limit or len(found) < candidates:
+            found, complete = self._matching(looked_for, wanted, candidates, narrowed)
+            ranked = self._ranked(found, asked)
+            best = self._best(ranked, wanted)
+            if complete or (len(best) >= wanted.limit and (narrowed or len(found) >= candidates // 2)):
                 break
-            candidates *= 4
+            candidates, narrowed = candidates * (4 if narrowed else 1), True
         if wanted.filter.history:
-            scores = {schema.statement_label(row.entry): score for score, row in best}
-            rows = self._all(query.occurrences(scores, wanted.filter, wanted.today))
-            best = [(scores[label], row) for label, row in results.one_each(rows, wanted.filter, wanted.today).items()]
-        matches = [Match(results.hit(row, score, wanted.filter, wanted.today), row) for score, row in best]
+            numbers = {schema.statement_label(row.entry): number for number, row in best}
+            rows = self._all(query.occurrences(numbers, wanted.filter, wanted.today))
+            best = [(numbers[schema.statement_label(row.entry)], row) for row in results.shown(rows, wanted.filter, wanted.today)]
+        matches = [
+            Match(
+                results.hit(row, ranked.scores[number], wanted.filter, wanted.today),
+                row,
+                self._why(ranked, number, looked_for, asked) if wanted.explain else None,
+            )
+            for number, row in best
+        ]
         return tuple(sorted(matches, key=results.order)[: wanted.limit])
 
+    def _lexicon(self) -> Lexicon:
+        assert self._searcher is not None
+        searcher = self._searcher
+
+        def holding(term: str) -> int:
+            return _read(searcher.doc_freq, "text", term)
+
+        def beginning(start: str) -> list[str]:
+            return [term for term, _ in _read(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
+
+        return Lexicon(searcher.num_docs, holding, beginning)
+
     def entries(self, wanted: Filter, today: date | None = None) -> tuple[Hit, ...]:
-        """Every entry that passes the filter, by path and line, with the score 0; of the past, each statement once as in a search.
+        """Every entry that passes the filter, by path and line, with the score 0; where the past is asked for, as in a search.
 
         `today` (default: `valid_on`, else the end of time) tells what has expired, and dates text that was just written.
 
@@ -276,7 +314,7 @@ class Index:
         judged = day if today or wanted.valid_on else date.min
         rows: Iterable[Row] = self._all(query.passing(wanted, day))
         if wanted.reaches_back:
-            rows = results.one_each(rows, wanted, judged).values()
+            rows = results.shown(rows, wanted, judged)
         hits = [results.hit(row, 0.0, wanted, judged) for row in rows]
         return tuple(sorted(hits, key=lambda hit: (hit.path, hit.start_line)))
 
@@ -289,38 +327,63 @@ class Index:
             return []
         return _read(self._searcher.search, asked, max(1, min(limit, self._searcher.num_docs)), count=False).hits
 
-    def _ranked(self, asked: "tantivy.Query", limit: int) -> "list[tuple[float, tantivy.DocAddress]]":
-        """The candidates by their final score."""
+    def _matching(
+        self, looked_for: Iterable[Clause], wanted: Wanted, limit: int, narrowed: bool
+    ) -> "tuple[list[tuple[float, tantivy.DocAddress]], bool]":
+        """The best by BM25 that pass the filter (unless `narrowed`, of so many of all), and whether there are no others.
+
+        Asked for the words alone, the engine skips what cannot be among the best: twice as fast, if most of memory is current.
+        """
+        asked = query.found_by(looked_for)
+        if narrowed:
+            found = self._found(query.narrowed(asked, wanted.filter, wanted.today), limit)
+            return found, len(found) < limit
         found = self._found(asked, limit)
-        if not found or self._searcher is None:
-            return []
-        factors = _read(self._searcher.fast_field_values, "factor", [address for _, address in found])
-        pairs = zip(found, factors, strict=True)
-        scored = [(round(score * (factor or 0.0), ranking.SCORE_DIGITS), address) for (score, address), factor in pairs]
-        return sorted(scored, key=itemgetter(0), reverse=True)
+        lasts = self._values("last", found)
+        day = wanted.filter.valid_on.toordinal() if wanted.filter.valid_on else 1
+        return [one for one, last in zip(found, lasts, strict=True) if last and last >= day], len(found) < limit
+
+    def _values(self, name: str, found: "list[tuple[float, tantivy.DocAddress]]") -> list[float | None]:
+        """A number of each document."""
+        return _read(self._searcher.fast_field_values, name, [address for _, address in found]) if found and self._searcher else []
+
+    def _ranked(self, found: "list[tuple[float, tantivy.DocAddress]]", asked: Asked) -> _Ranked:
+        trust, shown, days = (self._values(name, found) for name in ("factor", "cues", "day"))
+        matched = [score for score, _ in found]
+        candidates = Candidates(matched, [one or 0.0 for one in trust], [int(one or 0) for one in shown], days)
+        return _Ranked(candidates, [address for _, address in found], ranking.scores(candidates, asked))
+
+    def _best(self, ranked: _Ranked, wanted: Wanted) -> list[tuple[int, Row]]:
+        """The first hits among the candidates, by number, and those in the same place as the last; no more are read than it takes."""
+        best: dict[object, tuple[int, Row]] = {}
+        last = 0.0, 0.0
+        for score, day, number in ranked.in_order():
+            if len(best) >= wanted.limit and (score, day) < last:
+                break
+            last = score, day
+            row = self._row(ranked.addresses[number])
+            entry = row.entry
+            own = entry.path, entry.section, entry.fact or entry.start_line
+            same = schema.statement_label(entry) if wanted.filter.reaches_back else own
+            known = best.get(same)
+            if known is None or entry.start_line < known[1].entry.start_line:
+                best[same] = (known[0] if known else number, row)
+        return list(best.values())
+
+    def _why(self, ranked: _Ranked, number: int, looked_for: Iterable[Clause], asked: Asked) -> Why:
+        assert self._searcher is not None
+        parts = []
+        for one in looked_for:
+            try:
+                told = query.term_query(one).explain(self._searcher, ranked.addresses[number]).to_json()
+            except ValueError:  # the term is not in this entry
+                continue
+            parts.append(Part(one.field, one.term, one.said, round(one.weight * json.loads(told)["value"], ranking.SCORE_DIGITS)))
+        return Why(tuple(parts), tuple(ranking.told(ranked.candidates, number, ranked.scores[number], asked)))
 
     def _row(self, address: "tantivy.DocAddress") -> Row:
         assert self._searcher is not None
         return _read(schema.row_of, _read(self._searcher.doc, address))
-
-
-def _best(
-    found: "list[tuple[float, tantivy.DocAddress]]", wanted: Wanted, row_at: "Callable[[tantivy.DocAddress], Row]"
-) -> list[tuple[float, Row]]:
-    """The first hits among scored candidates, and those of the same score as the last; no more rows are read than it takes."""
-    best: dict[object, tuple[float, Row]] = {}
-    last = 0.0
-    for score, address in found:
-        if len(best) >= wanted.limit and score < last:
-            break
-        last = score
-        row = row_at(address)
-        entry = row.entry
-        same = schema.statement_label(entry) if wanted.filter.reaches_back else (entry.path, entry.section, entry.fact or entry.start_line)
-        known = best.get(same)
-        if known is None or entry.start_line < known[1].entry.start_line:
-            best[same] = (known[0] if known else score, row)
-    return list(best.values())
 
 
 def _peeked(values: Iterable[T]) -> Iterator[T] | None:

@@ -1,17 +1,23 @@
 """What can be asked, and the same as a query of the index."""
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from posixpath import normpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from mdmem.search.ranking import FIELD_WEIGHTS
+from mdmem.search import ranking
 from mdmem.search.schema import FACT_MARK, MOVED_MARK, PAST_MARK, address_label, label, schema
-from mdmem.search.words import Terms, encodable, query_terms
+from mdmem.search.words import Terms, encodable, members, query_terms, related, weak_terms
 
 if TYPE_CHECKING:
     from tantivy import FieldType, Occur, Query
+
+_MAX_ASKED = 24
+"""Words of a question; a text that says more has its like among its own words."""
+
+_SHORTEST_STEM, _LONGEST_ENDING = 4, 2
+"""In letters, where no stemmer tells them apart."""
 
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
 """Between these every zone can tell the seconds of a day; no commit lies outside."""
@@ -51,6 +57,11 @@ class Filter:
     as_of: int | None = None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it asks for nothing but what is current, on some day: the everyday search."""
+        return replace(self, valid_on=None, zone=None) == Filter()
+
+    @property
     def reaches_back(self) -> bool:
         """Whether more than what is current is asked for."""
         return self.history or self.as_of is not None
@@ -58,23 +69,107 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A search: a query as it was typed, at most so many hits, among those that pass the filter; `today` is the user's."""
+    """A search: a query as it was typed, at most so many hits, among those that pass the filter; `today` is the user's.
+
+    With `explain`, each match says how its score came about.
+    """
 
     query: str
     limit: int
     filter: Filter
     today: date
+    explain: bool = False
 
 
-def found_by(wanted: Wanted) -> "Query | None":
-    """The query of the index; None where the words ask for nothing."""
+class Clause(NamedTuple):
+    """A term that is looked for in a field, and what its BM25 there is multiplied by; `said` is the query's own term for it."""
+
+    field: str
+    term: str
+    weight: float
+    said: str
+
+
+class Lexicon(NamedTuple):
+    """What an index knows of words.
+
+    - `total`: the number of its entries.
+    - `holding`: how many of them hold a term in their own text.
+    - `beginning`: some of the terms there that begin so.
+    """
+
+    total: int
+    holding: Callable[[str], int]
+    beginning: Callable[[str], Iterable[str]]
+
+    def rarity(self, term: str) -> float:
+        """How much a term says."""
+        return ranking.rarity(self.total, self.holding(term))
+
+
+def clauses(question: str, lexicon: Lexicon) -> tuple[Clause, ...]:
+    """What a query, as it was typed, looks for in an index; none where its words ask for nothing."""
+    terms = query_terms(question)
+    only_weak = weak_terms().issuperset(terms.words)
+    worth = {term: ranking.WEAK if term in weak_terms() and not only_weak else 1.0 for term in terms.words}
+    likes = _likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
+    found = []
+    for name, weight in ranking.FIELD_WEIGHTS.items():
+        if name == "grams":
+            found += [Clause(name, gram, weight, gram) for gram in terms.grams]
+            continue
+        found += [Clause(name, term, weight * worth[term], term) for term in terms.words]
+        share = ranking.RELATED_SHARES[name]
+        found += [Clause(name, like, weight * share * worth.get(said, 1.0) * part, said) for like, (said, part) in likes.items()]
+    return tuple(found)
+
+
+def _likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
+    """Other terms that the answer may have, each with the query's own and its share of that one's worth."""
+    found: dict[str, tuple[str, float]] = {}
+    for word in terms.words:
+        others = dict.fromkeys(members(word), ranking.MEMBER) | dict.fromkeys(related(word), 1.0)
+        holding = lexicon.holding(word)
+        if not holding and len(word) >= _SHORTEST_STEM:
+            others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED)
+        rare = ranking.rarity(lexicon.total, holding)
+        if rare < ranking.RARE:
+            continue
+        for other, worth in others.items():
+            share = worth * min(1.0, rare / lexicon.rarity(other))
+            if other not in terms.words and share > found.get(other, ("", 0.0))[1]:
+                found[other] = word, share
+    for said, joined in terms.joined:
+        if lexicon.holding(joined):
+            found[joined] = said, ranking.JOINED
+    return found
+
+
+def _inflected(word: str, lexicon: Lexicon) -> list[str]:
+    """Words of the memory that begin like one which is not in it: in a language without a stemmer, other forms of that."""
+    begins = lexicon.beginning(word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)])
+    return [other for other in begins if abs(len(other) - len(word)) <= _LONGEST_ENDING]
+
+
+def found_by(looked_for: Iterable[Clause]) -> "Query":
+    """The query of the index for whatever holds one of these terms."""
     from tantivy import Occur, Query
 
-    terms = query_terms(wanted.query)
-    said = [(Occur.Should, part) for part in _term_queries(terms)]
-    if not said:
-        return None
-    return Query.boolean_query([(Occur.Must, Query.boolean_query(said)), *_conditions(wanted.filter, wanted.today)])
+    return Query.boolean_query([(Occur.Should, Query.boost_query(term_query(one), one.weight)) for one in looked_for])
+
+
+def narrowed(said: "Query", wanted: Filter, today: date) -> "Query":
+    """The same query for what passes the filter."""
+    from tantivy import Occur, Query
+
+    return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
+
+
+def term_query(one: Clause) -> "Query":
+    """The query for the term of a clause, without its weight."""
+    from tantivy import Query
+
+    return Query.term_query(schema(), one.field, one.term, index_option="freq")
 
 
 def passing(wanted: Filter, today: date) -> "Query":
@@ -97,14 +192,6 @@ def labelled(name: str, values: Collection[str]) -> "Query":
     from tantivy import Query
 
     return Query.term_set_query(schema(), name, [encodable(value) for value in values])
-
-
-def _term_queries(terms: Terms) -> "Iterator[Query]":
-    from tantivy import Query
-
-    for name, weight in FIELD_WEIGHTS.items():
-        for term in terms.grams if name == "grams" else terms.words:
-            yield Query.boost_query(Query.term_query(schema(), name, term, index_option="freq"), weight)
 
 
 def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":

@@ -4,20 +4,39 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import NamedTuple
 
 from mdmem.model import Hit, Status
 from mdmem.search.query import Filter
+from mdmem.search.ranking import Factor
 from mdmem.search.schema import Row, statement_label
 
 _MOST_CURRENT = (Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOVED)
 
 
+class Part(NamedTuple):
+    """What one word of the query adds to a score: by being (or having for a relative) a term of a field, with the field's weight."""
+
+    field: str
+    term: str
+    said: str
+    score: float
+
+
+class Why(NamedTuple):
+    """How a score came about: the sum of its parts times its factors."""
+
+    parts: tuple[Part, ...]
+    factors: tuple[Factor, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A hit of a search, and the row that it shows."""
+    """A hit of a search, the row that it shows, and if that is wanted, how its score came about."""
 
     hit: Hit
     row: Row
+    why: Why | None = None
 
 
 def order(match: Match) -> tuple[float, int, int, str, int, float]:
@@ -27,20 +46,17 @@ def order(match: Match) -> tuple[float, int, int, str, int, float]:
     return -hit.score, _MOST_CURRENT.index(hit.status), -(hit.day or date.min).toordinal(), hit.path, hit.start_line, -newest
 
 
-def one_each(rows: Iterable[Row], wanted: Filter, today: date) -> dict[str, Row]:
-    """One occurrence of each statement, by its label: with `history` the most current, then the newest, then the first in the file."""
-
-    def rank(row: Row) -> tuple[int, float, int]:
-        newest = math.inf if row.life.begun is None else row.life.begun
-        now = (_MOST_CURRENT.index(_status(row, wanted, today)), -newest) if wanted.history else (0, 0.0)
-        return *now, row.entry.start_line
-
+def shown(rows: Iterable[Row], wanted: Filter, today: date) -> list[Row]:
+    """Of what is current one occurrence of each statement, the first in the file; and every occurrence that is over."""
+    over: list[Row] = []
     best: dict[str, Row] = {}
     for row in rows:
         label = statement_label(row.entry)
-        if label not in best or rank(row) < rank(best[label]):
+        if _status(row, wanted, today) is not Status.CURRENT:
+            over.append(row)
+        elif label not in best or row.entry.start_line < best[label].entry.start_line:
             best[label] = row
-    return best
+    return [*best.values(), *over]
 
 
 def _status(row: Row, wanted: Filter, today: date) -> Status:

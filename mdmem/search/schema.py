@@ -17,12 +17,13 @@ from mdmem.document import plain_title
 from mdmem.layout import day_of
 from mdmem.model import PATH_SEPARATOR, CommitId, Entry, FactId, FileKind, FilePath, Origin, SectionPath, Source, Status
 from mdmem.search import ranking
-from mdmem.search.words import encodable, grams, split, stemming
+from mdmem.search.cues import cues, questions
+from mdmem.search.words import encodable, grams, split, terms
 
 if TYPE_CHECKING:
     from tantivy import Document, Index, Schema
 
-VERSION = 2
+VERSION = 4
 
 NEIGHBOURS = 2
 """Entries on each side, in the same file, whose words an entry is found by too (LoCoMo: +12 points of R@10)."""
@@ -30,15 +31,16 @@ NEIGHBOURS = 2
 _MAX_NEIGHBOUR_CHARS = 1000
 """Of each neighbour: a long one would drown the entry, and cost five times its size."""
 
-_WORDS, _GRAMS = "words", "grams"
+_TERMS = "terms"
 _LABELS = ("path", "gone", "place", "part", "kind", "tag", "statement", "mark")
-_NUMBERS = ("day", "time", "until", "begun", "ended")
+_NUMBERS = ("day", "time", "until", "begun", "ended", "last", "cues")
 FACT_MARK = "fact"
 PAST_MARK = "past"
 """Of what is not current any more, moved or not."""
 MOVED_MARK = "moved"
 _NEVER = 2**62
 """When uncommitted text began: after every landmark."""
+_LAST_DAY = date.max.toordinal()
 
 _DAY_NAME = re.compile(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"
@@ -108,19 +110,17 @@ def schema() -> "Schema":
         builder.add_integer_field(number, fast=True)
     builder.add_float_field("confidence", fast=True)
     builder.add_float_field("factor", fast=True)
-    for name in ("text", "around", "heading"):
-        builder.add_text_field(name, tokenizer_name=_WORDS, index_option="freq")
-    builder.add_text_field("grams", tokenizer_name=_GRAMS, index_option="freq")
+    for name in ("text", "around", "asked", "heading", "grams"):
+        builder.add_text_field(name, tokenizer_name=_TERMS, index_option="freq")
     builder.add_bytes_field("row", stored=True)
     return builder.build()
 
 
 def prepare(index: "Index") -> "Index":
-    """`index`, with the analyzers that the fields name, and reloaded only when asked (no thread watches its folder)."""
+    """`index`, with the analyzer that the fields name, and reloaded only when asked (no thread watches its folder)."""
     from tantivy import TextAnalyzerBuilder, Tokenizer
 
-    index.register_tokenizer(_WORDS, stemming())
-    index.register_tokenizer(_GRAMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
+    index.register_tokenizer(_TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
 
@@ -141,7 +141,7 @@ def _folded(title: str) -> str:
 
 def _digest(address: str) -> str:
     """Of a fixed length, since a heading can have any."""
-    return blake2b(address.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    return blake2b(address.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def label(text: str) -> str:
@@ -182,6 +182,11 @@ def _are_near(row: Row, other: Row) -> bool:
     return row.entry.day is not None or row.entry.section == other.entry.section
 
 
+def last_day(entry: Entry, life: Life) -> int:
+    """The ordinal of the last day on which an entry is current; 0 where it is not any more."""
+    return (entry.until.toordinal() if entry.until else _LAST_DAY) if life.is_current else 0
+
+
 def documents(path: FilePath, rows: Sequence[Row], gone: CommitId | None = None) -> "Iterator[Document]":
     """The documents of rows that stand, or stood, near each other.
 
@@ -194,7 +199,10 @@ def documents(path: FilePath, rows: Sequence[Row], gone: CommitId | None = None)
 
     names, places = _names(path), _places(path)
     texts = [split(row.entry.text) for row in rows]
-    cut = [text.spaced[:_MAX_NEIGHBOUR_CHARS] for text in texts]
+    own = [terms(text.spaced) for text in texts]
+    cut = [
+        own[at] if len(text.spaced) <= _MAX_NEIGHBOUR_CHARS else terms(text.spaced[:_MAX_NEIGHBOUR_CHARS]) for at, text in enumerate(texts)
+    ]
     for at, row in enumerate(rows):
         entry, origin, life = row.entry, row.origin, row.life
         document = Document()
@@ -214,6 +222,7 @@ def documents(path: FilePath, rows: Sequence[Row], gone: CommitId | None = None)
             document.add_text("mark", PAST_MARK)
         if life.moved:
             document.add_text("mark", MOVED_MARK)
+        document.add_integer("last", last_day(entry, life))
         document.add_integer("begun", _NEVER if life.begun is None else life.begun)
         if life.ended is not None:
             document.add_integer("ended", life.ended)
@@ -226,21 +235,33 @@ def documents(path: FilePath, rows: Sequence[Row], gone: CommitId | None = None)
             document.add_float("confidence", origin.confidence)
         document.add_float("factor", ranking.factor(row.kind, origin.confidence if origin else None, life.weaker))
         heading = split(" ".join((*entry.section, names)))
-        near = (other for other in range(max(0, at - NEIGHBOURS), min(len(rows), at + NEIGHBOURS + 1)) if _are_near(row, rows[other]))
-        document.add_text("text", texts[at].spaced)
-        document.add_text("around", "\n".join(texts[at].spaced if other == at else cut[other] for other in near))
-        document.add_text("heading", heading.spaced)
+        near = [other for other in range(max(0, at - NEIGHBOURS), min(len(rows), at + NEIGHBOURS + 1)) if _are_near(row, rows[other])]
+        document.add_text("text", own[at])
+        document.add_text("around", " ".join(own[at] if other == at else cut[other] for other in near))
+        if at - 1 in near:
+            document.add_text("asked", terms(split(questions(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])).spaced))
+        document.add_text("heading", terms(heading.spaced))
+        document.add_integer("cues", cues(entry))
         if texts[at].runs or heading.runs:
             document.add_text("grams", " ".join(grams((*texts[at].runs, *heading.runs))))
         document.add_bytes("row", _dump(row))
         yield document
 
 
+def _is_plain(entry: Entry) -> bool:
+    """Whether the first line of an entry is told by its text: most are."""
+    return entry.first_line == _plain_line(entry.text)
+
+
+def _plain_line(text: str) -> str:
+    return "- " + text.partition("\n")[0]
+
+
 def _dump(row: Row) -> bytes:
     entry, origin, life = row.entry, row.origin, row.life
     values = [
         [entry.path, entry.start_line, entry.end_line, entry.section, entry.day and entry.day.isoformat(), entry.text, entry.kind],
-        [entry.key, entry.tags, entry.until and entry.until.isoformat(), entry.fact, entry.first_line],
+        [entry.key, entry.tags, entry.until and entry.until.isoformat(), entry.fact, None if _is_plain(entry) else entry.first_line],
         origin and [origin.commit, origin.time, origin.source, origin.confidence],
         row.uncommitted,
         row.kind,
@@ -261,6 +282,7 @@ def row_of(document: "Document") -> Row:
     (path, start, end, section, day, text, kind), more, said, uncommitted, file_kind, lived, last = values
     key, tags, until, fact, first_line = more
     known = FactId(fact) if fact else None
+    first_line = _plain_line(text) if first_line is None else first_line
     entry = Entry(FilePath(path), start, end, tuple(section), _day(day), text, kind, key, tuple(tags), _day(until), known, first_line)
     origin = Origin(CommitId(said[0]), said[1], Source(said[2]), said[3]) if said else None
     begun, ended, status, successor, contradicts, *rest = lived

@@ -1,18 +1,22 @@
 """Text -> terms, for the index and for queries alike.
 
-Words are folded to ASCII and lower case and stemmed as English; scripts that are written without spaces are taken out of the text
-first and cut into overlapping pairs of characters, and into single ones, because no dictionary tells their words apart.
+Words are folded to ASCII and lower case, irregular forms are brought to their base, and all are stemmed, as English or as the language
+most written in their script; scripts that are written without spaces are taken out of the text first and cut into overlapping pairs of
+characters, and into single ones, because no dictionary tells their words apart.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from mdmem.search import vocabulary
+
 if TYPE_CHECKING:
-    from tantivy import TextAnalyzer, TextAnalyzerBuilder
+    from tantivy import TextAnalyzer
 
 _STOP_WORDS = """
     a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was will with
@@ -24,11 +28,14 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 """English words that a question holds and its answer need not. They are indexed, and left out of a query that says more than them:
 with the question words among them this is worth six points of R@10 over a list without any (LoCoMo)."""
 
+_WEAK_WORDS = "kind type sort many much often according"
+
 MAX_TERMS = 100
 """Of words, and again of characters; what a longer query says after that is not searched for."""
 
 _MAX_QUERY_CHARS = 20_000
 _MAX_WORD_BYTES = 100
+_WORDS_KEPT, _RELATIVES_KEPT = 50_000, 4_000
 _UNSPACED = re.compile(
     "["
     "\u0e00-\u0eff"  # Thai, Lao
@@ -38,6 +45,11 @@ _UNSPACED = re.compile(
     "\uac00-\ud7af"  # Hangul: written with spaces, but a word carries its particles
     "]+"
 )
+
+
+_LATIN = "english"
+_SCRIPTS = (("\u0370", "\u03ff", "greek"), ("\u0400", "\u04ff", "russian"), ("\u0600", "\u06ff", "arabic"), ("\u0b80", "\u0bff", "tamil"))
+"""The blocks of Unicode whose words have a stemmer of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +62,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a query asks for, without repetition, as it stands in the index."""
+    """What a query asks for, without repetition, as it stands in the index.
+
+    `joined`: the first of two neighbouring words, and both written as one.
+    """
 
     words: tuple[str, ...]
     grams: tuple[str, ...]
+    joined: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 def encodable(text: str) -> str:
@@ -79,6 +95,29 @@ def grams(runs: Iterable[str]) -> list[str]:
     return [gram for run in runs for gram in (*run, *_pairs(run))]
 
 
+def folded(text: str) -> list[str]:
+    """The words of a text in lower case and without accents."""
+    return _folding().analyze(text)
+
+
+@lru_cache(maxsize=_WORDS_KEPT)
+def stem(word: str) -> str:
+    """A folded word without its inflection, which its script tells how to take off."""
+    return "".join(_stemming(_language(word)).analyze(vocabulary.BASE_FORMS.get(word, word)))
+
+
+def _language(word: str) -> str:
+    """The stemmer for a word: that of the language most written in its script."""
+    if word.isascii():
+        return _LATIN
+    return next((language for first, last, language in _SCRIPTS if first <= word[0] <= last), _LATIN)
+
+
+def terms(text: str) -> str:
+    """The words of a text as they are indexed, with spaces between them."""
+    return " ".join(map(stem, folded(text)))
+
+
 def query_terms(query: str) -> Terms:
     """The terms of a query, whatever it is: operators, quotes and brackets mean nothing, and nothing raises.
 
@@ -86,28 +125,43 @@ def query_terms(query: str) -> Terms:
     """
     text = split(query[:_MAX_QUERY_CHARS])
     pieces = [gram for run in text.runs for gram in _pairs(run) or [run]]
-    spoken = _folding().analyze(text.spaced)
+    spoken = folded(text.spaced)
     telling = [word for word in spoken if word not in STOP_WORDS]
     kept = telling or ([] if pieces else spoken)
-    stems = stemming().analyze(" ".join(kept))
-    return Terms(tuple(dict.fromkeys(stems))[:MAX_TERMS], tuple(dict.fromkeys(pieces))[:MAX_TERMS])
+    stems = dict.fromkeys(map(stem, kept))
+    pairs = {stem(one + other): stem(one) for one, other in pairwise(spoken[:MAX_TERMS]) if not STOP_WORDS.issuperset((one, other))}
+    joined = tuple((said, term) for term, said in pairs.items() if term not in stems)
+    return Terms(tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(pieces))[:MAX_TERMS], joined)
 
 
-def _builder() -> "TextAnalyzerBuilder":
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+@lru_cache(maxsize=_RELATIVES_KEPT)
+def related(term: str) -> tuple[str, ...]:
+    """The terms that may stand in an answer where its question has this one."""
+    return vocabulary.related(term, stem)
 
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES))
-    return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold())
+
+@lru_cache(maxsize=_RELATIVES_KEPT)
+def members(term: str) -> tuple[str, ...]:
+    """The terms for things of the kind that a question names."""
+    return vocabulary.members(term, stem)
+
+
+@cache
+def weak_terms() -> frozenset[str]:
+    """The terms that say how a question is put more often than what it is about."""
+    return frozenset(map(stem, _WEAK_WORDS.split()))
 
 
 @cache
 def _folding() -> "TextAnalyzer":
-    return _builder().build()
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES))
+    return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
 
 
 @cache
-def stemming() -> "TextAnalyzer":
-    """The analyzer of the index's words."""
-    from tantivy import Filter
+def _stemming(language: str) -> "TextAnalyzer":
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
-    return _builder().filter(Filter.stemmer("english")).build()
+    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer(language)).build()

@@ -1,0 +1,141 @@
+"""What a question names and asks for, and what an entry shows of it without being searched: speaker, day, kind of answer. Pure.
+
+The cues of an entry are one integer of the index: kinds of answer in its low bits, its speaker above them.
+
+What a search works with are named tuples: a dataclass takes half a millisecond to make, and each cold search waits for it.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+from zlib import crc32
+
+from mdmem.model import Entry
+from mdmem.search.words import STOP_WORDS, folded, split
+
+ASKS, TIME, AMOUNT = 1, 2, 4
+"""What an entry shows: it ends in a question, holds words of time, holds an amount."""
+_SPEAKER_SHIFT = 3
+
+_DAYS_BEFORE, _DAYS_AFTER = 1, 3
+"""What happened on a day is written down on it, or a little later."""
+_TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "sir"))
+_LONGEST_NAME = 4
+"""Of a name in a script without spaces, in characters."""
+
+# What is looked for in entries is compiled where it is first needed: a search that indexes nothing does not wait for it.
+_SPEAKER = r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s"
+_LAST_BRACKET = r"\s*\([^()]*\)\s*$"
+_QUESTIONS = r"[^.!?。！？؟\n]*[?？؟]+"
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_TIME_WORDS = (
+    r"(?i)\b(?:yesterday|today|tonight|tomorrow|ago|last|next|recently|just|soon|week|weekend|month|year|day|morning|night|afternoon"
+    r"|evening|monday|tuesday|wednesday|thursday|friday|saturday|sunday|summer|winter|spring|fall|autumn|\d{4}|since|later|"
+    + "|".join(_MONTHS)
+    + r")s?\b"
+)
+_AMOUNTS = r"(?i)\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|dozen|couple|few|another|first|second|third|both)\b"
+
+_ASKS_TIME = re.compile(r"\W*(?:when|how long|(?:what|which) (?:day|date|month|year|time))\b", re.IGNORECASE)
+_ASKS_AMOUNT = re.compile(r"\bhow (?:many|often)\b", re.IGNORECASE)
+
+_ISO = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
+_HAN = re.compile(r"(\d{4})年(?:\s*(\d{1,2})月(?:\s*(\d{1,2})日)?)?")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})\b", re.IGNORECASE)
+_VERBS_TOO = frozenset(("may", "march"))
+_NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
+
+
+class Named(NamedTuple):
+    """A date that a question names, as far as it does."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+
+    def holds(self, day: date) -> bool:
+        """Whether what a log of that day says can be of this date."""
+        if self.day is None or self.month is None:
+            return (self.year in (None, day.year)) and (self.month in (None, day.month))
+        try:
+            exactly = date(self.year or day.year, self.month, self.day)
+        except ValueError:
+            return False
+        return -_DAYS_BEFORE <= (day - exactly).days <= _DAYS_AFTER
+
+
+class Asked(NamedTuple):
+    """What a question names and asks for; `names` are its words as `_name` has them."""
+
+    names: frozenset[int]
+    date: Named | None
+    answer: int
+
+    def names_speaker(self, cues: int) -> bool:
+        """Whether an entry with these cues begins with a name that stands in the question."""
+        return cues >> _SPEAKER_SHIFT in self.names
+
+
+def cues(entry: Entry) -> int:
+    """The cues of an entry. Only in a daily log are the words before a colon someone's who speaks: elsewhere they are a key."""
+    text = entry.text
+    shown = ASKS * _ends_asking(text) | TIME * bool(re.search(_TIME_WORDS, text)) | AMOUNT * bool(re.search(_AMOUNTS, text))
+    return shown | (_speaker(text) if entry.day is not None else 0) << _SPEAKER_SHIFT
+
+
+def asked(question: str) -> Asked:
+    """What a question names and asks for; of words alone, nothing is looked up."""
+    answer = TIME * bool(_ASKS_TIME.match(question)) | AMOUNT * bool(_ASKS_AMOUNT.search(question))
+    return Asked(frozenset(map(_name, _possible_names(question))), _date(question), answer)
+
+
+def questions(text: str) -> str:
+    """The sentences of a text that ask."""
+    return " ".join(re.findall(_QUESTIONS, re.sub(_LAST_BRACKET, "", text)))
+
+
+def _ends_asking(text: str) -> bool:
+    return re.sub(_LAST_BRACKET, "", text).rstrip().endswith(("?", "？", "؟"))
+
+
+def _name(word: str) -> int:
+    """A word as a number other than 0."""
+    return crc32(word.encode()) or 1
+
+
+def _speaker(text: str) -> int:
+    """The first name, as a number, of whoever a text begins with; 0 where it begins otherwise."""
+    match = re.match(_SPEAKER, text)
+    if not match:
+        return 0
+    said = split(match[1])
+    names = [*said.runs, *(word for word in folded(said.spaced) if word not in _TITLES)]
+    return _name(names[0]) if names and len(names[0]) > 1 else 0
+
+
+def _possible_names(question: str) -> Iterator[str]:
+    """Every word but those that stand in any question; these only where a capital says that someone is called so (Will, May)."""
+    said = split(question)
+    for number, word in enumerate(said.spaced.split()):
+        for part in folded(word):
+            if part not in STOP_WORDS or (number and word[0].isupper()):
+                yield part
+    for run in said.runs:
+        yield from (run[at : at + size] for size in range(2, _LONGEST_NAME + 1) for at in range(len(run) - size + 1))
+
+
+def _date(question: str) -> Named | None:
+    if match := _ISO.search(question) or _HAN.search(question):
+        year, month, day = (int(part) if part else None for part in match.groups())
+        return Named(year, month, day)
+    found = _YEAR.search(question)
+    year = int(found[0]) if found else None
+    for match in _MONTH.finditer(question):
+        name = match[0]
+        near = re.search(rf"\b{_NTH},?\s+(?:of\s+)?{name}\b|\b{name}\s+{_NTH}\b", question)
+        if near or name not in _VERBS_TOO or re.match(r",?\s+\d{4}\b", question[match.end() :]):
+            day = int(near[1] or near[2]) if near else None
+            return Named(year, _MONTHS.index(name.casefold()) + 1, day)
+    return Named(year, None, None) if year else None

@@ -1,0 +1,130 @@
+"""What questions name and ask for, and what entries show."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdmem.model import Entry, FilePath
+from mdmem.search.cues import AMOUNT, ASKS, TIME, Named, asked, cues, questions
+
+DAY = date(2025, 5, 20)
+
+
+def entry(text: str, day: date | None = DAY) -> Entry:
+    return Entry(FilePath("memory/x.md"), 1, 1, (), day, text, None, None, (), None, None, f"- {text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Zoe: I sail", "Where did Zoe sail?"),
+        ("**Zoe**: I sail", "what does zoe do"),
+        ("**Zoe:** I sail", "Zoe's boat"),
+        ("Zoe Ann Lind: I sail", "Does Zoe sail?"),
+        ("Dr. Lind: no sugar", "What did Lind say?"),
+        ("Élodie: oui", "What did Elodie say?"),
+        ("Will: no", "What did Will say?"),
+        ("小明: 我喜欢喝茶", "小明喜欢什么"),
+        ("Мария: да", "Что сказала Мария?"),
+    ],
+)
+def test_the_speaker_is_named(text: str, question: str) -> None:
+    assert asked(question).names_speaker(cues(entry(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("I sail with Zoe: often", "Where did Zoe sail?"),
+        ("Will: no", "What will Zoe do?"),
+        ("Will: no", "Will Zoe come?"),
+        ("http://zoe.example", "http"),
+        ("12:30 lunch", "12"),
+        ("sailing", "sailing"),
+        ("A: yes", "a question"),
+    ],
+)
+def test_no_speaker_is_named(text: str, question: str) -> None:
+    assert not asked(question).names_speaker(cues(entry(text)))
+
+
+def test_a_key_of_curated_memory_is_no_speaker() -> None:
+    assert not asked("Which editor?").names_speaker(cues(entry("editor: vim", day=None)))
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("on 7 May 2023", Named(2023, 5, 7)),
+        ("on May 7th, 2023", Named(2023, 5, 7)),
+        ("the 2nd of june", Named(None, 6, 2)),
+        ("2023-05-07", Named(2023, 5, 7)),
+        ("in 2023-05", Named(2023, 5, None)),
+        ("2023年5月7日", Named(2023, 5, 7)),
+        ("in may 2022", Named(2022, 5, None)),
+        ("in May", Named(None, 5, None)),
+        ("summer of 2022", Named(2022, None, None)),
+        ("what may happen", None),
+        ("a march through town", None),
+        ("room 101", None),
+        ("", None),
+    ],
+)
+def test_dates(question: str, named: Named | None) -> None:
+    assert asked(question).date == named
+
+
+@pytest.mark.parametrize(
+    ("named", "holds"),
+    [
+        (Named(2025, 5, 20), True),
+        (Named(2025, 5, 17), True),
+        (Named(2025, 5, 16), False),
+        (Named(2025, 5, 21), True),
+        (Named(2025, 5, 22), False),
+        (Named(None, 5, 20), True),
+        (Named(2025, None, None), True),
+        (Named(2024, None, None), False),
+        (Named(None, 5, None), True),
+        (Named(2025, 6, None), False),
+        (Named(2025, 13, 40), False),
+    ],
+)
+def test_a_log_tells_of_its_day_and_the_days_before(named: Named, holds: bool) -> None:
+    assert named.holds(DAY) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("How are you?", ASKS),
+        ("And this? (photo: a lake)", ASKS),
+        ("元気ですか？", ASKS),
+        ("Why? Because.", 0),
+        ("went there yesterday", TIME),
+        ("in 2019", TIME | AMOUNT),
+        ("two cats", AMOUNT),
+        ("", 0),
+    ],
+)
+def test_what_an_entry_shows(text: str, shown: int) -> None:
+    assert cues(entry(text)) & (ASKS | TIME | AMOUNT) == shown
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("When was it?", TIME), ("how long ago", TIME), ("What year?", TIME), ("How many cats?", AMOUNT), ("what about when", 0), ("", 0)],
+)
+def test_the_kind_of_answer(question: str, answer: int) -> None:
+    assert asked(question).answer == answer
+
+
+def test_the_sentences_that_ask() -> None:
+    assert questions("Nice! Where was it? I was home. And when? (photo: why?)").split("?") == [" Where was it", "  And when", ""]
+
+
+@given(st.text(st.characters(codec=None), max_size=200))
+def test_whatever_is_said_has_cues(text: str) -> None:
+    asked(text).names_speaker(cues(entry(text)))

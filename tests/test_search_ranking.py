@@ -1,0 +1,192 @@
+"""Factors of a score, and what explains it."""
+
+import math
+from datetime import date
+
+import pytest
+
+from mdmem.document import parse
+from mdmem.layout import kind_of
+from mdmem.model import FilePath
+from mdmem.search import ranking
+from mdmem.search.entries import entries
+from mdmem.search.indexer import EMPTY, FileEntries, Index
+from mdmem.search.query import Filter, Wanted
+from mdmem.search.results import Match
+from mdmem.search.words import related, stem
+
+TODAY = date(2025, 6, 1)
+
+
+def index_of(**files: str) -> Index:
+    index = Index.in_memory()
+    pages = []
+    for name, text in files.items():
+        path = FilePath(f"memory/{name.removeprefix('on_').replace('_', '-')}.md")
+        found = entries(parse(text), path)
+        pages.append(FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path)))
+    index.update(pages, (), EMPTY)
+    return index
+
+
+def search(index: Index, question: str, explain: bool = False, limit: int = 10) -> tuple[Match, ...]:
+    return index.search(Wanted(question, limit, Filter(valid_on=TODAY), TODAY, explain))
+
+
+def texts(index: Index, question: str) -> list[str]:
+    return [match.hit.text for match in search(index, question)]
+
+
+def far(*lines: str) -> str:
+    """A log in which none of these lines stands near another."""
+    return "".join(f"- {line}\n- so\n- it\n- was\n- then\n- again\n" for line in lines)
+
+
+def test_the_speaker_that_a_question_names_comes_first() -> None:
+    index = index_of(on_2025_05_01=far("Adam: sailing is fun", "Zoe: sailing is fun", "Eve: sailing is fun"))
+    assert texts(index, "What does Zoe say of sailing?")[0] == "Zoe: sailing is fun"
+
+
+def test_the_day_that_a_question_names_comes_first() -> None:
+    index = index_of(on_2025_05_01="- sailing trip\n", on_2025_04_01="- sailing trip again\n", on_2024_04_03="- a sailing trip\n")
+    assert texts(index, "the sailing trip on 2 April 2025")[0] == "sailing trip again"
+    assert texts(index, "sailing trip in 2024")[0] == "a sailing trip"
+
+
+def test_a_question_is_no_answer() -> None:
+    index = index_of(on_2025_05_01=far("is the boat ready?", "the boat is ready"))
+    assert texts(index, "boat")[0] == "the boat is ready"
+
+
+def test_the_kind_of_answer_comes_first() -> None:
+    index = index_of(on_2025_05_01=far("the boat was sold to them", "the boat was sold yesterday", "the boat was sold to nine"))
+    assert texts(index, "When was the boat sold?")[0] == "the boat was sold yesterday"
+    assert texts(index, "How many bought the boat that was sold?")[0] == "the boat was sold to nine"
+
+
+def test_what_is_said_after_a_question_answers_it() -> None:
+    asking = index_of(on_2025_05_01="- Eve: Fine.\n- Eve: What did the harbour charge?\n- Adam: None.\n")
+    telling = index_of(on_2025_05_01="- Eve: Fine.\n- Eve: What the harbour did charge!\n- Adam: None.\n")
+    assert texts(asking, "harbour charge")[1:] == ["Adam: None.", "Eve: Fine."]
+    assert texts(telling, "harbour charge")[1:] == ["Eve: Fine.", "Adam: None."]
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("she went sailing", "Where does she go?"),
+        ("the children are asleep", "child"),
+        ("bought a hat", "buys"),
+        ("a puppy at home", "dog"),
+        ("her mom called", "mother"),
+        ("they decided on blue", "What was the decision?"),
+        ("sees a physician", "doctor"),
+    ],
+)
+def test_other_forms_and_words_of_like_meaning_are_found(said: str, question: str) -> None:
+    assert texts(index_of(a=f"- {said}\n", b="- nothing of the kind\n"), question)[:1] == [said]
+
+
+def test_the_very_word_comes_before_its_like() -> None:
+    index = index_of(on_2025_05_01=far("a puppy slept", "a dog slept", "a pup slept"))
+    assert texts(index, "dog")[0] == "a dog slept"
+
+
+def test_relatives_are_other_words() -> None:
+    assert related(stem("movies")) == (stem("film"),)
+    assert set(related(stem("decided"))) == {stem("decision")}
+    assert stem("mom") in related(stem("mother"))
+    assert related("xyzzy") == ()
+    assert stem("children") == stem("child") == stem("kids")
+
+
+def test_days_share_what_they_match() -> None:
+    assert ranking.day_factors([1, 1, 2, None], [4.0, 2.0, 3.0, 1.0]) == pytest.approx([1.1, 1.1, 1.05, 1.1])
+    assert ranking.day_factors([], []) == []
+    assert ranking.day_factors([1], [0.0]) == [1.0]
+
+
+def test_a_score_is_explained() -> None:
+    index = index_of(on_2025_05_01="- Zoe: the dog sleeps\n- Adam: yes?\n", topic="- a dog\n")
+    first, *rest = search(index, "When does Zoe's dog sleep on 1 May 2025?", explain=True)
+    assert first.why is not None
+    assert {factor.name for factor in first.why.factors} == {"trust", "speaker", "date", "day"}
+    assert {(part.field, part.said) for part in first.why.parts} >= {("text", stem("dog")), ("around", stem("sleep"))}
+    for match in (first, *rest):
+        assert match.why is not None
+        parts, factors = (part.score for part in match.why.parts), (factor.value for factor in match.why.factors)
+        assert sum(parts) * math.prod(factors) == pytest.approx(match.hit.score, rel=1e-3)
+
+
+def test_nothing_is_explained_unasked() -> None:
+    assert [match.why for match in search(index_of(a="- a dog\n"), "dog")] == [None]
+
+
+def test_a_related_word_is_explained_by_the_query_s_own() -> None:
+    (match,) = search(index_of(a="- a puppy\n"), "dogs", explain=True)
+    assert match.why is not None
+    assert {(part.term, part.said) for part in match.why.parts} == {(stem("puppy"), stem("dog"))}
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("the timezone is CET", "Which time zone?"),
+        ("a rollback takes a minute", "How do I roll back?"),
+        ("er hat zwei Katzen", "Katze"),
+        ("нет первого курса", "на каком курсе"),
+        ("está en las montañas", "montaña"),
+        ("Το σκυλί κοιμάται", "σκυλιά"),
+        ("the violin is old", "Which instrument?"),
+    ],
+)
+def test_other_spellings_and_languages_are_found(said: str, question: str) -> None:
+    assert texts(index_of(a=f"- {said}\n", b="- nothing of the kind\n"), question)[:1] == [said]
+
+
+def test_words_that_begin_alike_are_looked_for_only_where_a_word_is_unknown() -> None:
+    index = index_of(a="- Katzen\n", b="- Katze\n", c="- Katzenauge\n")
+    assert texts(index, "Katze") == ["Katze"]
+    assert set(texts(index, "Katzes Schlaf")) == {"Katze", "Katzen"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        " ",
+        "the",
+        "who was it",
+        "dog " * 10_000,
+        " ".join(f"word{number}" for number in range(10_000)),
+        '"',
+        '"dog" AND (cat OR',
+        "dog^5 cat~2 text:dog -cat +dog",
+        "[a-z]+(?P<x>.*)$ \\d{3}|^",
+        "🐕🦺 dog",
+        "كلب في البيت",
+        "‮dog‬ עברית",
+        "\x00\ud800dog",
+        "' OR 1=1 --",
+        "{{{{ %s %d ${HOME} ../../",
+        "ﬁﬂ ① ℵ ǆ İı ß",
+        "1 May 99999, 0000-00-00, 2025-13-45, 31 February 2025",
+        "二月三十日 2025年99月99日",
+    ],
+)
+def test_awkward_questions_are_answered(question: str) -> None:
+    index = index_of(on_2025_05_01="- Zoe: the dog sleeps in the house 🐕\n", topic="- كلب في البيت\n")
+    assert len(search(index, question, explain=True)) <= 2
+
+
+def test_past_entries_do_not_hide_current_ones() -> None:
+    """A search that at first sees only what is over looks on."""
+    from mdmem.search.schema import Life
+
+    path = FilePath("memory/topic.md")
+    found = entries(parse("".join(f"- tea {number}\n" for number in range(ranking.CANDIDATES + 50))), path)
+    ended = Life(begun=1, ended=2, standing=False)
+    lives = tuple(Life(begun=1) if number == len(found) - 1 else ended for number in range(len(found)))
+    index = Index.in_memory()
+    index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path), lives)], (), EMPTY)
+    assert texts(index, "tea") == [found[-1].text]
