@@ -7,13 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.model import Entry, FilePath
-from mdmem.search.cues import AMOUNT, ASKS, TIME, Named, asked, cues, questions
+from mdmem.search.cues import AMOUNT, ASKS, TIME, Named, asked, questions
+from mdmem.search.cues import cues as cues_of
+from mdmem.search.words import folded, split
 
 DAY = date(2025, 5, 20)
 
 
 def entry(text: str, day: date | None = DAY) -> Entry:
     return Entry(FilePath("memory/x.md"), 1, 1, (), day, text, None, None, (), None, None, f"- {text}")
+
+
+def cues(one: Entry) -> int:
+    return cues_of(one, folded(split(one.text).spaced))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +128,14 @@ def test_the_kind_of_answer(question: str, answer: int) -> None:
 
 
 def test_the_sentences_that_ask() -> None:
-    assert questions("Nice! Where was it? I was home. And when? (photo: why?)").split("?") == [" Where was it", "  And when", ""]
+    assert questions("Nice! Where was it? I was home. And when? (photo: why?)") == " Where was it? And when?"
+    assert questions("良い。どこ？") == "どこ？"
+
+
+def test_a_long_text_is_gone_through_once() -> None:
+    assert questions("word " * 200_000 + "?") != ""
+    assert questions("(" * 100_000 + "?") != ""
+    assert cues(entry("A" * 100_000 + ": (" + "( " * 50_000)) == 0
 
 
 @given(st.text(st.characters(codec=None), max_size=200))

@@ -147,7 +147,7 @@ def test_other_spellings_and_languages_are_found(said: str, question: str) -> No
 def test_words_that_begin_alike_are_looked_for_only_where_a_word_is_unknown() -> None:
     index = index_of(a="- Katzen\n", b="- Katze\n", c="- Katzenauge\n")
     assert texts(index, "Katze") == ["Katze"]
-    assert set(texts(index, "Katzes Schlaf")) == {"Katze", "Katzen"}
+    assert set(texts(index, "Katzem")) == {"Katze", "Katzen"}
 
 
 @pytest.mark.parametrize(

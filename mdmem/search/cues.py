@@ -6,7 +6,7 @@ What a search works with are named tuples: a dataclass takes half a millisecond 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import date
 from typing import NamedTuple
 from zlib import crc32
@@ -20,22 +20,27 @@ _SPEAKER_SHIFT = 3
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3
 """What happened on a day is written down on it, or a little later."""
+_YEAR_DIGITS = 4
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "sir"))
 _LONGEST_NAME = 4
 """Of a name in a script without spaces, in characters."""
 
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_TIMES = """
+    day week weekend month year morning afternoon evening night summer winter spring fall autumn monday tuesday wednesday thursday friday
+    saturday sunday yesterday today tonight tomorrow ago last next recently just soon since later
+"""
+_TIME_WORDS = frozenset((*_MONTHS, *_TIMES.split(), *(f"{word}s" for word in _TIMES.split())))
+_NUMBERS = """
+    one two three four five six seven eight nine ten dozen couple few another first second third both
+"""
+_AMOUNTS = frozenset(_NUMBERS.split())
+
 # What is looked for in entries is compiled where it is first needed: a search that indexes nothing does not wait for it.
 _SPEAKER = r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s"
 _LAST_BRACKET = r"\s*\([^()]*\)\s*$"
-_QUESTIONS = r"[^.!?。！？؟\n]*[?？؟]+"
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
-_TIME_WORDS = (
-    r"(?i)\b(?:yesterday|today|tonight|tomorrow|ago|last|next|recently|just|soon|week|weekend|month|year|day|morning|night|afternoon"
-    r"|evening|monday|tuesday|wednesday|thursday|friday|saturday|sunday|summer|winter|spring|fall|autumn|\d{4}|since|later|"
-    + "|".join(_MONTHS)
-    + r")s?\b"
-)
-_AMOUNTS = r"(?i)\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|dozen|couple|few|another|first|second|third|both)\b"
+_SENTENCE_END = r"(?<=[.!?。！？؟\n])"
+_MARKS = ("?", "？", "؟")
 
 _ASKS_TIME = re.compile(r"\W*(?:when|how long|(?:what|which) (?:day|date|month|year|time))\b", re.IGNORECASE)
 _ASKS_AMOUNT = re.compile(r"\bhow (?:many|often)\b", re.IGNORECASE)
@@ -78,11 +83,16 @@ class Asked(NamedTuple):
         return cues >> _SPEAKER_SHIFT in self.names
 
 
-def cues(entry: Entry) -> int:
-    """The cues of an entry. Only in a daily log are the words before a colon someone's who speaks: elsewhere they are a key."""
-    text = entry.text
-    shown = ASKS * _ends_asking(text) | TIME * bool(re.search(_TIME_WORDS, text)) | AMOUNT * bool(re.search(_AMOUNTS, text))
-    return shown | (_speaker(text) if entry.day is not None else 0) << _SPEAKER_SHIFT
+def cues(entry: Entry, words: Collection[str]) -> int:
+    """The cues of an entry, whose words are given (`words.folded`).
+
+    Only in a daily log are the words before a colon someone's who speaks: elsewhere they are a key.
+    """
+    numbers = [word for word in words if word.isdigit()]
+    time = not _TIME_WORDS.isdisjoint(words) or any(len(number) == _YEAR_DIGITS for number in numbers)
+    amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
+    speaker = _speaker(entry.text) if entry.day is not None else 0
+    return ASKS * _ends_asking(entry.text) | TIME * time | AMOUNT * amount | speaker << _SPEAKER_SHIFT
 
 
 def asked(question: str) -> Asked:
@@ -93,11 +103,22 @@ def asked(question: str) -> Asked:
 
 def questions(text: str) -> str:
     """The sentences of a text that ask."""
-    return " ".join(re.findall(_QUESTIONS, re.sub(_LAST_BRACKET, "", text)))
+    if not _asks(text):
+        return ""
+    return "".join(one for one in re.split(_SENTENCE_END, _without_bracket(text)) if one.endswith(_MARKS))
+
+
+def _asks(text: str) -> bool:
+    return any(mark in text for mark in _MARKS)
+
+
+def _without_bracket(text: str) -> str:
+    """A text without what it ends in, in brackets (what a photo shows)."""
+    return re.sub(_LAST_BRACKET, "", text) if text.rstrip().endswith(")") else text
 
 
 def _ends_asking(text: str) -> bool:
-    return re.sub(_LAST_BRACKET, "", text).rstrip().endswith(("?", "？", "؟"))
+    return _asks(text) and _without_bracket(text).rstrip().endswith(_MARKS)
 
 
 def _name(word: str) -> int:

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -294,13 +295,17 @@ class Index:
         assert self._searcher is not None
         searcher = self._searcher
 
+        @cache
         def holding(term: str) -> int:
             return _read(searcher.doc_freq, "text", term)
+
+        def heading(term: str) -> int:
+            return _read(searcher.doc_freq, "heading", term)
 
         def beginning(start: str) -> list[str]:
             return [term for term, _ in _read(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
 
-        return Lexicon(searcher.num_docs, holding, beginning)
+        return Lexicon(searcher.num_docs, holding, heading, beginning)
 
     def entries(self, wanted: Filter, today: date | None = None) -> tuple[Hit, ...]:
         """Every entry that passes the filter, by path and line, with the score 0; where the past is asked for, as in a search.

@@ -95,12 +95,18 @@ class Lexicon(NamedTuple):
 
     - `total`: the number of its entries.
     - `holding`: how many of them hold a term in their own text.
-    - `beginning`: some of the terms there that begin so.
+    - `heading`: how many of them stand under a heading that holds it.
+    - `beginning`: some of the terms in their text that begin so.
     """
 
     total: int
     holding: Callable[[str], int]
+    heading: Callable[[str], int]
     beginning: Callable[[str], Iterable[str]]
+
+    def knows(self, term: str) -> bool:
+        """Whether there is anything to find for a term: many are asked about, few are there."""
+        return bool(self.holding(term) or self.heading(term))
 
     def rarity(self, term: str) -> float:
         """How much a term says."""
@@ -136,11 +142,13 @@ def _likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
         if rare < ranking.RARE:
             continue
         for other, worth in others.items():
+            if other in terms.words or not lexicon.knows(other):
+                continue
             share = worth * min(1.0, rare / lexicon.rarity(other))
-            if other not in terms.words and share > found.get(other, ("", 0.0))[1]:
+            if share > found.get(other, ("", 0.0))[1]:
                 found[other] = word, share
     for said, joined in terms.joined:
-        if lexicon.holding(joined):
+        if lexicon.knows(joined):
             found[joined] = said, ranking.JOINED
     return found
 
@@ -155,7 +163,10 @@ def found_by(looked_for: Iterable[Clause]) -> "Query":
     """The query of the index for whatever holds one of these terms."""
     from tantivy import Occur, Query
 
-    return Query.boolean_query([(Occur.Should, Query.boost_query(term_query(one), one.weight)) for one in looked_for])
+    should, fields, term, boost = Occur.Should, schema(), Query.term_query, Query.boost_query
+    return Query.boolean_query(
+        [(should, boost(term(fields, name, said, index_option="freq"), weight)) for name, said, weight, _ in looked_for]
+    )
 
 
 def narrowed(said: "Query", wanted: Filter, today: date) -> "Query":

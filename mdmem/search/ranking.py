@@ -9,7 +9,6 @@ them again. What is called neutral changed neither by more than its error, and i
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
@@ -51,8 +50,8 @@ ENDS_ASKING = 0.8
 ANSWERS = {TIME: ("time", 1.5), AMOUNT: ("amount", 1.2)}
 """The factor of an entry that shows the kind of answer which the question asks for. Time: 80.4 to 80.9 and 63.3 to 64.8. Amounts: 82.4 to
 82.5 and 68.9 to 69.0; with one index of all conversations 82.1 to 82.3 and 67.0 to 67.2."""
-DAY_SHARE, DAY_BEST = 0.1, 2
-"""What it adds, at most, that the best entries of the same day match well; of so many of them: 82.5 to 82.7, MRR neutral."""
+DAY_SHARE = 0.1
+"""What it adds, at most, that the best two entries of the same day match well: 82.5 to 82.7, MRR neutral."""
 
 SCORE_DIGITS = 4
 
@@ -151,14 +150,20 @@ def date_factors(day: float | None, asked: Asked) -> Iterator[Factor]:
 
 
 def day_factors(days: Sequence[float | None], scores: Sequence[float]) -> list[float]:
-    """What each entry is worth for the best of its day, itself among them; what has no day lacks nothing."""
-    best: dict[float, list[float]] = defaultdict(list)
+    """What each entry is worth for the best two of its day, itself among them; what has no day lacks nothing."""
+    best: dict[float | None, list[float]] = {}
     for day, score in zip(days, scores, strict=True):
-        if day is not None:
-            best[day].append(score)
-    sums = {day: sum(sorted(found)[-DAY_BEST:]) for day, found in best.items()}
+        known = best.get(day)
+        if known is None:
+            best[day] = [score, 0.0]
+        elif score > known[0]:
+            known[:] = score, known[0]
+        elif score > known[1]:
+            known[1] = score
+    best.pop(None, None)
+    sums = {day: first + second for day, (first, second) in best.items()}
     share = DAY_SHARE / (max(sums.values(), default=0.0) or 1.0)
-    factors: dict[float | None, float] = {day: 1 + share * value for day, value in sums.items()}
+    factors = {day: 1 + share * value for day, value in sums.items()}
     factors[None] = 1 + DAY_SHARE
     return [factors[day] for day in days]
 

@@ -18,7 +18,7 @@ from mdmem.layout import day_of
 from mdmem.model import PATH_SEPARATOR, CommitId, Entry, FactId, FileKind, FilePath, Origin, SectionPath, Source, Status
 from mdmem.search import ranking
 from mdmem.search.cues import cues, questions
-from mdmem.search.words import encodable, grams, split, terms
+from mdmem.search.words import encodable, folded, grams, split, stemmed, terms
 
 if TYPE_CHECKING:
     from tantivy import Document, Index, Schema
@@ -199,7 +199,8 @@ def documents(path: FilePath, rows: Sequence[Row], gone: CommitId | None = None)
 
     names, places = _names(path), _places(path)
     texts = [split(row.entry.text) for row in rows]
-    own = [terms(text.spaced) for text in texts]
+    words = [folded(text.spaced) for text in texts]
+    own = [stemmed(said) for said in words]
     cut = [
         own[at] if len(text.spaced) <= _MAX_NEIGHBOUR_CHARS else terms(text.spaced[:_MAX_NEIGHBOUR_CHARS]) for at, text in enumerate(texts)
     ]
@@ -241,7 +242,7 @@ def documents(path: FilePath, rows: Sequence[Row], gone: CommitId | None = None)
         if at - 1 in near:
             document.add_text("asked", terms(split(questions(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])).spaced))
         document.add_text("heading", terms(heading.spaced))
-        document.add_integer("cues", cues(entry))
+        document.add_integer("cues", cues(entry, words[at]))
         if texts[at].runs or heading.runs:
             document.add_text("grams", " ".join(grams((*texts[at].runs, *heading.runs))))
         document.add_bytes("row", _dump(row))

@@ -115,7 +115,12 @@ def _language(word: str) -> str:
 
 def terms(text: str) -> str:
     """The words of a text as they are indexed, with spaces between them."""
-    return " ".join(map(stem, folded(text)))
+    return stemmed(folded(text))
+
+
+def stemmed(words: Iterable[str]) -> str:
+    """The same of folded words."""
+    return " ".join(map(stem, words))
 
 
 def query_terms(query: str) -> Terms:
