@@ -140,6 +140,8 @@ def _new_address(document: Document | None, name: str) -> str:
     title = fold(name)
     if PATH_SEPARATOR in title:
         raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: {PATH_SEPARATOR.strip()!r} stands between headings")
+    if not plain_title(title):
+        raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: nothing of it can be read")
     above = next((section for section in document.sections if section.level < _LEVEL), None) if document else None
     file_title = above.title if above else NEW_TASKS.removeprefix("# ").strip()
     if plain_title(file_title).casefold() == plain_title(title).casefold():

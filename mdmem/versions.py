@@ -383,6 +383,10 @@ class Versions:
         """Every occurrence of a fact, standing or not, oldest first."""
         return self._all(_occurrence, f"{_OCCURRENCES} WHERE fact = ? ORDER BY number", _blob(fact))
 
+    def facts(self) -> tuple[Occurrence, ...]:
+        """Every occurrence that is a fact, standing or not, the newest first. All of them are read."""
+        return self._all(_occurrence, f"{_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC")
+
     def with_prefix(self, prefix: str) -> tuple[FactId, ...]:
         """The ids that begin so, in their order."""
         asked = "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
@@ -447,10 +451,14 @@ class Versions:
         return self._all(_revision, asked, _blob(path))
 
     def changes(self, path: FilePath | None, limit: int) -> tuple[tuple[Landmark, Revision | None, Revision | None], ...]:
-        """The newest changes of sections, newest first: the landmark, the revision before and the one after (None: there was none)."""
+        """The newest changes of sections, newest first: the landmark, the revision before and the one after (None: there was none).
+
+        With a path those of what is or was in that file, under the names that it had before too.
+        """
         rows = self._rows(
             """
-            SELECT number, lineage, begun AS landmark, 0 FROM revisions WHERE NOT quiet AND (?1 IS NULL OR path = ?1)
+            SELECT number, lineage, begun AS landmark, 0 FROM revisions AS one WHERE NOT quiet AND (?1 IS NULL OR path = ?1 OR EXISTS (
+                SELECT 1 FROM revisions AS later WHERE later.path = ?1 AND later.lineage = one.lineage AND later.number > one.number))
             UNION ALL
             SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (?1 IS NULL OR path = ?1)
             ORDER BY landmark DESC, number DESC LIMIT ?2""",
@@ -488,7 +496,10 @@ class Versions:
     # What the index has to catch up with.
 
     def paths_since(self, number: int) -> set[FilePath]:
-        """The files that landmarks after `number` touched, and those where a mark that they set or took back changes something."""
+        """The files that landmarks after `number` touched, and those where a mark that they set or took back changes something.
+
+        What is marked as a contradiction changes with what the other of the two becomes.
+        """
         return self._paths(number + 1, 2**62)
 
     def _paths(self, first: int, last: int) -> set[FilePath]:
@@ -497,7 +508,15 @@ class Versions:
             SELECT path FROM touched WHERE landmark BETWEEN ?1 AND ?2
             UNION SELECT path FROM ({marks}) WHERE path IS NOT NULL
             UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
-                SELECT one FROM ({marks}) WHERE path IS NULL UNION SELECT other FROM ({marks}) WHERE path IS NULL)"""
+                SELECT one FROM ({marks}) WHERE path IS NULL UNION SELECT other FROM ({marks}) WHERE path IS NULL)
+            UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
+                SELECT of FROM (
+                    SELECT one AS changed, other AS of FROM marks WHERE {_PAIRS} AND ended IS NULL
+                    UNION SELECT other, one FROM marks WHERE {_PAIRS} AND ended IS NULL)
+                WHERE EXISTS (
+                    SELECT 1 FROM occurrences AS its WHERE its.fact = changed AND (
+                        its.begun BETWEEN ?1 AND ?2 OR its.ended BETWEEN ?1 AND ?2 OR EXISTS (
+                            SELECT 1 FROM marks WHERE occurrence = its.number AND (added BETWEEN ?1 AND ?2 OR ended BETWEEN ?1 AND ?2)))))"""
         return set(self._all(lambda row: FilePath(_text(row[0])), asked, first, last))
 
     def dropped(self) -> tuple[tuple[CommitId, int, tuple[FilePath, ...]], ...]:
@@ -586,12 +605,21 @@ def _is_usable(connection: sqlite3.Connection, settings: str) -> bool:
     return found == [(_APPLICATION,), (VERSION,)] and connection.execute("SELECT settings FROM about").fetchone() == (_blob(settings),)
 
 
+def discard(folder: Path) -> None:
+    """Delete the table in a folder; whoever has it open goes on reading it.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    for suffix in _BESIDE:
+        (folder / (VERSIONS_NAME + suffix)).unlink(missing_ok=True)
+
+
 def _replaced(place: Path, settings: str) -> sqlite3.Connection:
     """An empty table in the place of whatever is there."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        for suffix in _BESIDE:
-            place.with_name(place.name + suffix).unlink(missing_ok=True)
+        discard(place.parent)
     except OSError as problem:
         raise StorageProblem(f"{place.name} cannot be written: {problem.strerror}") from problem
     return _empty(f"{place.absolute().as_uri()}?mode=rwc", settings)
@@ -633,7 +661,7 @@ def _failure(problem: Exception) -> StorageProblem:
 
 
 def _broken(problem: Exception | str) -> BrokenVersions:
-    return BrokenVersions(f"the table of versions cannot be read: {problem}", "mdmem reindex --full builds it anew.")
+    return BrokenVersions(f"the table of versions cannot be read: {problem}", "Try again: it is built anew from the commits.")
 
 
 def _code(problem: Exception) -> int:

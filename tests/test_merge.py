@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from mdmem.document import parse
 from mdmem.editors import merge
 from mdmem.errors import SectionProblem
+from mdmem.facts import fact_id
 
 TITLE = "# Memory\n\n## Work\n\n"
 
 
-def undone(now: str, after: str, before: str, words: str | None = None) -> str:
-    return merge.undo(parse(now), after, before, words).text
+def undone(now: str, after: str, before: str, *only: str) -> str:
+    """The text without the change, or without what it did to facts with these words."""
+    return merge.undo(parse(now), after, before, frozenset(map(fact_id, only)) or None).text
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -57,9 +59,44 @@ def test_what_was_changed_again_is_a_conflict(now: str, said: tuple[str, str]) -
     assert (failure.value.details["now"], failure.value.details["then"]) == said
 
 
-def test_only_what_holds_the_words() -> None:
-    before, after = "- a\n- x\n- b\n", "- a2\n- x\n- b2\n"
-    assert undone(after, after, before, "b2") == "- a2\n- x\n- b\n"
+@pytest.mark.parametrize(
+    ("before", "after", "only", "wanted"),
+    [
+        ("- a\n- x\n- b\n", "- a2\n- x\n- b2\n", ["b2", "b"], "- a2\n- x\n- b\n"),
+        ("", "- one\n- two\n- three\n", ["two"], "- one\n- three\n"),
+        ("- one\n- two\n- three\n", "", ["two"], "- two\n"),
+        ("- one\n", "- uno\n- two\n", ["two"], "- uno\n"),
+        ("- one\n", "- uno\n- two\n", ["one", "uno"], "- one\n- two\n"),
+        ("- one\n- two\n", "- uno\n", ["two"], "- uno\n- two\n"),
+        ("# A\n\n## B\n", "# A\n\n- one\n\n## B\n", ["one"], "# A\n\n## B\n"),
+        ("", "- a phone\n- phone\n", ["phone"], "- a phone\n"),
+        ("", "- one\n- two\n  more\n- three\n", ["two\n  more"], "- one\n- three\n"),
+    ],
+)
+def test_only_the_lines_of_some_facts(before: str, after: str, only: list[str], wanted: str) -> None:
+    assert undone(after, after, before, *only) == wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("- a\n- b\n- c\n", "- a\n- c\n"), ("- a\n", "- a\n- b\n"), ("- a\n", "- b\n"), ("", "- a\n"), ("- a\n", "")],
+)
+def test_what_was_taken_back_already_stays_so(before: str, after: str) -> None:
+    assert undone(before, after, before) == before
+    apart = "- x\n- y\n"
+    assert undone(before + apart + "- later\n", after + apart, before + apart) == before + apart + "- later\n"
+
+
+def test_the_first_item_goes_from_a_list_that_has_grown() -> None:
+    """With it came a blank line, which stands below the others now."""
+    before, after = "# A\n\n<!-- c -->\n\n## B\n", "# A\n\n<!-- c -->\n\n- one\n\n## B\n"
+    assert undone(after.replace("- one\n", "- one\n- two\n"), after, before) == after.replace("- one\n", "- two\n")
+
+
+def test_the_section_that_lines_went_from_is_named() -> None:
+    before, after = "# A\n\n## B\n\n## C\n", "# A\n\n## B\n\n- one\n\n## C\n"
+    assert merge.undo(parse(after), after, before).section == ("A", "B")
+    assert merge.undo(parse(before), before, after).section == ("A", "B")
 
 
 LINES = st.lists(st.sampled_from(["- a\n", "- b\n", "- c\n", "\n", "## H\n", "text\n"]), max_size=8).map("".join)
@@ -74,3 +111,10 @@ def test_at_once_it_gives_the_text_before(before: str, after: str) -> None:
 def test_what_is_added_below_stays(before: str, after: str, below: str) -> None:
     apart = "- one line\n- another line\n"
     assert undone(after + apart + below, after + apart, before + apart) == before + apart + below
+
+
+@given(before=st.lists(st.integers(0, 9), unique=True), after=st.lists(st.integers(0, 9), unique=True))
+def test_twice_is_as_once(before: list[int], after: list[int]) -> None:
+    old, new = ("".join(f"- {n}\n" for n in numbers) for numbers in (before, after))
+    once = undone(new, new, old)
+    assert (once, undone(once, new, old)) == (old, old)

@@ -1,5 +1,6 @@
 """Results as text and as JSON: exact lines for values made by hand."""
 
+import subprocess
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -408,3 +409,12 @@ def test_a_review():
         "done: a.md:3: expired: 'x' held\ufffd 0123456789\na.md:3: expired: 'x' held\ufffd\n    mdmem forget 'an x'  (safe)"
     )
     assert upkeep.reviewed_json(told)["applied"][0]["commit"] == COMMIT
+
+
+def test_the_command_of_an_advice_can_be_pasted():
+    words = ("mdmem", "edit-section", "It's", "--replace", "- it's a \\n\n- b\t\x1b", "--with", "- é\u202e\n")
+    advice = Advice(AdviceKind.DUPLICATE, FilePath("a.md"), ("A",), 3, (), "twice", words, True)
+    shown = upkeep.reviewed_text(Reviewed((advice,))).splitlines()[1].strip().removesuffix("  (safe)")
+    assert printable(shown, keep="") == shown
+    ran = subprocess.run(["bash", "-c", f"printf '%s\\0' {shown}"], stdout=subprocess.PIPE, check=True, env={"LC_ALL": "C.UTF-8"})
+    assert tuple(ran.stdout.decode().split("\0")[:-1]) == words

@@ -10,7 +10,8 @@ from workspaces import NOW, Desk, desk
 from mdmem import tasks
 from mdmem.document import Document, parse
 from mdmem.errors import MdmemError
-from mdmem.model import Action, Change, EditSection, Log, Show, WriteOptions
+from mdmem.memory import Memory
+from mdmem.model import Action, Change, EditSection, Log, Op, Show, WriteOptions
 
 AT = datetime.fromisoformat(NOW)
 OPTIONS = WriteOptions(actor="agent/main")
@@ -97,6 +98,13 @@ def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None
     assert at.read(LOG).count("moved") == 1
 
 
+def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> None:
+    at.write(tasks.TASKS_PATH, FILE)
+    carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS)[:1])
+    done = Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
+    assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
+
+
 def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
     at.write(tasks.TASKS_PATH, FILE)
     logged, taken_out = tasks.done(standing(at), "Move it", "moved", OPTIONS)
@@ -164,6 +172,7 @@ def code(verb: str, *arguments: object) -> str:
         ("start", (parse(FILE), "A\nB", "x", AT, OPTIONS), "bad-text"),
         ("start", (parse(FILE), " ", "x", AT, OPTIONS), "bad-text"),
         ("start", (parse(FILE), "tasks", "x", AT, OPTIONS), "bad-text"),
+        ("start", (parse(FILE), "<!-- x -->", "x", AT, OPTIONS), "bad-text"),
         ("start", (None, "Tasks", "x", AT, OPTIONS), "bad-text"),
         ("start", (None, "A", " ", AT, OPTIONS), "empty-text"),
         ("start", (parse("## A\n\n## A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),

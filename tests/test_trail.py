@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from mdmem.model import (
     FactHistory,
     Forget,
     Hit,
+    ListFacts,
     Log,
     Remember,
     Resolve,
@@ -33,7 +35,7 @@ from mdmem.model import (
     Status,
     WriteOptions,
 )
-from mdmem.versions import Versions
+from mdmem.versions import VERSIONS_NAME, Versions
 
 DAYS = ["2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10"]
 PLACES = ["Stripe", "Linear", "Figma", "Notion"]
@@ -216,10 +218,119 @@ class TestContradictions:
         (conflict,) = teller.on("2026-01-13").conflicts()
         assert {conflict.one.text, conflict.other.text} == {"sleeps late", "up at five, as ever"}
 
+    @pytest.mark.parametrize("way", ["superseded", "retracted", "forgotten", "reworded", "file gone", "expired"])
+    def test_one_that_the_other_is_no_longer(self, teller: Teller, way: str) -> None:
+        """Whatever becomes of it, and in whichever file; what comes back contradicts again."""
+        at = teller.at
+        at.write("memory/tea.md", "- hates tea (until 2026-06-01)\n")
+        at.commit("tea")
+        teller.on("2026-01-10").apply(Remember("likes tea", section="Home"))
+        teller.on("2026-01-10").apply(Log("detests tea", kind="fact"))
+        other = "detests tea" if way in ("superseded", "retracted") else "hates tea"
+        teller.on("2026-01-11").apply(Contradict("likes tea", other))
+        assert self._against(teller, "2026-01-11") != ()
+        memory = teller.on("2026-01-12")
+        match way:
+            case "superseded":
+                memory.apply(Log("adores tea", kind="fact", options=WriteOptions(supersedes=other)))
+            case "retracted" | "forgotten":
+                memory.apply(Forget(other))
+            case "reworded":
+                at.write("memory/tea.md", "- the green leaves from China are not for him\n")
+                at.commit("reworded")
+            case "file gone":
+                (at.root / "memory/tea.md").unlink()
+                at.commit("gone")
+        assert self._against(teller, "2026-06-02") == ()
+        assert teller.on("2026-06-02").conflicts() == ()
+        if way in ("retracted", "forgotten"):
+            teller.on("2026-01-13").apply(Revert("HEAD"))
+            assert self._against(teller, "2026-01-13") != ()
+
+    def _against(self, teller: Teller, day: str) -> tuple[str, ...]:
+        (hit,) = [hit for hit in teller.search("likes tea", day) if hit.text == "likes tea"]
+        (fact,) = [fact for fact in teller.on(day).facts(ListFacts()) if fact.text == "likes tea"]
+        assert hit.contradicts == fact.contradicts
+        return hit.contradicts
+
     def test_several_values_are_none(self, teller: Teller) -> None:
         for pet in ("cat", "dog"):
             teller.on("2026-01-10").apply(Remember(pet, section="Home", key="pet", also=True))
         assert {hit.contradicts for hit in teller.search("pet")} == {()}
+
+
+class TestNamingFacts:
+    """A fact is named by its text or its id; where neither fits, what could be meant is named."""
+
+    @pytest.mark.parametrize("ask", [AskHistory("works at Notion"), Revert("works at Notion"), Forget("works at Notion")], ids=repr)
+    def test_other_words_are_answered_with_the_fact(self, teller: Teller, ask: AskHistory | Revert | Forget) -> None:
+        ids = moved(teller)
+        memory = teller.on("2026-05-01")
+        with pytest.raises(MdmemError) as failure:
+            memory.history(ask) if isinstance(ask, AskHistory) else memory.apply(ask)
+        assert failure.value.hint == f"Facts with these words: {ids[3]} employer: works at Notion"
+
+    def test_one_that_holds_no_more(self, teller: Teller) -> None:
+        ids = moved(teller)
+        with pytest.raises(MdmemError) as failure:
+            teller.on("2026-05-01").apply(Contradict("employer: works at Figma", "lives in Oslo"))
+        assert failure.value.message == "'employer: works at Figma' does not hold any more"
+        assert failure.value.hint == f"mdmem history {ids[2]} tells what became of it."
+
+    def test_one_that_stands_elsewhere(self, teller: Teller) -> None:
+        with pytest.raises(MdmemError) as failure:
+            teller.on("2026-05-01").apply(Forget("lives in Oslo", section="Work"))
+        assert failure.value.hint == "It stands in MEMORY.md: Memory > Home."
+
+    def test_the_status_of_a_fact_that_is_cut_off_by_the_limit(self, teller: Teller) -> None:
+        ids = moved(teller)
+        found = teller.on("2026-05-01").history(AskHistory(ids[0], limit=1))
+        assert isinstance(found, FactHistory)
+        assert (found.status, [link.id for link in found.chain]) == (Status.SUPERSEDED, [ids[3]])
+
+    def test_a_link_that_has_expired_says_so(self, teller: Teller) -> None:
+        done = teller.on("2026-01-10").apply(Remember("badge 12", until="2026-01-20"))
+        for day, status in (("2026-01-20", Status.CURRENT), ("2026-01-21", Status.EXPIRED)):
+            found = teller.on(day).history(AskHistory(str(done.added[0])))
+            assert isinstance(found, FactHistory)
+            assert (found.status, [link.status for link in found.chain]) == (status, [status])
+
+
+class TestDamagedTable:
+    def _damage(self, teller: Teller, sql: str) -> Path:
+        place = teller.at.workspace.state / VERSIONS_NAME
+        with contextlib.closing(sqlite3.connect(place)) as table, table:
+            table.execute(sql)
+        return place
+
+    def test_what_cannot_be_read_is_built_anew_the_next_time(self, teller: Teller) -> None:
+        ids = moved(teller)
+        asked = AskHistory(ids[3])
+        before = teller.on("2026-05-01").history(asked)
+        self._damage(teller, "UPDATE occurrences SET section = x'ff'")
+        with pytest.raises(MdmemError) as failure:
+            teller.on("2026-05-01").history(asked)
+        assert (failure.value.code, failure.value.hint) == ("storage", "Try again: it is built anew from the commits.")
+        assert teller.on("2026-05-01").history(asked) == before
+
+    def test_one_that_takes_no_more_is_built_anew_at_once(self, teller: Teller) -> None:
+        ids = moved(teller)
+        teller.on("2026-05-01").history(AskHistory(ids[3]))
+        self._damage(teller, "DELETE FROM revisions")
+        place = self._damage(teller, "UPDATE landmarks SET number = number + 100")
+        self._damage(teller, "UPDATE occurrences SET section = x'ff'")
+        teller.on("2026-05-01").apply(Remember("works at Acme", section="Work", key="employer"))
+        assert len(teller.on("2026-05-02").history(AskHistory("employer: works at Acme")).chain) == 5
+        with contextlib.closing(sqlite3.connect(place)) as table:
+            assert table.execute("SELECT count(*) FROM landmarks WHERE number > 100").fetchone() == (0,)
+
+    def test_a_whole_reindex_builds_it_anew(self, teller: Teller) -> None:
+        moved(teller)
+        before = teller.on("2026-05-01").history(AskHistory("Work"))
+        self._damage(teller, "UPDATE landmarks SET author = x'41'")
+        assert teller.on("2026-05-01").history(AskHistory("Work")) != before
+        teller.on("2026-05-01").reindex(full=True)
+        assert teller.on("2026-05-01").history(AskHistory("Work")) == before
 
 
 class TestRevert:
@@ -268,8 +379,98 @@ class TestRevert:
         teller.on("2026-01-11").apply(Revert("lives in Oslo"))
         assert teller.texts("Oslo") == ["lives in Oslo"]
 
+    def test_of_a_fact_others_that_came_with_it_stay(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("MEMORY.md", at.read("MEMORY.md") + "- has a dog\n- has a dog house\n- has a cat\n  called Tom\n")
+        at.commit("pets")
+        teller.on("2026-05-01").apply(Revert("has a dog"))
+        assert at.read("MEMORY.md").endswith("Oslo\n- has a dog house\n- has a cat\n  called Tom\n")
+        teller.on("2026-05-01").apply(Revert("has a cat\n  called Tom"))
+        assert at.read("MEMORY.md").endswith("Oslo\n- has a dog house\n")
+
+    def test_of_the_first_fact_of_a_section_that_has_more_now(self, teller: Teller) -> None:
+        ids = [teller.on(day).apply(Remember(f"likes {what}")).added[0] for day, what in zip(DAYS, ("tea", "jam"), strict=False)]
+        done = teller.on("2026-05-01").apply(Revert(ids[0]))
+        assert (done.section, done.removed) == (("Memory", "Facts"), (ids[0],))
+        assert teller.texts("likes") == ["likes jam"]
+
+    def test_again_changes_nothing(self, teller: Teller) -> None:
+        forgotten = teller.on("2026-01-10").apply(Forget("lives in Oslo"))
+        back = teller.on("2026-01-11").apply(Revert(str(forgotten.commit)))
+        before = teller.at.standing()
+        for what in (str(forgotten.commit), "lives in Oslo"):
+            again = teller.on("2026-01-12").apply(Revert(what))
+            assert (again.changed, again.commit, teller.at.standing()) == (False, None, before)
+        assert str(back.commit)[:10] in again.notes[0]
+        teller.on("2026-01-12").apply(Revert(str(back.commit)))
+        assert teller.texts("Oslo") == []
+
+    def test_of_several_files_it_goes_on_where_it_was_interrupted(self, teller: Teller) -> None:
+        at = teller.at
+        for name in ("a", "b"):
+            at.write(f"memory/{name}.md", "# T\n\n- one\n")
+        at.commit("two files")
+        for name in ("a", "b"):
+            at.write(f"memory/{name}.md", "# T\n\n- two\n")
+        both = at.commit("both")
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("as an interrupted revert leaves it")
+        done = teller.on("2026-05-01").apply(Revert(both))
+        assert (done.changed, done.path, done.commit) == (True, "memory/b.md", at.git("rev-parse", "HEAD").strip())
+        assert at.read("memory/b.md") == at.read("memory/a.md") == "# T\n\n- one\n"
+
+    def test_of_several_files_each_is_named(self, teller: Teller) -> None:
+        at = teller.at
+        before = at.git("rev-parse", "HEAD").strip()
+        for name in ("a", "b"):
+            at.write(f"memory/{name}.md", "# T\n\n- one\n")
+        both = at.commit("both")
+        done = teller.on("2026-05-01").apply(Revert(both))
+        assert before != both
+        assert (done.path, done.commit) == ("memory/a.md", at.git("rev-parse", "HEAD~").strip())
+        assert done.notes == (f"reverted in memory/b.md too, by {at.git('rev-parse', 'HEAD').strip()[:10]}",)
+
+    def test_a_conflict_names_the_file_and_shows_both_texts(self, teller: Teller) -> None:
+        moved(teller)
+        with pytest.raises(MdmemError) as failure:
+            teller.on("2026-05-02").apply(Revert(str(teller.search("Linear", history=True)[0].commit)))
+        assert failure.value.message == "MEMORY.md: line 5: what the change made of it was changed again since"
+        assert "\nNow: - employer: works at Notion\nThen: - employer: works at Stripe" in failure.value.hint
+
+    def test_a_file_keeps_its_new_name(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        (at.root / "memory/a.md").rename(at.root / "memory/b.md")
+        renamed = at.commit("renamed")
+        before = at.standing()
+        with pytest.raises(MdmemError) as failure:
+            teller.on("2026-05-02").apply(Revert(renamed))
+        assert (failure.value.code, at.standing()) == ("cannot-revert", before)
+        assert "memory/a.md was renamed to memory/b.md" in failure.value.hint
+
 
 class TestSections:
+    def test_of_a_file_through_its_renames(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("memory/a.md", "# Topic\n\n- one\n")
+        made = at.commit("a")
+        (at.root / "memory/a.md").rename(at.root / "memory/b.md")
+        at.commit("renamed")
+        at.write("memory/b.md", "# Topic\n\n- two\n")
+        changed = at.commit("b")
+        at.write("memory/a.md", "# Another\n")
+        anew = at.commit("another a")
+        told = {name: teller.on("2026-05-01").history(AskHistory(None, f"memory/{name}.md")) for name in ("a", "b")}
+        commits = {name: [one.commit for one in found.revisions] for name, found in told.items() if isinstance(found, SectionHistory)}
+        assert commits == {"a": [anew, made], "b": [changed, made]}
+
+    def test_a_former_section_s_number_begins_with_one(self, teller: Teller) -> None:
+        teller.on("2026-01-10").apply(EditSection("Work", Action.DELETE))
+        assert teller.on("2026-01-10").history(AskHistory("Work", nth=1))
+        with pytest.raises(MdmemError):
+            teller.on("2026-01-10").history(AskHistory("Work", nth=0))
+
     def test_through_renames_of_heading_and_file(self, teller: Teller) -> None:
         at = teller.at
         at.write("memory/topic.md", "# Topic\n\n## One\n\n- first\n- second\n- third\n- fourth\n")

@@ -140,7 +140,16 @@ class Model:
             if first <= added <= last or (one.ended and first <= one.ended <= last):
                 rows = [row for row in self.occurrences if row.ended is None and row.entry.fact in (one.one, one.other)]
                 found |= {row.entry.path for row in ([self.occurrences[one.occurrence - 1]] if one.occurrence else rows)}
+        changed = {row.entry.fact for row in self.occurrences if self._changed(row, first, last)}
+        for one in self.marks:
+            if one.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED) and one.ended is None:
+                others = {b for a, b in ((one.one, one.other), (one.other, one.one)) if a in changed}
+                found |= {row.entry.path for row in self.occurrences if row.ended is None and row.entry.fact in others}
         return found
+
+    def _changed(self, row: Occurrence, first: int, last: int) -> bool:
+        marks = [(added, one.ended) for one, added in zip(self.marks, self.added, strict=True) if one.occurrence == row.number]
+        return any(first <= number <= last for number in (row.begun, row.ended, *(n for mark in marks for n in mark)) if number)
 
 
 def random_step(number: int, now: Model, random: Random) -> Step:
@@ -339,6 +348,13 @@ def test_the_paths_that_a_mark_concerns(table: Versions):
     assert table.paths_since(2) == {PATHS[0], PATHS[1]}
     steps(table, Step(cleared=(2,)))
     assert table.paths_since(3) == {PATHS[2]}
+
+
+def test_the_paths_that_the_end_of_a_contradiction_concerns(table: Versions):
+    begun = (occurrence(1), occurrence(1, path=PATHS[1], fact=FACTS[1]), occurrence(1, path=PATHS[2], fact=FACTS[2]))
+    steps(table, Step(begun=begun), Step(marks=(mark(MarkKind.CONTRADICTS, 2),)))
+    steps(table, Step(ended=(Ending(2, entry(path=PATHS[1]), Fate.REMOVED),)))
+    assert table.paths_since(2) == {PATHS[0]}
 
 
 def test_authors_clocks_go_wrong(table: Versions):

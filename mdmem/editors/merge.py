@@ -1,49 +1,71 @@
 """One change taken back out of a text that has gone on since: the inverse patch, by lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mdmem.document import Document, parse, split_lines, with_line_end
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem
-from mdmem.model import Op
+from mdmem.facts import items
+from mdmem.model import FactId, Op, SectionPath
 
 
 @dataclass(frozen=True, slots=True)
 class _Hunk:
-    """Lines of the changed text, from `start` up to `end`, and what stood there before the change."""
+    """Lines of the changed text, from `start` up to `end`, and what stood there before the change (from line `at` on)."""
 
     start: int
     end: int
+    at: int
     before: tuple[str, ...]
 
 
-def undo(now: Document, after: str, before: str, words: str | None = None) -> Edited:
+def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None = None) -> Edited:
     """The document without the change that made `after` of `before`; everything later stays.
+
+    What has been taken back already stays as it is.
 
     Args:
         now: the file as it is.
         after: its text just after the change.
         before: its text just before it.
-        words: only the lines of the change that hold these words, or that stand where they stood.
+        only: of the change no more than the lines of these facts.
 
     Raises:
         SectionProblem: `revert-conflict`, with the lines as they are (`now`) and as they would become (`then`): they were changed
             again since.
     """
     old, changed, lines = _lines(before), _lines(after), list(now.lines)
-    hunks = [hunk for hunk in _hunks(changed, old) if words is None or _concerns(hunk, changed, words)]
-    places = _places(changed, _lines(now.text))
-    first = len(lines)
+    hunks = _hunks(changed, old)
+    if only is not None:
+        came, went = _lines_of(after, only), _lines_of(before, only)
+        hunks = [part for hunk in hunks for part in _parts(hunk, changed, came, went)]
+    here = _lines(now.text)
+    places = _places(changed, here)
+    section: SectionPath = ()
     for hunk in reversed(hunks):
-        place = _place(hunk, places, len(changed), len(lines))
-        if place is None:
-            raise _conflict(now, hunk, changed, places)
+        if _is_undone(hunk, changed, here, places):
+            continue
+        found = _placed(hunk, changed, places, len(lines))
+        if found is None and not any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.before)):
+            continue  # blank lines that others have come between
+        if found is None:
+            raise _conflict(hunk, changed, here, places)
+        place, hunk = found
         lines[place : place + hunk.end - hunk.start] = [with_line_end(line, now.line_end) + now.line_end for line in hunk.before]
-        first = min(first, place)
-    text = _ended(lines, now)
-    section = parse(text).section_at(min(first, max(0, len(lines) - 1)))
-    return Edited(text, Op.REVERT, section.path if section else ())
+        section = _section_at(_ended(lines, now), place, hunk.before) or _path_at(now, place)
+    return Edited(_ended(lines, now), Op.REVERT, section)
+
+
+def _section_at(text: str, place: int, brought: Sequence[str]) -> SectionPath:
+    """The section that lines came back to; none where only lines went, or blank ones came."""
+    first = next((n for n, line in enumerate(brought) if line.strip()), None)
+    return () if first is None else _path_at(parse(text), place + first)
+
+
+def _path_at(document: Document, line: int) -> SectionPath:
+    section = document.section_at(min(line, max(0, len(document.lines) - 1)))
+    return section.path if section else ()
 
 
 def _lines(text: str) -> list[str]:
@@ -71,18 +93,66 @@ def _hunks(changed: Sequence[str], old: Sequence[str]) -> list[_Hunk]:
     at = place = 0
     for start, other, size in _matching(changed, old):
         if start > at or other > place:
-            hunks.append(_Hunk(at, start, tuple(old[place:other])))
+            hunks.append(_Hunk(at, start, place, tuple(old[place:other])))
         at, place = start + size, other + size
     return hunks
 
 
-def _concerns(hunk: _Hunk, changed: Sequence[str], words: str) -> bool:
-    return any(words in line for line in (*changed[hunk.start : hunk.end], *hunk.before))
+def _lines_of(text: str, facts: frozenset[FactId]) -> set[int]:
+    return {n for item in items(parse(text)) if item.fact.id in facts for n in range(item.start, item.end)}
+
+
+def _parts(hunk: _Hunk, changed: Sequence[str], came: set[int], went: set[int]) -> Iterator[_Hunk]:
+    """What of a hunk is about the lines that `came` and `went`: all of it, where the rest of it is blank."""
+    mine = [n for n in range(hunk.start, hunk.end) if n in came]
+    back = [n for n, _ in enumerate(hunk.before, hunk.at) if n in went]
+    others = [changed[n] for n in range(hunk.start, hunk.end) if n not in came]
+    others += [line for n, line in enumerate(hunk.before, hunk.at) if n not in went]
+    if not mine and not back:
+        return
+    if not any(line.strip() for line in others):
+        yield hunk
+        return
+    before = tuple(hunk.before[n - hunk.at] for n in back)
+    if not mine:
+        at = hunk.start if back[0] == hunk.at else hunk.end
+        yield _Hunk(at, at, back[0], before)
+    for start in (n for n in mine if n - 1 not in mine):
+        end = next(n for n in range(start + 1, hunk.end + 1) if n not in mine)
+        yield _Hunk(start, end, hunk.at, before if start == mine[0] else ())
 
 
 def _places(changed: Sequence[str], now: Sequence[str]) -> dict[int, int]:
     """Where each line of the changed text stands now."""
     return {start + n: other + n for start, other, size in _matching(changed, now) for n in range(size)}
+
+
+def _placed(hunk: _Hunk, changed: Sequence[str], places: dict[int, int], lines: int) -> tuple[int, _Hunk] | None:
+    """Where a hunk's lines stand now, and the hunk; without blank lines around it, where only these do not stand by it any more.
+
+    None where its lines were changed since.
+    """
+    for one in (hunk, _bare(hunk, changed)):
+        place = _place(one, places, len(changed), lines)
+        if place is not None:
+            return place, one
+    return None
+
+
+def _bare(hunk: _Hunk, changed: Sequence[str]) -> _Hunk:
+    """A hunk without the blank lines around what came with it and around what went."""
+    start, end = hunk.start, hunk.end
+    while end > start and not changed[end - 1].strip():
+        end -= 1
+    while start < end and not changed[start].strip():
+        start += 1
+    return _Hunk(start, end, hunk.at, _trimmed(hunk.before)) if start < end else hunk
+
+
+def _trimmed(lines: Sequence[str]) -> tuple[str, ...]:
+    """Lines without the blank ones around them."""
+    said = [n for n, line in enumerate(lines) if line.strip()]
+    return tuple(lines[said[0] : said[-1] + 1]) if said else ()
 
 
 def _place(hunk: _Hunk, places: dict[int, int], total: int, lines: int) -> int | None:
@@ -98,17 +168,34 @@ def _place(hunk: _Hunk, places: dict[int, int], total: int, lines: int) -> int |
     return lines if hunk.start == total and not places else places.get(hunk.start)
 
 
-def _conflict(now: Document, hunk: _Hunk, changed: Sequence[str], places: dict[int, int]) -> SectionProblem:
-    lines = _lines(now.text)
+def _between(hunk: _Hunk, here: Sequence[str], places: dict[int, int]) -> tuple[int, int]:
+    """The lines that stand now between what stood above a hunk and what stood below it: their first, and the one after the last."""
     start = max((place + 1 for n, place in places.items() if n < hunk.start), default=0)
-    end = min((place for n, place in places.items() if n >= hunk.end and place >= start), default=len(lines))
+    end = min((place for n, place in places.items() if n >= hunk.end and place >= start), default=len(here))
+    return start, end
+
+
+def _is_undone(hunk: _Hunk, changed: Sequence[str], here: Sequence[str], places: dict[int, int]) -> bool:
+    """Whether what the change took out stands in its place again, and what it brought in does not."""
+    if any(n in places for n in range(hunk.start, hunk.end) if changed[n].strip()):
+        return False
+    start, end = _between(hunk, here, places)
+    there, wanted = here[start:end], _trimmed(hunk.before)
+    if not wanted:
+        return hunk.start < hunk.end and any(map(str.strip, changed[hunk.start : hunk.end])) and not _trimmed(there)
+    return any(tuple(there[at : at + len(wanted)]) == wanted for at in range(len(there)))
+
+
+def _conflict(hunk: _Hunk, changed: Sequence[str], here: Sequence[str], places: dict[int, int]) -> SectionProblem:
+    start, end = _between(hunk, here, places)
+    now, then, made = here[start:end], hunk.before, changed[hunk.start : hunk.end]
     return SectionProblem(
         "revert-conflict",
         f"line {start + 1}: what the change made of it was changed again since",
         "Undo the later change first, or edit the section.",
-        now="\n".join(lines[start:end]),
-        then="\n".join(hunk.before),
-        made="\n".join(changed[hunk.start : hunk.end]),
+        now="\n".join(now),
+        then="\n".join(then),
+        made="\n".join(made),
         line=start + 1,
     )
 

@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from typing import Protocol
 
@@ -62,6 +63,7 @@ class Link:
     path: FilePath
     section: SectionPath
     status: Status
+    until: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ class _Trail:
             entry.path,
             entry.section,
             one.status,
+            entry.until,
         )
 
     def _landmark(self, number: int) -> Landmark:

@@ -89,9 +89,13 @@ def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full
 
 
 def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> Fresh:
-    """The index brought up to date, or built anew (`full`)."""
+    """The index brought up to date, or built anew (`full`), and with it the table of versions that it is made from."""
     workspace.ensure_state()
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
+        if full:
+            from mdmem import versions  # here, so that no search pays for loading it
+
+            versions.discard(workspace.state)
         return _bring_up(workspace, full, progress)
 
 

@@ -25,7 +25,8 @@ def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
     """
     kinds = tuple(FileKind)
     places = [
-        naming.one_place(naming.current(workspace, naming.occurrences(workspace, name, kinds)), name) for name in (change.one, change.other)
+        naming.one_place(workspace, naming.current(workspace, naming.occurrences(workspace, name, kinds)), name)
+        for name in (change.one, change.other)
     ]
     (path, document, first), (_, _, second) = places
     pair = first.fact.id, second.fact.id

@@ -3,7 +3,7 @@
 from collections import defaultdict, deque
 
 from mdmem import files
-from mdmem.document import Document, decode, parse
+from mdmem.document import Document, decode, join_path, parse
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import Item
@@ -28,14 +28,14 @@ def occurrences(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) ->
     return found
 
 
-def one_place(found: list[Place], name: str) -> Place:
+def one_place(workspace: Workspace, found: list[Place], name: str) -> Place:
     """The only one of them.
 
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
     """
     if not found:
-        raise FactProblem("fact-not-found", f"there is no fact {name[:80]!r}", "mdmem facts lists them with their ids.")
+        raise _missing(workspace, name)
     if len(found) > 1:
         places = [{"path": path, "line": item.start + 1, "id": item.fact.id, "text": item.fact.text} for path, _, item in found]
         listed = "; ".join(f"{place['path']}:{place['line']}" for place in places[:8])
@@ -43,6 +43,22 @@ def one_place(found: list[Place], name: str) -> Place:
             "fact-ambiguous", f"{name[:80]!r} stands in {len(found)} places", f"They are {listed}. Name --file or --section.", facts=places
         )
     return found[0]
+
+
+def _missing(workspace: Workspace, name: str) -> FactProblem:
+    """That no fact of that name can be meant: what became of it, or what is said in other words."""
+    from mdmem.memory import recorded, trail  # here, so that only a failure pays for loading it
+
+    with trail.fresh(workspace) as known:
+        fact = recorded.by_text(known, name) or recorded.by_id(known, name)
+        if fact is None:
+            hint = recorded.like(known, name) or "mdmem facts lists them with their ids."
+            return FactProblem("fact-not-found", f"there is no fact {name[:80]!r}", hint)
+        holding = [one.entry for one in known.having(fact) if one.ended is None and not known.marks_of(one.number)]
+    if holding:
+        places = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in holding[:8])
+        return FactProblem("fact-not-found", f"there is no fact {name[:80]!r} here", f"It stands in {places}.")
+    return FactProblem("fact-not-found", f"{name[:80]!r} does not hold any more", f"mdmem history {fact} tells what became of it.")
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
@@ -56,7 +72,7 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
         found = [one for one in found if one[2] in _in_section(one[1], change.fact, change.section)]
     if not found and (logged := occurrences(workspace, change.fact, (FileKind.DAILY,))):
         return logged[0][0]
-    return one_place(found, change.fact)[0]
+    return one_place(workspace, found, change.fact)[0]
 
 
 def _in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:

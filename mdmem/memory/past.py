@@ -67,6 +67,9 @@ def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory |
             if recorded.looks_like_an_id(wanted.what):
                 message = f"there is no section and no fact {wanted.what!r}"
                 raise FactProblem("fact-not-found", message, "mdmem facts --all lists the facts with their ids.") from problem
+            if facts := recorded.like(known, wanted.what):
+                message = f"there is no section {wanted.what[:80]!r}, and no fact that says just that"
+                raise SectionProblem("section-not-found", message, facts, **problem.details) from problem
             raise
 
 
@@ -116,7 +119,7 @@ def _lineage(workspace: Workspace, known: "Versions", path: FilePath, address: s
                 "Name one with --nth.",
                 sections=places,
             ) from problem
-        if nth is not None and nth > len(former):
+        if nth is not None and not 1 <= nth <= len(former):
             raise
         return former[(nth or 1) - 1]
     return next((one for one in known.sections(path) if (one.section, one.nth) == (section, number)), None)
@@ -180,13 +183,17 @@ def _of_files(workspace: Workspace, known: "Versions", wanted: AskHistory) -> Se
 
 
 def _of_fact(workspace: Workspace, known: "Versions", fact: FactId, limit: int) -> FactHistory:
-    chain = trails.chain(fact, known)[-limit:]
     today = workspace.now().date()
-    links = _links(workspace, known, chain)
-    last = next((link for link in reversed(chain) if link.id == fact), chain[-1])
-    standing = [one for one in known.having(fact) if one.ended is None]
-    over = last.status is Status.CURRENT and all(one.entry.until is not None and one.entry.until < today for one in standing)
-    return FactHistory(fact, Status.EXPIRED if over and standing else last.status, links, _notes(workspace, known))
+    chain = [_as_it_stands(link, today) for link in trails.chain(fact, known)]
+    holding = [link.status for link in chain if link.id == fact]
+    status = Status.CURRENT if Status.CURRENT in holding else holding[-1]
+    return FactHistory(fact, status, _links(workspace, known, chain[-limit:]), _notes(workspace, known))
+
+
+def _as_it_stands(link: trails.Link, today: date) -> trails.Link:
+    """A link of a chain, on the day on which it is asked for."""
+    over = link.status is Status.CURRENT and link.until is not None and link.until < today
+    return replace(link, status=Status.EXPIRED) if over else link
 
 
 def _links(workspace: Workspace, known: "Versions", chain: Sequence[trails.Link]) -> tuple[FactLink, ...]:

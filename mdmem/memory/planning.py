@@ -33,17 +33,18 @@ from mdmem.model import (
 )
 
 _CONTEXT_LINES = 3
+_SHOWN_LINES = 5
 _MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
 
 
 @dataclass(frozen=True, slots=True)
 class Rework:
-    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only of the lines with these words."""
+    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only of the lines of these facts."""
 
     path: FilePath
     before: str
     after: str
-    words: str | None
+    only: frozenset[FactId] | None
     reverts: CommitId
     options: WriteOptions
 
@@ -161,11 +162,11 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
                 raise missing_file(workspace, path)
             known = [(path, old, item) for item in fact_editor.named(old, change.fact, change.section)]
             if workspace.kind_of(path) is FileKind.DAILY:
-                edited, retracts = _retracted(*one_place(naming.current(workspace, known), change.fact))
+                edited, retracts = _retracted(*one_place(workspace, naming.current(workspace, known), change.fact))
             else:
-                edited = fact_editor.forget(old, one_place(known, change.fact)[2])
+                edited = fact_editor.forget(old, one_place(workspace, known, change.fact)[2])
         case Rework():
-            edited = merge.undo(old or parse(""), change.after, change.before, change.words)
+            edited = _undone(old or parse(""), change)
     decode(edited.text.encode())
     new = parse(edited.text)
     # Under another title the facts of a section are the same facts.
@@ -189,6 +190,22 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
         bool(explicit or ended or retracts),
     )
     return replace(plan, warnings=_judge(workspace, change.options, plan))
+
+
+def _undone(old: Document, change: Rework) -> Edited:
+    """The file with the change taken back; a conflict names the file, and shows how it reads and how it would read."""
+    try:
+        return merge.undo(old, change.after, change.before, change.only)
+    except SectionProblem as problem:
+        said = problem.details
+        hint = f"{problem.hint}\nNow: {_shown(said['now'])}\nThen: {_shown(said['then'])}"
+        raise SectionProblem(problem.code, f"{change.path}: {problem.message}", hint, path=change.path, **said) from problem
+
+
+def _shown(text: str) -> str:
+    """A text of a few lines, for a hint."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return "\n      ".join(lines[:_SHOWN_LINES] + (["…"] if len(lines) > _SHOWN_LINES else [])) or "(nothing)"
 
 
 def _beginning(path: FilePath) -> str:
@@ -231,7 +248,7 @@ def _standing(workspace: Workspace, name: str, successor: FactId | None) -> Fact
     current = [place for place, mark in zip(found, marks, strict=True) if mark is None]
     if not current and any(mark.other == successor for mark in marks if mark):
         return None
-    return one_place(current, name)[2].fact.id
+    return one_place(workspace, current, name)[2].fact.id
 
 
 def _judge(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:

@@ -4,12 +4,14 @@ import re
 from typing import TYPE_CHECKING
 
 from mdmem.errors import FactProblem, TextProblem
-from mdmem.facts import parse_item, parse_text, write
+from mdmem.facts import normal, parse_item, parse_text, write
 from mdmem.model import FactId
 
 if TYPE_CHECKING:
     from mdmem.versions import Versions
 
+_NEAR = 3
+_QUOTED = 80
 _ID = re.compile(r"[0-9a-f]{6,8}")
 
 
@@ -45,3 +47,12 @@ def by_id(known: "Versions", word: str) -> FactId | None:
 def looks_like_an_id(word: str) -> bool:
     """Whether a word has the form of a fact's id, or of the beginning of one."""
     return _ID.fullmatch(word.strip().casefold()) is not None
+
+
+def like(known: "Versions", word: str) -> str:
+    """A sentence that names facts with these words, what holds still first; empty where there are none."""
+    wanted = normal(word)
+    holding = [one for one in known.facts() if wanted and wanted in normal(one.entry.text)]
+    found = {one.entry.fact: one.entry.text for one in sorted(holding, key=lambda one: one.ended is not None)}
+    named = [f"{fact} {' '.join(text.split())[:_QUOTED]}" for fact, text in list(found.items())[:_NEAR]]
+    return f"Facts with these words: {'; '.join(named)}" if named else ""

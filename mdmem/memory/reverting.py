@@ -18,19 +18,28 @@ from mdmem.versions import Versions
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:
-    """The files whose change is taken back, and what is to be said besides (None: nothing)."""
+    """The files whose change is taken back, what is to be said besides (None: nothing), and what the user should know.
 
+    `path` is a file that the change is about.
+    """
+
+    path: FilePath
     files: tuple[Rework, ...]
     note: history.Note | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The commit whose change is meant; of a fact's, only the lines with its words."""
+    """The commit whose change is meant; of a fact's, only what it did to that fact in that file.
+
+    `undone_by` has taken it back already.
+    """
 
     commit: CommitId
     path: FilePath | None = None
-    words: str | None = None
+    fact: FactId | None = None
+    undone_by: CommitId | None = None
 
 
 def draw_up(workspace: Workspace, change: Revert) -> RevertPlan:
@@ -47,18 +56,37 @@ def draw_up(workspace: Workspace, change: Revert) -> RevertPlan:
         changes = [
             one for one in commit.changes if workspace.kind_of(one.path).is_memory and target.path in (None, one.path, one.before_path)
         ]
+        if target.undone_by is not None:
+            said = f"{target.commit[:10]} was taken back already, by {target.undone_by[:10]}; to have it again, revert that one"
+            return RevertPlan(target.path or workspace.curated, (), None, (said,))
         files: list[Rework] = []
         retracts: list[FactId] = []
+        notes: list[str] = []
         for changed in changes:
             before, after = _texts(workspace, changed)
+            only = _with_partners(commit, before, after, target.fact) if target.fact else None
             if workspace.kind_of(changed.path) is FileKind.DAILY:
-                retracts += _added(known, changed.path, before, after, target.words)
-            else:
-                files.append(Rework(changed.path, before, after, target.words, target.commit, change.options))
+                retracts += _added(known, changed.path, before, after, only)
+                continue
+            if changed.before_path != changed.path:
+                notes.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
+            if before != after:
+                files.append(Rework(changed.path, before, after, only, target.commit, change.options))
         note = _note(commit, changes, retracts, known)
     if not files and note is None:
-        raise HistoryProblem("cannot-revert", f"{target.commit[:10]} did nothing to memory that still stands")
-    return RevertPlan(tuple(files), note)
+        hint = f"{notes[0]}." if notes else ""
+        raise HistoryProblem("cannot-revert", f"{target.commit[:10]} did nothing to memory that still stands", hint)
+    return RevertPlan(changes[0].path if changes else workspace.curated, tuple(files), note, tuple(notes))
+
+
+def _with_partners(commit: LineCommit, before: str, after: str, fact: FactId) -> frozenset[FactId]:
+    """A fact and those that took its place or gave theirs to it with a commit."""
+    pairs = [(pair.old, pair.new) for pair in fact_editor.difference(parse(before), parse(after)).supersedes]
+    pairs += [(old, new) for old, new in history.said(commit.commit.message).supersedes if new is not None]
+    found = {fact}
+    while more := {each for pair in pairs if found.intersection(pair) for each in pair} - found:
+        found |= more
+    return frozenset(found)
 
 
 def _require_revertible(workspace: Workspace, commit: LineCommit) -> None:
@@ -79,11 +107,11 @@ def _texts(workspace: Workspace, changed: Changed) -> tuple[str, str]:
     return before, after
 
 
-def _added(known: Versions, path: FilePath, before: str, after: str, words: str | None) -> list[FactId]:
+def _added(known: Versions, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
     """The entries of a day's log that a commit brought in and that still count."""
     brought = [item.fact for item in fact_editor.difference(parse(before), parse(after)).added]
     standing = {one.entry.fact for one in known.standing(path) if not known.marks_of(one.number)}
-    return [fact.id for fact in brought if fact.id in standing and (words is None or words == fact.text)]
+    return [fact.id for fact in brought if fact.id in standing and (only is None or fact.id in only)]
 
 
 def _note(commit: LineCommit, changes: Sequence[Changed], retracts: Sequence[FactId], known: Versions) -> history.Note | None:
@@ -111,38 +139,47 @@ def _target(workspace: Workspace, known: Versions, word: str) -> _Target:
     if fact is not None:
         return _last_change(known, known.having(fact))
     if commit is None:
-        hint = "mdmem history lists commits, mdmem facts --all lists facts."
+        hint = recorded.like(known, word) or "mdmem history lists commits, mdmem facts --all lists facts."
         raise HistoryProblem("commit-not-found", f"there is no fact and no commit {word[:80]!r}", hint)
     return _Target(commit)
 
 
 def _last_change(known: Versions, found: Sequence[Occurrence]) -> _Target:
-    """What last happened to a fact: it came, it went, or something was said of it."""
+    """What last happened to a fact: it came, it went, or something was said of it. A revert of that is no change of its own."""
     last = found[-1]
-    path, words = last.entry.path, last.entry.text
-    if last.ended is not None and (landmark := known.landmark(last.ended)):
-        return _Target(landmark.commit, path, words)
+    path, fact = last.entry.path, last.entry.fact
     marks = known.marks_of(last.number)
-    if marks and (landmark := known.landmark(marks[-1].begun)):
-        return _Target(landmark.commit)
-    return _Target(last.origin.commit, path, words)
+    if last.ended is not None and (landmark := known.landmark(last.ended)):
+        target = _Target(landmark.commit, path, fact)
+    elif marks and (landmark := known.landmark(marks[-1].begun)):
+        target = _Target(landmark.commit)
+    else:
+        target = _Target(last.origin.commit, path, fact)
+    landmark = known.landmark_of(target.commit)
+    said = history.said(landmark.message) if landmark else None
+    if said and said.op is Op.REVERT and said.reverts:
+        return _Target(said.reverts[0], path, fact, target.commit)
+    return target
 
 
-def together(results: Sequence[WriteResult]) -> WriteResult:
-    """The results of several files as one: the first file's, with what all of them did."""
-    first = results[0]
+def together(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
+    """The results of several files as one: the first that changed, with what all of them did; notes name the others' commits."""
+    nothing = WriteResult(False, plan.path, (), None, None, diff="" if dry_run else None)
+    first = next((result for result in results if result.changed), results[0] if results else nothing)
     diffs = [result.diff for result in results if result.diff is not None]
+    others = [result for result in results if result is not first and result.commit]
+    beside = (f"reverted in {one.path} too, by {(one.commit or '')[:10]}" for one in others)
     return WriteResult(
         any(result.changed for result in results),
         first.path,
         first.section,
         first.etag,
-        next((result.commit for result in reversed(results) if result.commit), None),
+        first.commit,
         tuple(fact for result in results for fact in result.added),
         tuple(fact for result in results for fact in result.removed),
         tuple(pair for result in results for pair in result.supersedes),
-        "".join(diffs) if diffs else None,
-        tuple(note for result in results for note in result.notes),
+        "".join(diffs) if diffs else first.diff,
+        (*(note for result in results for note in result.notes), *plan.notes, *beside),
         tuple(warning for result in results for warning in result.warnings),
         Op.REVERT,
     )

@@ -1,5 +1,6 @@
 """Reading verbs that ask the index: search, facts, conflicts, status."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 from mdmem import config, hookfiles
@@ -35,7 +36,7 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
     if wanted.as_of is None:
         today = workspace.now().date()
         found, matches = _matches(workspace, found, wanted, _filter(workspace, wanted, today), today, say, progress)
-        hits = tuple(match.hit for match in matches)
+        hits = _holding(workspace, tuple(match.hit for match in matches), today, say)
         return SearchResult(wanted.query, found.commit, found.stale, hits, found.notes)
     from mdmem.memory import past, trail  # here, so that no other search pays for loading it
 
@@ -76,6 +77,19 @@ def _matches(
         return found, found.index.search(asked)
 
 
+def _holding(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
+    """The hits without what contradicted them when they were indexed and has expired since."""
+    named = {fact for hit in hits for fact in hit.contradicts}
+    if not named:
+        return hits
+    from mdmem.memory import trail  # here, so that no other search pays for loading it
+
+    with trail.fresh(workspace, say) as known:
+        standing = {fact: [one.entry.until for one in known.having(fact) if one.ended is None] for fact in named}
+    over = {fact for fact, until in standing.items() if until and all(day is not None and day < today for day in until)}
+    return tuple(replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in over)) for hit in hits)
+
+
 def facts(workspace: Workspace, wanted: ListFacts, say: Say, progress: Progress | None = None) -> tuple[Hit, ...]:
     """The facts of memory, by path and line; those that no longer hold only if `everything` is wanted."""
     today = workspace.now().date()
@@ -91,9 +105,10 @@ def facts(workspace: Workspace, wanted: ListFacts, say: Say, progress: Progress 
     )
     index = fresh(workspace, say, progress).index
     try:
-        return index.entries(passing, today)
+        found = index.entries(passing, today)
     except BrokenIndex:
-        return fresh(workspace, say, progress, full=True).index.entries(passing, today)
+        found = fresh(workspace, say, progress, full=True).index.entries(passing, today)
+    return _holding(workspace, found, today, say)
 
 
 def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> tuple[ConflictView, ...]:

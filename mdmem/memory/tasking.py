@@ -7,7 +7,7 @@ from mdmem import files, tasks
 from mdmem.document import Document, decode, parse
 from mdmem.memory import reading
 from mdmem.memory.workspace import Workspace
-from mdmem.model import Change, SectionView, WriteOptions, WriteResult
+from mdmem.model import Change, Op, SectionView, WriteOptions, WriteResult
 
 Apply = Callable[[Change], WriteResult]
 
@@ -55,6 +55,7 @@ def done(workspace: Workspace, name: str, outcome: str, options: WriteOptions, a
         diff=None if logged.diff is None or gone.diff is None else logged.diff + gone.diff,
         notes=(*logged.notes, *gone.notes),
         warnings=(*logged.warnings, *gone.warnings),
+        op=Op.LOG,
     )
 
 

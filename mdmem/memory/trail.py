@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from mdmem import files, history
+from mdmem import files, history, versions
 from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem, StorageProblem
@@ -16,7 +16,7 @@ from mdmem.model import CommitId, FilePath, Landmark, Origin
 from mdmem.repo import line
 from mdmem.repo.line import Changed, LineCommit
 from mdmem.search.entries import entries
-from mdmem.versions import Versions
+from mdmem.versions import BrokenVersions, Versions
 
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -41,22 +41,45 @@ def _settings(workspace: Workspace) -> str:
 
 @contextlib.contextmanager
 def fresh(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Versions]:
-    """The table, brought up to HEAD first; one in memory where it cannot be written."""
+    """The table, brought up to HEAD first; one in memory where it cannot be written.
+
+    One that turns out to be damaged while it is read is deleted, so that the next one who asks has it built anew.
+    """
     head = workspace.repository.head()
     with table(workspace) as known:
         if (known.head.commit if known.head else None) == head:
-            yield known
+            yield from _watched(workspace, known)
             return
     try:
         workspace.ensure_state()
         with files.lock(workspace.state / TRAIL_LOCK, workspace.settings.lock_timeout, say):
-            known = table(workspace)
-            catch_up(workspace, known, head, progress)
+            known = _caught_up(workspace, head, progress)
     except (OSError, StorageProblem):
         known = Versions.in_memory()
         catch_up(workspace, known, head, progress)
     with known:
+        yield from _watched(workspace, known)
+
+
+def _watched(workspace: Workspace, known: Versions) -> Iterator[Versions]:
+    try:
         yield known
+    except BrokenVersions:
+        with contextlib.suppress(OSError):
+            versions.discard(workspace.state)
+        raise
+
+
+def _caught_up(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Versions:
+    """The table in the state folder, brought up to a commit; built anew where it is damaged."""
+    known = table(workspace)
+    try:
+        catch_up(workspace, known, head, progress)
+    except BrokenVersions:
+        known.close()
+        known = Versions.anew(workspace.state, _settings(workspace))
+        catch_up(workspace, known, head, progress)
+    return known
 
 
 def catch_up(workspace: Workspace, known: Versions, head: CommitId | None, progress: Progress | None = None) -> None:

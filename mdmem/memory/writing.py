@@ -146,7 +146,7 @@ def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) ->
             commit = None if change.options.dry_run else _commit_note(workspace, note)
         diff = "" if change.options.dry_run else None
         results.append(WriteResult(True, note.path, note.section, None, commit, removed=note.retracts, diff=diff, op=note.op))
-    return reverting.together(results)
+    return reverting.together(plan, results, change.options.dry_run)
 
 
 # Carrying it out.

@@ -8,6 +8,8 @@ from mdmem.document import join_path
 from mdmem.model import Advice, Reviewed
 from mdmem.show.words import one_line, short, steerless
 
+_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.purge import Purged, PurgePlan
@@ -83,9 +85,20 @@ def reviewed_text(found: Reviewed) -> str:
 
 
 def _advice_text(advice: Advice) -> str:
+    return f"{one_line(_where(advice))}\n    {' '.join(map(_word, advice.command))}{'  (safe)' if advice.safe else ''}"
+
+
+def _word(text: str) -> str:
+    """A word as a shell takes it, on one line; `$'…'` (bash, zsh, ksh) where it holds what cannot be shown as it is."""
     import shlex  # here, so that nothing else pays for loading it
 
-    return f"{one_line(_where(advice))}\n    {one_line(shlex.join(advice.command))}{'  (safe)' if advice.safe else ''}"
+    if one_line(text) == text:
+        return shlex.quote(text)
+    escaped = "".join(
+        _ESCAPED.get(c) or (c if one_line(c) == c else "".join(f"\\x{byte:02x}" for byte in c.encode(errors="surrogateescape")))
+        for c in text
+    )
+    return f"$'{escaped}'"
 
 
 def _where(advice: Advice) -> str:
