@@ -38,8 +38,8 @@ RARE = 1.0
 WEAK = 0.5
 """The weight of a word that says how a question is put (many, kind, often): 82.4 to 82.4 and 68.6 to 68.9."""
 
-CANDIDATES, CANDIDATES_A_HIT = 150, 6
-"""At least so many of the best by BM25, and so many for each hit that is wanted, are ranked again by everything else."""
+CANDIDATES, CANDIDATES_A_HIT = 100, 6
+"""At least so many of the best by BM25, and so many for each hit that is wanted, are ranked again by everything else: neutral up to 300."""
 
 SPEAKER = 1.7
 """The factor of an entry in a log whose speaker the question names: 74.5 to 78.1 and 53.6 to 61.1."""

@@ -23,7 +23,7 @@ from mdmem.search.words import encodable, folded, grams, split, stemmed, terms
 if TYPE_CHECKING:
     from tantivy import Document, Index, Schema
 
-VERSION = 4
+VERSION = 5
 
 NEIGHBOURS = 2
 """Entries on each side, in the same file, whose words an entry is found by too (LoCoMo: +12 points of R@10)."""
