@@ -784,3 +784,23 @@ def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch:
     assert at.git("status", "--porcelain") == ""
     ours = at.git("log", "--format=%H", "--grep=^Mdmem-Op: append").split()
     assert ours == [done.commit]
+
+
+REFORMATS = "sed -i 's/^- /* /' MEMORY.md && git add MEMORY.md"
+
+
+@pytest.mark.parametrize("pending", [False, True])
+def test_a_hook_may_write_it_in_another_way(at: Desk, pending: bool) -> None:
+    if pending:
+        by_hand(at, "MEMORY.md", "edited")
+    at.hook("pre-commit", REFORMATS)
+    done = at.apply(append("- the mark of mdmem\n\nAnd a paragraph."))
+    assert done.commit == at.git("rev-parse", "HEAD").strip()
+    assert "* the mark of mdmem" in at.git("show", "HEAD:MEMORY.md")
+    assert at.git("log", "--format=%s", "--grep=^Mdmem-Op").count("\n") == 1
+
+
+def test_a_hook_that_takes_it_out_makes_it_fail(at: Desk) -> None:
+    at.hook("pre-commit", "sed -i '/the mark of mdmem/d' MEMORY.md && echo >> MEMORY.md && git add MEMORY.md")
+    assert code_of(lambda: at.apply(append())) == "commit-failed"
+    assert at.git("log", "--grep=^Mdmem-Op") == ""

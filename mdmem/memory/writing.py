@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 from mdmem import check, config, files, history, repo
@@ -30,7 +32,8 @@ from mdmem.model import (
 from mdmem.repo import Identity, IndexEntry, State
 
 Say = Callable[[str], None]
-_TRIES = 50
+_TRIES, _WITHDRAWALS = 50, 5
+_WORD = re.compile(r"\w+")
 
 
 def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
@@ -56,7 +59,7 @@ def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say
         plan = planning.draw_up(workspace, change, path)
         return planning.result(plan, None, diff=planning.diff(plan))
     with _locked(workspace, say):
-        notes = recover(workspace)
+        notes, withdrawn = recover(workspace), 0
         for _ in range(_TRIES):
             plan = planning.draw_up(workspace, change, path)
             if not plan.changes and not plan.marks:
@@ -65,8 +68,12 @@ def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say
             if not plan.changes:
                 return planning.result(plan, _commit_note(workspace, note), notes=notes)
             done = _carry_out(workspace, plan, note, change.options.allow)
-            if done is not None:
+            if not isinstance(done, _Again):
                 return planning.result(plan, done[0], notes=(*notes, *done[1]))
+            withdrawn += done is _Again.WITHDRAWN
+            if withdrawn == _WITHDRAWALS:
+                hint = "A hook takes the change out, or another program saves the file again and again."
+                raise RepositoryProblem("commit-failed", f"git commits something else than was written to {path}", hint)
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
 
 
@@ -152,8 +159,15 @@ def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) ->
 # Carrying it out.
 
 
-def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str]) -> tuple[CommitId, tuple[str, ...]] | None:
-    """Write and commit a plan; None where the file was saved by someone else meanwhile, so that it must be planned anew."""
+class _Again(Enum):
+    """Why a change must be planned anew: the file was saved by someone else, before ours was written or before git read it."""
+
+    SAVED = "saved"
+    WITHDRAWN = "withdrawn"
+
+
+def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str]) -> tuple[CommitId, tuple[str, ...]] | _Again:
+    """Write and commit a plan."""
     state = workspace.repository.state(plan.path)
     workspace.repository.require_ready(workspace.settings.allow_detached, state.branch)
     identity = workspace.identity()
@@ -179,7 +193,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         files.save_record(workspace.state, record)
         if not files.replace(plan.place, plan.after, plan.before, record.temporary):
             files.drop_record(workspace.state)
-            return None
+            return _Again.SAVED
         commit = workspace.repository.commit(
             [plan.path],
             text,
@@ -193,7 +207,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         if isinstance(problem, RepositoryProblem) and files.read(plan.place) != plan.after:
             # Somebody saved over it before git read it, so that git found another change than ours, or none.
             files.drop_record(workspace.state)
-            return None
+            return _Again.SAVED
         if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
             _put_back(workspace, plan, made, record, problem)
             if pending:
@@ -201,11 +215,24 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         raise
     if not stale:
         files.drop_record(workspace.state)
-    if not workspace.repository.holds(commit, plan.path, plan.after):
+    if not workspace.repository.holds(commit, plan.path, plan.after) and not _carries(read_at(workspace, plan.path, commit), plan):
         # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
         workspace.repository.withdraw(commit, pending.commit if pending else state.commit)
-        return None
+        return _Again.WITHDRAWN
     return commit, ((f"committed the pending edits of {plan.path} first, as yours",) if pending else ())
+
+
+def _carries(committed: bytes | None, plan: Plan) -> bool:
+    """Whether what was committed has the change in it, written in another way: the user's hooks may put Markdown into a form of theirs."""
+    removed, added = history.changed_lines(plan.old.text if plan.old else "", plan.edited.text)
+    there, meant = _words((committed or b"").decode("utf-8", "replace")), _words(plan.edited.text)
+    came, went = ([words for words in map(_words, lines) if words.strip()] for lines in (added, removed))
+    return all(words in there for words in came) and not any(words in there for words in went if words not in meant)
+
+
+def _words(text: str) -> str:
+    """The words of a text alone, a space around each."""
+    return f" {' '.join(_WORD.findall(text))} "
 
 
 def _is_committed(workspace: Workspace, plan: Plan) -> bool:
