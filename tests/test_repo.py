@@ -153,6 +153,13 @@ class TestReading:
         assert list(opened(at).read(commit, asked).values()) == [SEED.encode(), None, b"\xff\0\r\n", None, None, b""]
         assert opened(at).read(commit, []) == {}
 
+    def test_what_must_be_there_and_is_not(self, at: Desk):
+        blob = at.git("rev-parse", "HEAD:MEMORY.md").strip()
+        assert opened(at).contents([blob]) == {blob: SEED.encode()}
+        with pytest.raises(MdmemError) as failure:
+            opened(at).contents([blob, A])
+        assert failure.value.code == "broken-repository"
+
     def test_the_last_commit_of_a_file(self, at: Desk):
         at.git("config", "log.showSignature", "true")
         first = at.git("rev-parse", "HEAD").strip()
@@ -172,7 +179,7 @@ class TestReading:
         third = at.commit("drïtte")
         (at.root / "memory" / "B c.MD").unlink()
         fourth = at.commit("fourth")
-        told = list(line.line(opened(at), None, CommitId(fourth)))
+        told = list(line.told(opened(at), line.newer(opened(at), None, CommitId(fourth)) or []))
         assert [(one.commit.message, one.commit.author) for one in told] == [
             ("seed\n", NAME),
             ("second\n", NAME),
@@ -187,9 +194,10 @@ class TestReading:
         ]
         blobs = [(change.before and opened(at).blobs([change.before])[0], change.after) for change in changes]
         assert blobs[2] == (b"- one\n- two\n- three\n- five\n", None)
-        assert [one.commit.id for one in line.line(opened(at), CommitId(second), CommitId(fourth))] == [third, fourth]
-        assert line.is_below(opened(at), CommitId(second), CommitId(fourth))
-        assert not line.is_below(opened(at), CommitId(fourth), CommitId(second))
+        assert line.newer(opened(at), CommitId(second), CommitId(fourth)) == [third, fourth]
+        assert line.newer(opened(at), CommitId(fourth), CommitId(fourth)) == []
+        assert line.newer(opened(at), CommitId(fourth), CommitId(second)) is None
+        assert line.newer(opened(at), CommitId(A), CommitId(second)) is None
 
     def test_what_a_merge_brought(self, at: Desk):
         at.git("checkout", "-q", "-b", "side")
@@ -202,7 +210,9 @@ class TestReading:
         at.write("MEMORY.md", "# Memory\n\n- two\n")
         first = at.commit("meanwhile")
         at.git("merge", "-q", "--no-edit", "side")
-        (merge,) = line.line(opened(at), CommitId(first), CommitId(at.git("rev-parse", "HEAD").strip()))
+        head = CommitId(at.git("rev-parse", "HEAD").strip())
+        assert line.newer(opened(at), CommitId(said), head) is None
+        (merge,) = line.told(opened(at), line.newer(opened(at), CommitId(first), head) or [])
         assert [change.path for change in merge.changes] == ["memory/a.md"]
         assert [(commit.id, patches) for commit, patches in line.side(opened(at), merge)] == [
             (brought, (FilePatch(FilePath("memory/a.md"), None, ("- one",)),)),

@@ -101,9 +101,8 @@ def _require_revertible(workspace: Workspace, commit: LineCommit) -> None:
 
 
 def _texts(workspace: Workspace, changed: Changed) -> tuple[str, str]:
-    blobs = [blob for blob in (changed.before, changed.after) if blob]
-    found = dict(zip(blobs, workspace.repository.blobs(blobs), strict=True))
-    before, after = (decode(found.get(blob or "") or b"") for blob in (changed.before, changed.after))
+    found = workspace.repository.contents([blob for blob in (changed.before, changed.after) if blob])
+    before, after = (decode(found[blob]) if blob else "" for blob in (changed.before, changed.after))
     return before, after
 
 

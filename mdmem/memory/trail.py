@@ -90,18 +90,13 @@ def catch_up(workspace: Workspace, known: Versions, head: CommitId | None, progr
     """
     if (known.head.commit if known.head else None) == head:
         return
-    repository = workspace.repository
-    pages = _Pages(workspace)
     if head is None:
         with known.writing():
             known.cut(0)
         return
-    if known.head and not line.is_below(repository, known.head.commit, head):
-        with known.writing():
-            known.cut(_fork(known, set(line.first_parents(repository, head))))
-    above = known.head.commit if known.head else None
-    commits = line.line(repository, above, head)
-    total = len(line.first_parents(repository, head, above)) if progress else 0
+    pages = _Pages(workspace)
+    ids = _newer(workspace, known, head)
+    commits = line.told(workspace.repository, ids)
     done = 0
     while some := list(islice(commits, _COMMITS_AT_ONCE)):
         pages.fetch([change for commit in some for change in commit.changes])
@@ -110,12 +105,21 @@ def catch_up(workspace: Workspace, known: Versions, head: CommitId | None, progr
                 _replay(workspace, known, commit, pages)
         done += len(some)
         if progress:
-            progress(done, total)
+            progress(done, len(ids))
 
 
-def _fork(known: Versions, commits: set[CommitId]) -> int:
-    """The number of the last landmark that is on the line still; 0 where none is."""
-    return next((one.number for one in reversed(known.landmarks()) if one.commit in commits), 0)
+def _newer(workspace: Workspace, known: Versions, head: CommitId) -> list[CommitId]:
+    """The commits that HEAD has and the table has not, oldest first; the table is cut back to the last that is on the line still."""
+    repository = workspace.repository
+    newer = line.newer(repository, known.head.commit if known.head else None, head)
+    if newer is not None:
+        return newer
+    every = line.newer(repository, None, head) or []
+    places = {commit: place for place, commit in enumerate(every, 1)}
+    fork = next((one.number for one in reversed(known.landmarks()) if places.get(one.commit) == one.number), 0)
+    with known.writing():
+        known.cut(fork)
+    return every[fork:]
 
 
 def _replay(workspace: Workspace, known: Versions, commit: LineCommit, pages: "_Pages") -> None:
@@ -134,13 +138,13 @@ class _Pages:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._kept: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
-        self._read: dict[str, bytes | None] = {}
+        self._read: dict[str, bytes] = {}
 
     def fetch(self, changes: Sequence[Changed]) -> None:
         """Read what these changes need, in one go."""
         wanted = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
         blobs = sorted({blob for blob, path in wanted if blob and self._is_memory(path) and (blob, path) not in self._kept})
-        self._read = dict(zip(blobs, self._workspace.repository.blobs(blobs), strict=True))
+        self._read = self._workspace.repository.contents(blobs)
 
     def change(self, changed: Changed) -> FileChange | None:
         """A change of a memory file with both pages; None where no memory file is concerned."""
@@ -160,15 +164,16 @@ class _Pages:
         if blob is None or not self._is_memory(path):
             return None
         if (blob, path) not in self._kept:
-            self._kept[blob, path] = self._parsed(self._read.get(blob) or self._workspace.repository.blobs([blob])[0], path)
+            data = self._read[blob] if blob in self._read else self._workspace.repository.contents([blob])[blob]
+            self._kept[blob, path] = self._parsed(data, path)
             if len(self._kept) > _PAGES_KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end((blob, path))
         return self._kept[blob, path]
 
-    def _parsed(self, data: bytes | None, path: FilePath) -> Page | None:
+    def _parsed(self, data: bytes, path: FilePath) -> Page | None:
         try:
-            document = parse(decode(data or b""))
+            document = parse(decode(data))
         except PathProblem:
             return None
         return Page(document, entries(document, path, frontmatter.tags(document)))

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mdmem.errors import RepositoryProblem
 from mdmem.model import Commit, CommitId, FilePath
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.worktree import Repository
@@ -34,27 +35,27 @@ class LineCommit:
     changes: tuple[Changed, ...]
 
 
-def line(repository: Repository, above: CommitId | None, upto: CommitId) -> Iterator[LineCommit]:
-    """The commits of the first-parent line of `upto`, oldest first, those after `above` only (None: all)."""
-    ids = first_parents(repository, upto, above)[::-1]
+def newer(repository: Repository, above: CommitId | None, upto: CommitId) -> list[CommitId] | None:
+    """The commits of the first-parent line of `upto` that come after `above` (None: all), oldest first.
+
+    None where `above` does not lie on that line.
+    """
+    span = [str(upto), *([f"^{above}"] if above else [])]
+    listed = repository.run("rev-list", "--first-parent", "--parents", *span)
+    if listed.status:
+        if above is None or repository.has(above):
+            raise RepositoryProblem("broken-repository", f"git cannot read the history: {listed.words}", "git fsck says more.")
+        return None
+    rows = [row.split() for row in listed.output.decode().splitlines()][::-1]
+    if above is not None and above != upto and (not rows or rows[0][1:2] != [above]):
+        return None
+    return [CommitId(row[0]) for row in rows]
+
+
+def told(repository: Repository, ids: Sequence[CommitId]) -> Iterator[LineCommit]:
+    """These commits one by one, read some hundred at a time."""
     for start in range(0, len(ids), _COMMITS_AT_ONCE):
         yield from described(repository, ids[start : start + _COMMITS_AT_ONCE])
-
-
-def first_parents(repository: Repository, upto: CommitId, above: CommitId | None = None) -> list[CommitId]:
-    """The commits of the first-parent line of `upto`, newest first, down to the last that `above` does not have."""
-    span = [str(upto), *([f"^{above}"] if above else [])]
-    return [CommitId(name) for name in repository.git("rev-list", "--first-parent", *span).decode().split()]
-
-
-def is_below(repository: Repository, one: CommitId, other: CommitId) -> bool:
-    """Whether `one` lies on the first-parent line of `other`."""
-    if one == other:
-        return True
-    if not repository.has(one):
-        return False
-    newer = first_parents(repository, other, one)
-    return bool(newer) and repository.git("rev-parse", f"{newer[-1]}^@").decode().split()[:1] == [one]
 
 
 def described(repository: Repository, ids: Sequence[CommitId]) -> list[LineCommit]:

@@ -129,6 +129,10 @@ class Repository:
     hooks_dir: Path
     prefix: str
 
+    def run(self, *arguments: str) -> Outcome:
+        """How a git command ends that may fail."""
+        return run(self.folder, arguments)
+
     def git(self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
         """The output of a git command that must succeed."""
         done = run(self.folder, arguments, text, extra)
@@ -266,6 +270,19 @@ class Repository:
             blobs.append(output[at : at + size] if head and head[1] == b"blob" else None)
             at += size + 1 if head else 0
         return blobs
+
+    def contents(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The bytes of blobs that must be there, by their ids.
+
+        Raises:
+            RepositoryProblem: `broken-repository`: one is missing.
+        """
+        found: dict[str, bytes] = {}
+        for name, data in zip(ids, self.blobs(ids), strict=True):
+            if data is None:
+                raise RepositoryProblem("broken-repository", f"the object {name} is missing from the repository", "git fsck says more.")
+            found[name] = data
+        return found
 
     def last_commit(self, path: FilePath) -> CommitId | None:
         """The newest commit that touched a file; None where there is none."""
