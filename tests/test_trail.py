@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,6 +67,12 @@ class Teller:
 @pytest.fixture
 def teller(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Teller:
     return Teller(at, monkeypatch)
+
+
+def code_of(action: Callable[[], object]) -> str:
+    with pytest.raises(MdmemError) as failure:
+        action()
+    return failure.value.code
 
 
 def moved(teller: Teller) -> list[str]:
@@ -189,6 +195,25 @@ class TestLogs:
         with pytest.raises(MdmemError) as failure:
             teller.on("2026-01-12").apply(Forget(fact))
         assert failure.value.code == "fact-not-found"
+
+    def test_a_line_that_somebody_tags_is_retracted_still(self, teller: Teller) -> None:
+        at = teller.at
+        fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        teller.on("2026-01-11").apply(Forget(fact))
+        at.write("memory/2026-01-10.md", at.read("memory/2026-01-10.md").replace("green", "green #sky"))
+        assert teller.texts("sky") == []
+        assert code_of(lambda: teller.on("2026-01-12").apply(Forget(fact))) == "fact-not-found"
+        at.commit("tagged")
+        assert teller.texts("sky") == []
+
+    def test_what_is_written_in_another_way_and_not_committed_is_one_statement(self, teller: Teller) -> None:
+        at = teller.at
+        head = at.git("rev-parse", "HEAD").strip()
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("lives in Oslo", "lives in Oslo #home"))
+        (hit,) = teller.search("Oslo", history=True)
+        assert (hit.status, hit.uncommitted, hit.tags) == (Status.CURRENT, True, ("home",))
+        (hit,) = teller.search("Oslo", as_of=head)
+        assert (hit.uncommitted, hit.tags) == (False, ())
 
     def test_the_same_again_begins_anew(self, teller: Teller) -> None:
         fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]

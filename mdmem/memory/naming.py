@@ -1,14 +1,12 @@
 """Which fact is meant by an id, a prefix of one or a text, among those that stand in the files."""
 
-from collections import defaultdict, deque
-
 from mdmem import files
 from mdmem.document import Document, decode, join_path, parse
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import Item
 from mdmem.memory.workspace import Workspace
-from mdmem.model import FactId, FileKind, FilePath, Forget, Mark, SectionPath
+from mdmem.model import FileKind, FilePath, Forget, Mark
 
 Place = tuple[FilePath, Document, Item]
 EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
@@ -85,22 +83,18 @@ def _in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]
 def marks_on(workspace: Workspace, found: list[Place]) -> list[Mark | None]:
     """What a commit says of each of these facts, besides what stands there: superseded, or retracted."""
     from mdmem.memory import trail  # here, so that no other write pays for loading it
+    from mdmem.memory.standing import join
+    from mdmem.search.entries import entries
 
-    marked: dict[tuple[FilePath, SectionPath, FactId], deque[Mark | None]] = defaultdict(deque)
+    marks: dict[tuple[FilePath, int], Mark | None] = {}
     with trail.fresh(workspace) as known:
-        for path in dict.fromkeys(path for path, _, _ in found):
-            said = {mark.occurrence: mark for mark in known.marks(path)}
-            for one in known.standing(path):
-                if one.entry.fact is not None:
-                    marked[path, one.entry.section, one.entry.fact].append(said.get(one.number))
-    return [((left := marked[path, _section(document, item), item.fact.id]) and left.popleft()) or None for path, document, item in found]
+        for path, document in {path: document for path, document, _ in found}.items():
+            listed = entries(document, path)
+            standing, _ = join(known, path, listed)
+            marks |= {(path, entry.start_line): one.mark for entry, one in zip(listed, standing, strict=True)}
+    return [marks.get((path, item.start + 1)) for path, _, item in found]
 
 
 def current(workspace: Workspace, found: list[Place]) -> list[Place]:
     """Those of these facts that nothing has superseded or retracted."""
     return [place for place, mark in zip(found, marks_on(workspace, found), strict=True) if mark is None]
-
-
-def _section(document: Document, item: Item) -> SectionPath:
-    section = document.section_at(item.start)
-    return section.path if section else ()

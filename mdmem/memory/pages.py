@@ -1,16 +1,17 @@
 """Memory files as the index takes them: each entry with the occurrence that the trail knows of it."""
 
 import time
-from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from mdmem import contradictions, files
-from mdmem.document import decode, parse, with_line_end
+from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.files import Found
+from mdmem.memory.standing import Standing, join
 from mdmem.memory.workspace import Workspace
 from mdmem.model import Claim, CommitId, Entry, FactId, Fate, FilePath, Mark, MarkKind, Occurrence, Source, Status
 from mdmem.search.entries import entries
@@ -31,11 +32,6 @@ def _stamp_of(found: Found) -> Stamp | None:
         return Stamp.of(found.place.lstat())
     except OSError:
         return None
-
-
-def identity(entry: Entry) -> tuple[object, ...]:
-    """What makes an entry of a file on disk the same as one of a commit."""
-    return entry.section, with_line_end(entry.text, "\n"), entry.first_line
 
 
 class Pages:
@@ -69,44 +65,39 @@ class Pages:
         kind = self._workspace.kind_of(path)
         if _is_outside(path):
             return FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind)
-        left: dict[object, deque[Occurrence]] = defaultdict(deque)
-        for occurrence in self._known.standing(path):
-            left[identity(occurrence.entry)].append(occurrence)
-        joined = [left[identity(entry)].popleft() if left[identity(entry)] else None for entry in listed]
+        found, gone = join(self._known, path, listed)
         dirty = path in self._pending or path not in self._tracked
-        marks = {mark.occurrence: mark for mark in self._known.marks(path)}
-        lives = self._with_conflicts(path, listed, joined, [_life(one, marks.get(one.number)) if one else Life() for one in joined])
-        unseen = [one for rest in left.values() for one in rest] if dirty else []
         return FileEntries(
             path,
             listed,
-            tuple(one.origin if one else None for one in joined),
-            tuple(one is None and dirty for one in joined),
+            tuple(one.occurrence.origin if one.occurrence and one.committed else None for one in found),
+            tuple(not one.committed and dirty for one in found),
             kind,
-            lives,
-            tuple(self._unseen(one, marks.get(one.number)) for one in unseen),
+            self._with_conflicts(path, listed, found, [_life_on_disk(one) for one in found]),
+            tuple(self._unseen(found, gone)) if dirty else (),
         )
 
-    def _unseen(self, occurrence: Occurrence, mark: Mark | None) -> Row:
-        """A committed occurrence that an edit, not committed yet, has taken out."""
-        head = self._known.head
-        life = replace(_life(occurrence, mark), standing=False)
-        life = life if mark else replace(life, status=Status.REMOVED)
-        return Row(
-            occurrence.entry, occurrence.origin, False, self._workspace.kind_of(occurrence.entry.path), life, head.commit if head else None
-        )
+    def _unseen(self, found: Sequence[Standing], gone: Sequence[Standing]) -> Iterator[Row]:
+        """What HEAD holds and an edit, not committed yet, has taken out; what it only wrote in another way is found by its time alone."""
+        head = self._known.head.commit if self._known.head else None
+        for one in (*gone, *(one for one in found if not one.committed)):
+            if one.occurrence is not None:
+                life = replace(_life(one.occurrence, one.mark), standing=False, moved=one not in gone)
+                life = life if one.mark else replace(life, status=Status.REMOVED)
+                entry = one.occurrence.entry
+                yield Row(entry, one.occurrence.origin, False, self._workspace.kind_of(entry.path), life, head)
 
     def _with_conflicts(
-        self, path: FilePath, listed: tuple[Entry, ...], joined: list[Occurrence | None], lives: list[Life]
+        self, path: FilePath, listed: tuple[Entry, ...], found: Sequence[Standing], lives: Sequence[Life]
     ) -> tuple[Life, ...]:
         today = self._workspace.now().date()
         current = [n for n, life in enumerate(lives) if life.status is Status.CURRENT and listed[n].fact is not None]
-        claims = {n: claim(listed[n], joined[n]) for n in current}
-        found = contradictions.found([*claims.values(), *self._paired(path, {one.id for one in claims.values()})], self._pairs, today)
+        claims = {n: claim(listed[n], found[n].occurrence if found[n].committed else None) for n in current}
+        conflicts = contradictions.found([*claims.values(), *self._paired(path, {one.id for one in claims.values()})], self._pairs, today)
         numbers = {one: n for n, one in claims.items()}
         against: dict[int, list[FactId]] = defaultdict(list)
         weaker = set()
-        for conflict in found:
+        for conflict in conflicts:
             for one, other in ((conflict.one, conflict.other), (conflict.other, conflict.one)):
                 if one in numbers:
                     against[numbers[one]].append(other.id)
@@ -145,6 +136,12 @@ def _life(occurrence: Occurrence, mark: Mark | None) -> Life:
         return Life(occurrence.begun)
     moved = occurrence.fate is Fate.MOVED
     return Life(occurrence.begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, standing=False, moved=moved)
+
+
+def _life_on_disk(one: Standing) -> Life:
+    """How an entry of a file stands; a line that was changed and is not committed begins with no commit, but a mark on it holds."""
+    life = _life(one.occurrence, one.mark) if one.occurrence else Life()
+    return life if one.committed or one.mark else Life()
 
 
 def past(workspace: Workspace, known: Versions, above: int, upto: int) -> Iterator[tuple[CommitId, tuple[Row, ...]]]:

@@ -10,6 +10,7 @@ from mdmem.document import Document, decode, find, join_path, parse, plain_title
 from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.history import trails
 from mdmem.memory import moments, pages, recorded, trail
+from mdmem.memory.standing import identity
 from mdmem.memory.workspace import Workspace, missing_file
 from mdmem.model import (
     PATH_SEPARATOR,
@@ -323,8 +324,8 @@ def as_they_stood(workspace: Workspace, commit: CommitId, matches: Sequence[Matc
     entries = {path: pages.at_commit(found, path) for path in paths}
 
     def lines(match: Match) -> Hit:
-        wanted = pages.identity(match.row.entry)
-        same = next((entry for entry in entries[match.row.entry.path] if pages.identity(entry) == wanted), match.row.entry)
+        wanted = identity(match.row.entry)
+        same = next((entry for entry in entries[match.row.entry.path] if identity(entry) == wanted), match.row.entry)
         return replace(match.hit, start_line=same.start_line, end_line=same.end_line)
 
     return tuple(lines(match) for match in matches)

@@ -1,6 +1,5 @@
 """What could be tidied: the curated files with what the trail knows of them, and the safe part of the advice carried out."""
 
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
@@ -11,6 +10,7 @@ from mdmem.document import Document, decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.memory import pages, past, searching, trail
+from mdmem.memory.standing import join
 from mdmem.memory.workspace import Workspace
 from mdmem.model import (
     Advice,
@@ -24,7 +24,6 @@ from mdmem.model import (
     Hit,
     Mark,
     MarkKind,
-    Occurrence,
     Reviewed,
     SectionPath,
     Source,
@@ -105,16 +104,10 @@ def _changed(workspace: Workspace, known: "Versions", path: FilePath) -> Mapping
 
 def _standing(known: "Versions", sheet: Sheet, today: date) -> Iterator[Standing]:
     """The facts of a file, each with the occurrence that the trail knows of it."""
-    marks = {mark.occurrence: mark for mark in known.marks(sheet.path)}
-    occurrences: dict[tuple[SectionPath, FactId], deque[Occurrence]] = defaultdict(deque)
-    for one in known.standing(sheet.path):
-        if one.entry.fact is not None:
-            occurrences[one.entry.section, one.entry.fact].append(one)
-    for entry in _facts(sheet.document, sheet.path):
-        waiting = occurrences[entry.section, entry.fact or FactId("")]
-        occurrence = waiting.popleft() if waiting else None
-        mark = marks.get(occurrence.number) if occurrence else None
-        yield Standing(pages.claim(entry, occurrence), _status(entry, mark, today), mark.other if mark else None)
+    listed = _facts(sheet.document, sheet.path)
+    for entry, one in zip(listed, join(known, sheet.path, listed)[0], strict=True):
+        claim = pages.claim(entry, one.occurrence if one.committed else None)
+        yield Standing(claim, _status(entry, one.mark, today), one.mark.other if one.mark else None)
 
 
 def _facts(document: Document, path: FilePath) -> list[Entry]:

@@ -1,0 +1,58 @@
+"""What stands in a file on disk, joined to the occurrences that the trail knows of it."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from mdmem.document import with_line_end
+from mdmem.model import Entry, FilePath, Mark, Occurrence
+from mdmem.versions import Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of one entry: its occurrence (None: no commit has it), and what a commit says of that. `committed`: word for word."""
+
+    occurrence: Occurrence | None = None
+    mark: Mark | None = None
+    committed: bool = False
+
+
+def identity(entry: Entry) -> Hashable:
+    """What makes an entry of a file on disk the same as one of a commit."""
+    return entry.section, with_line_end(entry.text, "\n"), entry.first_line
+
+
+def _fact(entry: Entry) -> Hashable:
+    return (entry.section, entry.fact) if entry.fact else None
+
+
+def join(known: Versions, path: FilePath, listed: Sequence[Entry]) -> tuple[tuple[Standing, ...], tuple[Standing, ...]]:
+    """What is known of each entry of a file, and of what a commit has there and the file has not.
+
+    An entry is the occurrence with the same words in the same place, else one of the same fact in the same section, of which somebody
+    has changed tags or spacing and has not committed it: a mark goes along with it. Of several alike each is taken once, in order.
+    """
+    marks = {mark.occurrence: mark for mark in known.marks(path)}
+    left = {one.number: one for one in known.standing(path)}
+    found: dict[int, Standing] = {}
+    for key, committed in ((identity, True), (_fact, False)):
+        for place, one in _matched(key, listed, found, left):
+            del left[one.number]
+            found[place] = Standing(one, marks.get(one.number), committed)
+    gone = tuple(Standing(one, marks.get(one.number)) for one in left.values())
+    return tuple(found.get(place, Standing()) for place in range(len(listed))), gone
+
+
+def _matched(
+    key: Callable[[Entry], Hashable], listed: Sequence[Entry], found: dict[int, Standing], left: dict[int, Occurrence]
+) -> list[tuple[int, Occurrence]]:
+    waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
+    for one in left.values():
+        waiting[key(one.entry)].append(one)
+    pairs = []
+    for place, entry in enumerate(listed):
+        same = key(entry) if place not in found else None
+        if same is not None and waiting[same]:
+            pairs.append((place, waiting[same].popleft()))
+    return pairs
