@@ -33,6 +33,15 @@ _MAX_INLINE_TITLE = 1000
 """A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
 _MARKUP = re.compile(r"[\\`*_\[<&\0]")
 """Without one of these the inline parser changes nothing but white space."""
+UNSPACED = (
+    "["
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
+    "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"  # Japanese
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7af"  # Hangul: written with spaces, but a word carries its particles
+    "]+"
+)
+"""A pattern: runs of scripts that are written without spaces. Not compiled here, as that takes longer than most commands have use for it."""
 _CACHED_TITLES = 8192
 _CACHED_TEXTS = 4
 """One edit parses its file as it was and as it becomes several times: to change it, to check the change, to answer."""
@@ -82,11 +91,6 @@ class Document:
         return self.sections[0].start if self.sections else len(self.lines)
 
     @property
-    def front_matter(self) -> str:
-        """The front matter with its fences, or nothing."""
-        return "".join(self.lines[: self.front])
-
-    @property
     def line_end(self) -> str:
         """The line end that new text takes: the most frequent one of the file."""
         if not any("\r" in line for line in self.lines):
@@ -102,6 +106,11 @@ class Document:
         """The section whose heading or own text holds the line; None in the preamble."""
         at = bisect_right(self.sections, line, key=lambda section: section.start)
         return self.sections[at - 1] if at else None
+
+    def path_at(self, line: int) -> SectionPath:
+        """The path of the section that holds the line; empty in the preamble."""
+        section = self.section_at(line)
+        return section.path if section else ()
 
     def subsections(self, section: Section) -> tuple[Section, ...]:
         """Everything below a section, at any depth."""
@@ -318,13 +327,14 @@ def join_path(path: SectionPath) -> str:
     return PATH_SEPARATOR.join(path)
 
 
-_RUNGS: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
+RUNGS: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
+"""How titles are compared: as written, plain, in any case; the first with a match decides."""
 
 
 def matches(document: Document, address: str) -> tuple[Section, ...]:
     """The sections that an address names, in file order; the first rung (as written, plain, any case) with a match decides."""
     several = PATH_SEPARATOR in address or PATH_SEPARATOR in fold(address)
-    for rung in _RUNGS:
+    for rung in RUNGS:
         wanted = rung(address)
         if not wanted:
             continue

@@ -14,12 +14,13 @@ from datetime import date
 from functools import lru_cache
 from itertools import islice
 
-from mdmem.document import Block, BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
+from mdmem.document import BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
 from mdmem.errors import FactProblem, TextProblem
 from mdmem.model import Fact, FactId
 
 _ID_DIGITS = 8
-_MIN_PREFIX = 6
+_PREFIX = re.compile(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")
+"""Of an id; the whole one too."""
 _ITEMS_KEPT = 20_000
 """List items whose facts are remembered: the versions of a file have most of their items in common."""
 _KEY_COLONS = 4
@@ -29,7 +30,8 @@ _MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|
 _KIND = re.compile(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT_OPEN = re.compile(r"(?<!\\)(?:\\\\)*<!--")
-_UNTIL = re.compile(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
+UNTIL = re.compile(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
+"""What the words of a fact that expires end in."""
 _COLON = re.compile(r":(?=\s)")
 _IDENTIFIER_KEY = re.compile(r"^([a-z][a-z0-9_.]*): +(?=\S)")
 _BOLD_KEY = re.compile(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
@@ -115,7 +117,7 @@ def _is_tag(name: str) -> bool:
 
 
 def _until(text: str) -> date | None:
-    match = _UNTIL.search(text, max(0, text.rfind("(") - 1))
+    match = UNTIL.search(text, max(0, text.rfind("(") - 1))
     if not match or not match.start():
         return None
     try:
@@ -144,32 +146,20 @@ def parse_text(words: str) -> Fact:
     text = said[:end] if end else said
     tags, until = (tags, _until(text)) if end else ((), None)
     key, _ = _split_key(text)
-    return Fact(fact_id(_UNTIL.sub("", text) if until else text), text, key, kind, tags, until)
+    return Fact(fact_id(UNTIL.sub("", text) if until else text), text, key, kind, tags, until)
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
     """The facts of a document's lines: every list item at the top level of a section, in file order."""
-    last = len(document.lines) if end is None else end
-    return tuple(
-        _item(document, block)
-        for block in document.blocks_in(start, last)
-        if block.kind is BlockKind.ITEM and _says_something(document, block)
-    )
-
-
-def _says_something(document: Document, block: Block) -> bool:
-    return _has_words(document.slice(block.start, block.end))
+    blocks = document.blocks_in(start, len(document.lines) if end is None else end)
+    listed = ((block, document.slice(block.start, block.end)) for block in blocks if block.kind is BlockKind.ITEM)
+    return tuple(Item(parse_item(raw), block.start, block.end, raw) for block, raw in listed if _has_words(raw))
 
 
 @lru_cache(maxsize=_ITEMS_KEPT)
 def _has_words(item: str) -> bool:
     words = content(item)
     return bool(words[: _before_marks(words)])
-
-
-def _item(document: Document, block: Block) -> Item:
-    raw = document.slice(block.start, block.end)
-    return Item(parse_item(raw), block.start, block.end, raw)
 
 
 def in_section(document: Document, section: Section) -> tuple[Item, ...]:
@@ -228,7 +218,7 @@ def pick(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
     if exact:
         return exact
     prefix = said.casefold()
-    if not re.fullmatch(r"[0-9a-f]{6,8}", prefix):
+    if not _PREFIX.fullmatch(prefix):
         return ()
     found = tuple(item for item in known if item.fact.id.startswith(prefix))
     if len({item.fact.id for item in found}) > 1:
@@ -259,7 +249,7 @@ def write(text: str, key: str | None = None, kind: str | None = None, tags: Iter
     named = f"[{_kind_name(kind)}] " if kind is not None else ""
     marks = _before_marks(said)
     end, own_tags = _before_tags(said, marks)
-    words = _UNTIL.sub("", said[:end]) if until and _until(said[:end]) else said[:end]
+    words = UNTIL.sub("", said[:end]) if until and _until(said[:end]) else said[:end]
     return f"- {named}" + " ".join([words, *_marks(until, (*own_tags, *tags))]) + said[marks:]
 
 
@@ -302,7 +292,7 @@ def amended(item: str, kind: str | None, tags: Iterable[str], until: date | None
     first = start + head.end() if head and start + head.end() < end else start
     words = item[first : _before_tags(item, end)[0]] or item[first:end]
     if _until(words):
-        words = _UNTIL.sub("", words).rstrip()
+        words = UNTIL.sub("", words).rstrip()
     named = f"[{_kind_name(kind)}] " if kind else item[start:first]
     return item[:start] + named + " ".join([words, *_marks(until, tags)]) + item[end:]
 

@@ -65,6 +65,7 @@ def test_trees_nest_and_paths_are_the_headings_above(text: str) -> None:
     for line in range(len(document.lines)):
         holder = [s for s in document.sections if s.start <= line < s.end]
         assert document.section_at(line) == (holder[0] if holder else None)
+        assert document.path_at(line) == (holder[0].path if holder else ())
 
 
 @given(documents, st.data())
@@ -117,8 +118,9 @@ def test_headings(text: str, headings: list[tuple[int, str]]) -> None:
     ],
 )
 def test_front_matter(text: str, front: str) -> None:
-    assert parse(text).front_matter == front
-    assert parse(text, fragment=True).front_matter == ""
+    document = parse(text)
+    assert document.slice(0, document.front) == front
+    assert parse(text, fragment=True).front == 0
 
 
 @pytest.mark.parametrize(

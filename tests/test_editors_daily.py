@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 from generated_markdown import closed_documents, documents
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import parse
@@ -79,6 +79,8 @@ ENTRIES = st.lists(
 
 
 @given(documents, ENTRIES, st.sampled_from(["09:00", "10:00"]))
+@example("## 09:00\nx\r\n", "tea", "09:00")
+@example("## 09:00\n- x\r", "tea", "09:00")
 @settings(max_examples=400)
 def test_a_log_only_grows(text: str, entry: str, minute: str) -> None:
     document = parse(text)

@@ -124,6 +124,10 @@ def test_body_and_subsections(body: str, subtree: bool, after: str) -> None:
         ("## A\n\nold\n", "### C\n\nc", "## A\n\nold\n\n### C\n\nc\n"),
         ("## A\n\nold\n\n### C\n\n- x\n", "- x", "## A\n\nold\n\n- x\n\n### C\n\n- x\n"),
         ("## A\r\n\r\n- a\r\n", "- b\n- c", "## A\r\n\r\n- a\r\n- b\r\n- c\r\n"),
+        ("## A\n- a\r\n", "- b", "## A\n- a\r\n- b\r\n"),
+        ("## A\na\r\n", "b", "## A\na\r\n\nb\r\n"),
+        ("## A\na\r", "b", "## A\na\r\rb\r"),
+        ("## A\r\n\r\na\n\r\n## B\r\n", "b", "## A\r\n\r\na\n\r\nb\n\r\n## B\r\n"),
         ("## A\n```\nc\n```\nB\n---\n", "x", "## A\n```\nc\n```\n\nx\n\nB\n---\n"),
     ],
 )

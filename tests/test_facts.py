@@ -1,5 +1,6 @@
 import re
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -208,8 +209,8 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
         ({"text": "\ufeffx"}, "- x"),
     ],
 )
-def test_writing(arguments: dict[str, object], item: str) -> None:
-    assert write(**arguments) == item  # type: ignore[arg-type]
+def test_writing(arguments: dict[str, Any], item: str) -> None:
+    assert write(**arguments) == item
 
 
 @pytest.mark.parametrize(
@@ -229,9 +230,9 @@ def test_writing(arguments: dict[str, object], item: str) -> None:
         ({"text": "a", "tags": ("",)}, "bad-text"),
     ],
 )
-def test_what_cannot_be_written(arguments: dict[str, object], code: str) -> None:
+def test_what_cannot_be_written(arguments: dict[str, Any], code: str) -> None:
     with pytest.raises(TextProblem) as caught:
-        write(**arguments)  # type: ignore[arg-type]
+        write(**arguments)
     assert caught.value.code == code
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.document import parse
+from mdmem.document import Document, parse
 from mdmem.editors import merge
 from mdmem.errors import SectionProblem
 from mdmem.facts import fact_id
@@ -29,6 +29,21 @@ def test_lines_beside_it_stay_as_they_are(end: str, bom: str) -> None:
 
 def test_the_section_is_named() -> None:
     assert merge.undo(parse(TITLE + "- b\n"), TITLE + "- b\n", TITLE + "- a\n").section == ("Memory", "Work")
+
+
+def test_of_several_sections_the_first_is_named_and_the_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def reading(text: str) -> Document:
+        read.append(text)
+        return parse(text)
+
+    before = TITLE + "- a\n\n## Home\n\n- c\n\n## Garden\n\n- e\n"
+    after = before.replace("- a", "- b").replace("- c", "- d").replace("- e", "- f")
+    monkeypatch.setattr(merge, "parse", reading)
+    edited = merge.undo(parse(after), after, before)
+    assert (edited.text, edited.section) == (before, ("Memory", "Work"))
+    assert read == [before]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from generated_markdown import awkward_documents, documents
@@ -163,9 +164,9 @@ def test_an_edit_scans_the_text_that_it_makes_once(action: Action, monkeypatch: 
     document = parse("# Memory\n\n## Facts\n\n" + "".join(f"- fact {number}\n" for number in range(1000)))
     scanned: list[int] = []
 
-    def counting(source: str, *rest: object) -> Found:
+    def counting(source: str, first: int, parser: Callable[[str], Found]) -> Found:
         scanned.append(len(source))
-        return scan(source, *rest)  # type: ignore[arg-type]
+        return scan(source, first, parser)
 
     monkeypatch.setattr(documents_module, "scan", counting)
     edited = section.edit(document, EditSection("Facts", action, "- one more"))

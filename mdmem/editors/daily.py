@@ -40,8 +40,7 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
     if not again:
         for known in items(document):
             if known.fact.id == wanted:
-                section = document.section_at(known.start)
-                return Edited(document.text, Op.LOG, section.path if section else ())
+                return Edited(document.text, Op.LOG, document.path_at(known.start))
     last = _minute(document, minute)
     if last is None:
         return Edited(_new_minute(document, minute, item), Op.LOG, _minute_path(document, minute))

@@ -25,7 +25,7 @@ from mdmem.facts import (
     split_kind,
     write,
 )
-from mdmem.model import Action, EditSection, Fact, FactId, Op, Remember, Superseded
+from mdmem.model import Action, EditSection, Fact, FactId, Op, Remember, SectionPath, Superseded
 
 _HOMES = {"preference": "Preferences", "decision": "Decisions"}
 _HOME = "Facts"
@@ -186,15 +186,9 @@ def _spliced(document: Document, item: Item, candidates: Iterable[tuple[int, str
     raise SectionProblem("body-escapes-section", "the change would alter what stands around the line", "Put a blank line around the list.")
 
 
-def _candidates(document: Document, section: str | None) -> tuple[Item, ...]:
-    if section is None:
-        return items(document)
-    return in_section(document, find(document, section))
-
-
 def named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
     """The items of a document (or of one section's own text) that a text, an id or a prefix names."""
-    return pick(_candidates(document, section), fact)
+    return pick(items(document) if section is None else in_section(document, find(document, section)), fact)
 
 
 def forget(document: Document, item: Item) -> Edited:
@@ -203,9 +197,8 @@ def forget(document: Document, item: Item) -> Edited:
     above_blank = item.start == 0 or is_blank(document.lines[item.start - 1])
     while above_blank and end < len(document.lines) and is_blank(document.lines[end]):
         end += 1
-    section = document.section_at(item.start)
     candidates = [(end, ""), (item.end, blank_line(document.slice(0, item.start), document.line_end))]
-    return Edited(_spliced(document, item, candidates), Op.FORGET, section.path if section else ())
+    return Edited(_spliced(document, item, candidates), Op.FORGET, document.path_at(item.start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +240,10 @@ def difference(before: Document | None, after: Document) -> Difference:
     return Difference(removed, added, tuple(Superseded(one.fact.id, other.fact.id) for one, other in pairs))
 
 
-def _by_section(document: Document) -> dict[tuple[str, ...], list[Item]]:
-    found: dict[tuple[str, ...], list[Item]] = {}
+def _by_section(document: Document) -> dict[SectionPath, list[Item]]:
+    found: dict[SectionPath, list[Item]] = {}
     for item in items(document):
-        section = document.section_at(item.start)
-        found.setdefault(section.path if section else (), []).append(item)
+        found.setdefault(document.path_at(item.start), []).append(item)
     return found
 
 
@@ -284,9 +276,8 @@ def _successions(exchange: _Exchange, moved: Collection[FactId]) -> list[_Pair]:
     return pairs + (_by_likeness(removed, added) if removed and added else [])
 
 
-def _unpaired(removed: Iterable[Item], added: Iterable[Item], pairs: Iterable[_Pair]) -> tuple[list[Item], list[Item]]:
-    known = {(one.start, other.start) for one, other in pairs}
-    out, brought = {start for start, _ in known}, {start for _, start in known}
+def _unpaired(removed: Iterable[Item], added: Iterable[Item], pairs: Sequence[_Pair]) -> tuple[list[Item], list[Item]]:
+    out, brought = {one.start for one, _ in pairs}, {other.start for _, other in pairs}
     return [item for item in removed if item.start not in out], [item for item in added if item.start not in brought]
 
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 
+from mdmem.document import UNSPACED
+from mdmem.facts import UNTIL
+
 _SAYING_NOTHING = """
     a an and are as at be been but by every each for from had has have he her his i if in into is it its me more my no not now of on or our
     out she so than that the their them then there they this to too us user was we were what when where which who will with you your
@@ -49,18 +52,8 @@ _ONE_STORY = (
 )
 """Words that tell one story before and after a change; each line a language or two."""
 
-_UNTIL = r"\(until \d{4}-\d{2}-\d{2}\)\s*$"
 _WORD = r"\w+(?:[.'’]\w+)*"
 _FIRST_UNSPACED = "\u0e00"
-_UNSPACED = (
-    "["
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
-    "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"  # Japanese
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-    "\uac00-\ud7af"  # Hangul: written with spaces, but a word carries its particles
-    "]+"
-)
-# The two patterns are compiled when a statement that is not ASCII is compared: that takes longer than the comparison.
 _PARTICLES = "[\u3041-\u309f的了在是到和与我你他她也不有就都用户]"
 """Characters that hold sentences together: hiragana and the commonest function characters of Chinese."""
 _DENIALS = frozenset(
@@ -152,10 +145,10 @@ def _spaced(text: str, start: int) -> Iterator[_Word]:
 @lru_cache(maxsize=4096)
 def _words(statement: str) -> tuple[_Word, ...]:
     """The words of a statement that say something, each once, in their order."""
-    text = unicodedata.normalize("NFC", re.sub(_UNTIL, "", statement)[:_MAX_CHARS])
+    text = unicodedata.normalize("NFC", UNTIL.sub("", statement)[:_MAX_CHARS])
     found: dict[str, _Word] = {}
     end = 0
-    for run in () if text.isascii() else re.finditer(_UNSPACED, text):
+    for run in () if text.isascii() else re.finditer(UNSPACED, text):
         for word in (*_spaced(text[end : run.start()], end), *_pairs(run[0])):
             found.setdefault(word.text, word)
         end = run.end()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mdmem.document import Document, parse, split_lines, with_line_end
+from mdmem.document import BOM, Document, parse, split_lines, with_line_end
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem
 from mdmem.facts import items
@@ -40,9 +40,9 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
     if only is not None:
         came, went = _lines_of(after, only), _lines_of(before, only)
         hunks = [part for hunk in hunks for part in _parts(hunk, changed, came, went)]
-    here = _lines(now.text)
+    here, end = _lines(now.text), now.line_end
     places = _places(changed, here)
-    section: SectionPath = ()
+    topmost: tuple[int, _Hunk] | None = None
     for hunk in reversed(hunks):
         if _is_undone(hunk, changed, here, places):
             continue
@@ -51,26 +51,21 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
             continue  # blank lines that others have come between
         if found is None:
             raise _conflict(hunk, changed, here, places)
-        place, hunk = found
-        lines[place : place + hunk.end - hunk.start] = [with_line_end(line, now.line_end) + now.line_end for line in hunk.before]
-        section = _section_at(_ended(lines, now), place, hunk.before) or _path_at(now, place)
-    return Edited(_ended(lines, now), Op.REVERT, section)
+        topmost = place, part = found
+        lines[place : place + part.end - part.start] = [with_line_end(line, end) + end for line in part.before]
+    text = _ended(lines, now)
+    return Edited(text, Op.REVERT, _section_of(text, now, *topmost) if topmost else ())
 
 
-def _section_at(text: str, place: int, brought: Sequence[str]) -> SectionPath:
-    """The section that lines came back to; none where only lines went, or blank ones came."""
-    first = next((n for n, line in enumerate(brought) if line.strip()), None)
-    return () if first is None else _path_at(parse(text), place + first)
-
-
-def _path_at(document: Document, line: int) -> SectionPath:
-    section = document.section_at(min(line, max(0, len(document.lines) - 1)))
-    return section.path if section else ()
+def _section_of(text: str, now: Document, place: int, hunk: _Hunk) -> SectionPath:
+    """The section that a hunk's lines came back to; where only lines went, or blank ones came, the one that they stood in."""
+    first = next((n for n, line in enumerate(hunk.before) if line.strip()), None)
+    return (() if first is None else parse(text).path_at(place + first)) or now.path_at(place)
 
 
 def _lines(text: str) -> list[str]:
     """Lines without their ends, and without a byte order mark."""
-    return [line.rstrip("\r\n") for line in split_lines(text.removeprefix("\ufeff"))]
+    return [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
 
 
 def _matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int]]:

@@ -37,6 +37,7 @@ _OPS = {
     Action.DELETE: Op.DELETE,
 }
 _MAX_LEVEL = 6
+_BLANK_LINE = "\n\n"
 _ANY_LINE_END = r"(?:\r\n|\n|\r(?!\n))"
 _CLOSING_HASHES = re.compile(r"((?:^|[ \t])#*)(#)([ \t]*)$")
 _ATX = re.compile(r"^( {0,3}#{1,6})([ \t]*)")
@@ -270,17 +271,18 @@ def _join(document: Document, target: _Target, text: str, at_end: bool) -> str:
         joins = _ends_in_item(known, last) and _begins_with_item(new.blocks, 0)
     else:
         joins = _ends_in_item(new.blocks, len(new.lines)) and _begins_with_item(known, first)
-    return _splice(document, target, words, text, "\n" if joins else "\n\n", at_end)
+    return _splice(document, target, words, text, "\n" if joins else _BLANK_LINE, at_end)
 
 
 def _splice(document: Document, target: _Target, words: str, text: str, separator: str, at_end: bool) -> str:
     """`text` put before or after the target's words, of which no byte changes."""
     end = document.line_end
     lead, _, tail = _own(document, target)
-    core = words.rstrip("\r\n")
-    last = words[len(core) :]
+    last = words[len(words.rstrip("\r\n")) :]
     new, gap = with_line_end(text, end), with_line_end(separator, end)
-    joined = core + gap + new + last if at_end else new + gap + words
+    if at_end and last:
+        gap = blank_line(words, end) if separator == _BLANK_LINE else ""
+    joined = words + gap + new + last if at_end else new + gap + words
     before, after = document.bom + document.slice(0, target.start), document.slice(target.end, len(document.lines))
     candidates = [before + lead + joined + tail + after]
     if after and not tail:
@@ -289,7 +291,7 @@ def _splice(document: Document, target: _Target, words: str, text: str, separato
     return _verified(document, target, whole, candidates)
 
 
-def _standing(words: str, text: str) -> list[tuple[int, int]]:
+def standing(words: str, text: str) -> list[tuple[int, int]]:
     """Where words stand in a text, whatever the line ends; overlapping places count one by one."""
     pattern = _ANY_LINE_END.join(re.escape(line) for line in with_line_end(words, "\n").split("\n"))
     return [found.span(1) for found in re.finditer(f"(?=({pattern}))", text)]
@@ -302,7 +304,7 @@ def _replace_words(document: Document, target: _Target, change: EditSection) -> 
     if not old:
         raise UsageProblem("the text to find is empty")
     own = document.slice(target.start, target.end)
-    found = _standing(old, own)
+    found = standing(old, own)
     count = len(found)
     where = repr(join_path(target.path)) if target.path else "the text before the first heading"
     if not count:
@@ -462,9 +464,9 @@ def inserted(document: Document, at: int, text: str) -> str:
     new = with_line_end(text, end) + ("" if ends_bare else end) + (end if after else "")
     added = parse(text, fragment=True)
     expected = [
-        *((s.level, s.title) for s in document.sections if s.start < at),
-        *((s.level, s.title) for s in added.sections),
-        *((s.level, s.title) for s in document.sections if s.start >= at),
+        *_outline(s for s in document.sections if s.start < at),
+        *_outline(added.sections),
+        *_outline(s for s in document.sections if s.start >= at),
     ]
     if added.open_line is not None or not _has_outline(document, before + new + after, expected):
         line = document.open_line
