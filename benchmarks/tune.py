@@ -81,10 +81,7 @@ STEPS: list[tuple[str, Settings]] = [
 ]
 WITHOUT: list[tuple[str, Settings]] = [
     *((f"no {name}", fields(*(_WEIGHTS.keys() - {name}))) for name in ("around", "heading", "asked")),
-    *(
-        (f"no {name}", {name: PLAIN[name]})
-        for name in ("RARE", "MEMBER", "INFLECTED", "JOINED", "WEAK", "SPEAKER", "DATE", "ENDS_ASKING", "ANSWERS", "DAY_SHARE")
-    ),
+    *((f"no {name}", {name: PLAIN[name]}) for name in PLAIN if name != "FIELD_WEIGHTS"),
 ]
 
 

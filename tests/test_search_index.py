@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -40,12 +41,12 @@ def index_of(*files: FileEntries) -> Index:
     return index
 
 
-def search(index: Index, query: str, limit: int = 10, **wanted: object) -> list[str]:
+def search(index: Index, query: str, limit: int = 10, **wanted: Any) -> list[str]:
     return [hit.text for hit in hits(index, query, limit, **wanted)]
 
 
-def hits(index: Index, query: str, limit: int = 10, **wanted: object) -> tuple[Hit, ...]:
-    return tuple(match.hit for match in index.search(Wanted(query, limit, Filter(**wanted), TODAY)))  # type: ignore[arg-type]
+def hits(index: Index, query: str, limit: int = 10, **wanted: Any) -> tuple[Hit, ...]:
+    return tuple(match.hit for match in index.search(Wanted(query, limit, Filter(**wanted), TODAY)))
 
 
 def size(folder: Path) -> int:
@@ -422,7 +423,7 @@ def test_damage_met_while_searching_is_told_and_mended(tmp_path: Path) -> None:
     assert search(Index.open(tmp_path), "tea")[0] == "drinks green tea"
 
 
-def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(tmp_path: Path) -> None:
+def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index.open(tmp_path)
     first, gone = file("memory/a.md", "- old tea\n"), file("memory/gone.md", "- gone tea\n")
     untouched = file("memory/same.md", "- same tea\n")
@@ -441,7 +442,7 @@ def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(tmp_pa
         original(seen, durably)
         written.append((tmp_path / "seen.json").read_bytes())
 
-    index._remember = watch  # type: ignore[method-assign]
+    monkeypatch.setattr(index, "_remember", watch)
     index.update(changes(), [gone.path], seen_of(new, added, untouched))
     marked, _ = written
     shutil.copytree(tmp_path, crashed)

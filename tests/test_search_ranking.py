@@ -8,10 +8,10 @@ import pytest
 from mdmem.document import parse
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
-from mdmem.search import ranking
+from mdmem.search import query, ranking
 from mdmem.search.entries import entries
 from mdmem.search.indexer import EMPTY, FileEntries, Index
-from mdmem.search.query import Filter, Wanted
+from mdmem.search.query import Filter, Lexicon, Wanted
 from mdmem.search.results import Match
 from mdmem.search.words import related, stem
 
@@ -98,6 +98,19 @@ def test_relatives_are_other_words() -> None:
     assert stem("mom") in related(stem("mother"))
     assert related("xyzzy") == ()
     assert stem("children") == stem("child") == stem("kids")
+
+
+def test_of_frequent_words_no_relatives_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[str] = []
+
+    def relatives(word: str) -> tuple[str, ...]:
+        looked_for.append(word)
+        return ()
+
+    monkeypatch.setattr(query, "related", relatives)
+    monkeypatch.setattr(query, "members", relatives)
+    query.clauses("dog parrot", Lexicon(100, lambda term: 90 if term == "dog" else 1, lambda term: 0, lambda start: ()))
+    assert set(looked_for) == {"parrot"}
 
 
 def test_days_share_what_they_match() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -84,8 +85,8 @@ def index_of(*rows: Row) -> Index:
     return index
 
 
-def search(index: Index, limit: int = 1000, query: str = "tea", **wanted: object) -> tuple[Match, ...]:
-    return index.search(Wanted(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY))  # type: ignore[arg-type]
+def search(index: Index, limit: int = 1000, query: str = "tea", **wanted: Any) -> tuple[Match, ...]:
+    return index.search(Wanted(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY))
 
 
 def said(index: Index, **wanted: object) -> dict[str, Status]:
@@ -334,7 +335,7 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[Row], number: int
         found = search(index, **wanted)
         assert sorted((match.row for match in found), key=repr) == sorted(expected, key=repr)
         assert [match.hit.status for match in found] == [Status.CURRENT if "as_of" in wanted else status_of(match.row) for match in found]
-        listed = index.entries(Filter(valid_on=TODAY, **wanted))  # type: ignore[arg-type]
+        listed = index.entries(Filter(valid_on=TODAY, **wanted))
         lines = [(one.entry.path, one.entry.start_line) for one in (expected if wanted else current(rows))]
         assert [(hit.path, hit.start_line) for hit in listed] == sorted(lines)
 

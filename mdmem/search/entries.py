@@ -1,7 +1,6 @@
 """Document -> entries: the pieces of a file that a search finds. Pure; nothing here knows of the index."""
 
 import re
-from bisect import bisect_right
 from datetime import date
 from functools import lru_cache
 
@@ -24,14 +23,8 @@ def entries(document: Document, path: FilePath, tags: tuple[str, ...] = ()) -> t
         path: where it is; a daily log's gives its entries their day.
         tags: the file's own (front matter), which each of its entries carries too.
     """
-    starts = [section.start for section in document.sections]
     day = day_of(path)
-
-    def section_of(line: int) -> SectionPath:
-        index = bisect_right(starts, line)
-        return document.sections[index - 1].path if index else ()
-
-    found = (_entry(document, block, path, section_of(block.start), day, tags) for block in document.blocks)
+    found = (_entry(document, block, path, document.path_at(block.start), day, tags) for block in document.blocks)
     return tuple(entry for entry in found if entry is not None)
 
 

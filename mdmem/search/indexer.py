@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from mdmem.errors import StorageProblem
+from mdmem.files import sync_folder
 from mdmem.model import CommitId, Entry, FileKind, FilePath, Hit, Origin
 from mdmem.search import cues, query, ranking, results, schema
 from mdmem.search.cues import Asked
@@ -37,6 +38,7 @@ INDEX_NAME = "index"
 _SEEN_NAME = "seen.json"
 _DOCUMENTS_NAME = "documents"
 _MOST_INFLECTED = 5
+"""So many words that begin like an unknown one are looked at, by the alphabet."""
 _HEAP_BYTES = 15_000_000
 """The least that a writer takes."""
 
@@ -472,17 +474,9 @@ def _write_seen(path: Path, seen: Seen, durably: bool) -> None:
             os.fsync(stream.fileno())
     new.replace(path)
     if durably:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def _values(file: SeenFile) -> list[Any]:
     stamp = file.stamp
     return [[stamp.mtime_ns, stamp.ctime_ns, stamp.size, stamp.inode], file.digest, file.uncommitted, file.skipped]
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -134,13 +134,12 @@ def _likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
     """Other terms that the answer may have, each with the query's own and its share of that one's worth."""
     found: dict[str, tuple[str, float]] = {}
     for word in terms.words:
-        others = dict.fromkeys(members(word), ranking.MEMBER) | dict.fromkeys(related(word), 1.0)
-        holding = lexicon.holding(word)
-        if not holding and len(word) >= _SHORTEST_STEM:
-            others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED)
-        rare = ranking.rarity(lexicon.total, holding)
+        rare = lexicon.rarity(word)
         if rare < ranking.RARE:
             continue
+        others = dict.fromkeys(members(word), ranking.MEMBER) | dict.fromkeys(related(word), 1.0)
+        if not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
+            others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED)
         for other, worth in others.items():
             if other in terms.words or not lexicon.knows(other):
                 continue

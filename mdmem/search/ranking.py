@@ -62,7 +62,6 @@ _LEAST_TRUST = 0.85
 """The factor of an entry in which there is no confidence at all: mild, as provenance decides between what matches alike and never
 against a better match."""
 
-
 _WEAKER = 0.9
 """The factor of an entry that contradicts a better founded one: enough to come second where both match alike (two sources side by side
 are 0.04 to 0.08 apart by trust alone), too little to hide it (design; not measured)."""

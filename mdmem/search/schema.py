@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VERSION = 5
 
 NEIGHBOURS = 2
-"""Entries on each side, in the same file, whose words an entry is found by too (LoCoMo: +12 points of R@10)."""
+"""Entries on each side, in the same file, whose words an entry is found by too; `ranking` says what for."""
 
 _MAX_NEIGHBOUR_CHARS = 1000
 """Of each neighbour: a long one would drown the entry, and cost five times its size."""

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from mdmem.document import UNSPACED
 from mdmem.search import vocabulary
 
 if TYPE_CHECKING:
@@ -36,16 +37,6 @@ MAX_TERMS = 100
 _MAX_QUERY_CHARS = 20_000
 _MAX_WORD_BYTES = 100
 _WORDS_KEPT, _RELATIVES_KEPT = 50_000, 4_000
-_UNSPACED = re.compile(
-    "["
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f\u1780-\u17ff"  # Myanmar, Khmer
-    "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"  # Japanese
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-    "\uac00-\ud7af"  # Hangul: written with spaces, but a word carries its particles
-    "]+"
-)
-
 
 _LATIN = "english"
 _SCRIPTS = (("\u0370", "\u03ff", "greek"), ("\u0400", "\u04ff", "russian"), ("\u0600", "\u06ff", "arabic"), ("\u0b80", "\u0bff", "tamil"))
@@ -82,8 +73,8 @@ def split(text: str) -> Split:
     if text.isascii():
         return Split(text, ())
     normal = unicodedata.normalize("NFKC", encodable(text))
-    runs = tuple(_UNSPACED.findall(normal))
-    return Split(_UNSPACED.sub(" ", normal) if runs else normal, runs)
+    runs = tuple(re.findall(UNSPACED, normal))
+    return Split(re.sub(UNSPACED, " ", normal) if runs else normal, runs)
 
 
 def _pairs(run: str) -> list[str]:
