@@ -156,12 +156,12 @@ class Watch:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         event = replace(self._event, ms=round((time.monotonic() - self._started) * 1000, 1), time=_now())
         if problem is not None:
-            outcome, code = ended_by(problem)
+            outcome, code = _ended_by(problem)
             event = replace(event, outcome=outcome, code=code, bug=_place(problem) if outcome is Outcome.BUG else None)
         record(self._state, event)
 
 
-def ended_by(problem: BaseException) -> tuple[Outcome, str]:
+def _ended_by(problem: BaseException) -> tuple[Outcome, str]:
     """What an error makes of a verb, and its stable code, as `errors.report` has it."""
     match problem:
         case StorageProblem():

@@ -21,6 +21,8 @@ from mdmem.model import FilePath
 _NOTICE_SECONDS = 1.0
 LOCK_NAME, RECORD_NAME = "lock", "write-ahead.json"
 """In the state folder: the workspace's own lock, and the write-ahead record."""
+INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK = "index.lock", "queue.lock", "trail.lock"
+"""In there too: held by who brings the index up to date, by who waits to do so, and by who changes the table of versions."""
 _TEMPORARY_PREFIX = ".mdmem-"
 _NEW_FILE_MODE = 0o666
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
@@ -268,17 +270,22 @@ def _opened_for(way: int, place: Path, flags: int) -> tuple[int, bool]:
 def _wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
     """Queue for a lock, which the system hands on in turn; whether it was got in time.
 
-    flock(2) knows no time limit, so a thread waits. One that waits in vain ends with the process, or gets the lock of a descriptor
-    that is closed by then, which frees it at once.
+    flock(2) knows no time limit, so a thread waits, with a descriptor of its own for the same open file: this one may be closed, and
+    its number given to another file, before the thread gets to it. One that waits in vain ends with the process, or gets the lock and
+    frees it at once.
     """
     if timeout <= 0:
         return False
     import threading  # here, so that only who has to wait pays for loading it
 
     got = threading.Event()
+    own = os.dup(descriptor)
 
     def wait() -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(own, fcntl.LOCK_EX)
+        finally:
+            os.close(own)
         got.set()
 
     threading.Thread(target=wait, daemon=True).start()

@@ -88,16 +88,19 @@ def lines_to_add(python: str) -> dict[str, str]:
     return {"pre-commit": f"{call} pre-commit || exit 1", **background}
 
 
+def managed(message: str, what_to_do: str, python: str) -> RepositoryProblem:
+    """The refusal where the hooks are somebody else's, with the lines to add by hand."""
+    lines = lines_to_add(python)
+    listed = "\n".join(f"  {name}: {line}" for name, line in lines.items())
+    return RepositoryProblem("hooks-managed", message, f"{what_to_do}:\n{listed}", lines=lines)
+
+
 def _refuse_managed(folder: Path, python: str) -> None:
     manager = _manager(_read(path) or "" for path in sorted(folder.glob("*")) if "." not in path.name and path.is_file())
     if manager is None:
         return
-    lines = lines_to_add(python)
-    listed = "\n".join(f"  {name}: {line}" for name, line in lines.items())
     ready = f", or {_READY_MADE} of mdmem's repository" if manager in _FRAMEWORKS else ""
-    raise RepositoryProblem(
-        "hooks-managed", f"{manager} is in charge of the hooks here", f"Let it run these{ready}:\n{listed}", lines=lines
-    )
+    raise managed(f"{manager} is in charge of the hooks here", f"Let it run these{ready}", python)
 
 
 def _manager(hooks: Iterable[str]) -> str | None:

@@ -50,6 +50,11 @@ def within(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") or folder == "." for folder in folders)
 
 
+def is_outside(path: str) -> bool:
+    """Whether a path (of the extra ones) leaves the workspace."""
+    return path.startswith(("/", "../"))
+
+
 def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()) -> FileKind:
     """The kind of a Markdown file.
 

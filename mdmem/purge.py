@@ -2,8 +2,8 @@
 
 What goes: in Markdown, a list item whose fact has the given id, as whole lines (marker, continuation lines). In every other place of
 every text file and message the words themselves, which become `[PURGED]`: as given, in NFC and NFD, and wherever only the white space
-between them differs (a last `(until …)` does not count; line ends included; the `>` of a quote and, in messages, the `+` and `-` of quoted lines count as white space).
-Messages lose quoted lines that are that fact, and the beginning of the words where it was cut short with `…`, too.
+between them differs, line ends included (a last `(until …)` does not count; the `>` of a quote and, in messages, the `+` and `-` of quoted
+lines count as white space). Messages lose quoted lines that are that fact, and the beginning of the words where it was cut short with `…`, too.
 """
 
 import re
@@ -324,10 +324,11 @@ def _limits(repository: Repository, rewrite: Rewrite, unreadable: int) -> Iterat
     if rewrite.people:
         yield f"{rewrite.people} commits hold it in the name of their author or committer and keep that."
     if unreadable:
-        yield f"{unreadable} files of the work tree hold it and cannot be rewritten (binary, larger than {MAX_FILE_BYTES:,} bytes, or not readable)."
+        why = f"binary, larger than {MAX_FILE_BYTES:,} bytes, or not readable"
+        yield f"{unreadable} files of the work tree hold it and cannot be rewritten ({why})."
     if rewrite.submodules or (common / "modules").exists():
         yield "Submodules are repositories of their own and are not searched."
-    if (common / "shallow").exists():
+    if repository.is_shallow():
         yield "This is a shallow clone: only the history that is here is rewritten."
     if (common / "objects" / "info" / "alternates").exists():
         yield "This repository borrows objects from another one, which is not searched or changed."
@@ -399,7 +400,7 @@ def _require_no_record(scope: Scope, what: Target) -> None:
 def _empty_states(repository: Repository, what: Target) -> None:
     """Take away the index and every other cache, made anew from the files and from history; locks, records and events stay."""
     for state in _states(repository):
-        with files.lock(state / "index.lock", _LOCK_SECONDS):
+        with files.lock(state / files.INDEX_LOCK, _LOCK_SECONDS), files.lock(state / files.TRAIL_LOCK, _LOCK_SECONDS):
             for place in state.iterdir():
                 if place.name in _KEPT_STATE or place.suffix == ".lock":
                     continue

@@ -170,17 +170,17 @@ def _cut(one: _Placed) -> EditSection | None:
     """
     document, item, section = one.sheet.document, one.item, one.section
     address = _address(one.sheet, section)
+    if address is None:
+        return None
     first, last = (section.body, section.end) if section else (document.front, document.preamble_end)
     own = document.slice(first, last)
     start, end = item.start, item.end
     while start > first and (start == item.start or is_blank(document.lines[start])):
         start -= 1
-    while (start == item.start or _count(own, _bare(document.slice(start, end))) > 1) and (start, end) != (first, last):
+    while (start == item.start or not _stands_once(document.slice(start, end), own)) and (start, end) != (first, last):
         start, end = (start - 1, end) if start > first else (start, end + 1)
     old = _bare(document.slice(start, end))
     new = _bare(document.slice(start, item.start) + document.slice(item.end, end))
-    if address is None:
-        return None
     change = EditSection(address.section, Action.REPLACE, old, new, one.sheet.path, nth=address.nth)
     try:
         result = parse(section_editor.edit(document, change).text)
@@ -190,16 +190,12 @@ def _cut(one: _Placed) -> EditSection | None:
     return change if [_bare(other.raw) for other in items(result)] == rest else None
 
 
+def _stands_once(words: str, text: str) -> bool:
+    return len(section_editor.standing(_bare(words), text)) == 1
+
+
 def _bare(text: str) -> str:
     return text.rstrip("\r\n")
-
-
-def _count(text: str, words: str) -> int:
-    """How often words stand in a text; overlapping places count one by one."""
-    count, at = 0, text.find(words)
-    while at >= 0:
-        count, at = count + 1, text.find(words, at + 1)
-    return count
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ _LONGEST_RANDOM_CHUNK = 3.2
 """Words run on for longer than this before case or class changes; random text does not (its mean is below 2.5)."""
 
 
-def entropy(text: str) -> float:
+def _entropy(text: str) -> float:
     """Shannon's entropy of the characters of a text, in bits a character."""
     return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
 
@@ -63,7 +63,7 @@ def _is_no_placeholder(value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     """Whether a value looks made by a machine: no placeholder, no path, no words."""
-    if not _is_no_placeholder(value) or entropy(value) < _MIN_ENTROPY or value.count("/") > 2:
+    if not _is_no_placeholder(value) or _entropy(value) < _MIN_ENTROPY or value.count("/") > 2:
         return False
     chunks = _CHUNK.findall(value)
     letters = sum(len(chunk) for chunk in chunks)
@@ -71,7 +71,7 @@ def _is_random(value: str) -> bool:
         return False
     if re.fullmatch(r"[0-9a-f]{16,}", value):
         return True
-    mixed = len({bool(re.search(part, value)) and part for part in ("[a-z]", "[A-Z]", r"\d")} - {False}) >= 2
+    mixed = sum(bool(re.search(part, value)) for part in ("[a-z]", "[A-Z]", r"\d")) >= 2
     return mixed and letters / len(chunks) < _LONGEST_RANDOM_CHUNK
 
 
@@ -97,7 +97,7 @@ def _inner(kind: str, pattern: str, literal: str) -> Rule:
 
 
 def _is_no_example(value: str) -> bool:
-    return not re.search(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.", value) and entropy(value) > 2.0
+    return not re.search(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.", value) and _entropy(value) > 2.0
 
 
 _VALUE = r"(?P<secret>[^\s\"'`,;<>|\\]{8,200})"

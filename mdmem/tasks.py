@@ -13,10 +13,9 @@ nothing, and in which all of them may be carried out again.
 """
 
 import re
-from collections.abc import Callable
 from datetime import date, datetime
 
-from mdmem.document import Document, Section, clean_input, fold, join_path, nearest, plain_title, tree_etag
+from mdmem.document import RUNGS, Document, Section, clean_input, fold, join_path, nearest, plain_title, tree_etag
 from mdmem.editors.section import heading
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.facts import content, in_section, write
@@ -28,8 +27,6 @@ NEW_TASKS = "# Tasks\n"
 _KIND = "task"
 _LEVEL = 2
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
-_RUNGS: tuple[Callable[[str], str], ...] = (str, plain_title, lambda title: plain_title(title).casefold())
-"""How names are compared, as addresses of sections are: as written, plain, in any case; the first with a match decides."""
 
 
 def start(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
@@ -102,7 +99,7 @@ def _tasks(document: Document) -> list[Section]:
 
 
 def _named(document: Document, name: str) -> list[Section]:
-    for rung in _RUNGS:
+    for rung in RUNGS:
         found = [section for section in _tasks(document) if rung(section.title) == rung(name)]
         if found:
             return found

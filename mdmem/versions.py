@@ -147,7 +147,7 @@ class Step:
 class Versions:
     """Landmarks, occurrences, revisions and marks.
 
-    Whoever is going to write opens it while holding the index's lock: what replaces the file meanwhile is not seen by this object.
+    Whoever is going to write opens it while holding the trail's lock: what replaces the file meanwhile is not seen by this object.
     """
 
     def __init__(self, place: Path | None, settings: str, connection: sqlite3.Connection, stored: bool) -> None:
@@ -528,6 +528,30 @@ class Versions:
         with self.writing():
             self._run("DELETE FROM dropped")
 
+    def verify(self) -> int:
+        """Read all of it, a row at a time: the number of its landmarks.
+
+        Raises:
+            BrokenVersions: something in it is not what was written.
+        """
+        ((said,),) = self._rows("PRAGMA integrity_check(1)")
+        if said != "ok":
+            raise _broken(" ".join(said.split()))
+        kinds: tuple[tuple[Callable[[Row], object], str], ...] = (
+            (_landmark, _LANDMARKS),
+            (_occurrence, _OCCURRENCES),
+            (_mark, _MARKS),
+            (lambda row: _text(row[0]), "SELECT path FROM touched"),
+        )
+        for parse, asked in kinds:
+            for row in self._each(asked):
+                _parsed(parse, [row])
+        for (lineage,) in self._rows("SELECT DISTINCT lineage FROM revisions"):
+            for row in self._lineage(lineage):
+                _parsed(_revision, [row])
+        self.dropped()
+        return self.head.number if self.head else 0
+
     def dump(self) -> tuple[tuple[object, ...], ...]:
         """All that the table says, as a value to be compared; rows are numbered by their order."""
         occurrences = self._all(_occurrence, f"{_OCCURRENCES} ORDER BY number")
@@ -568,8 +592,8 @@ class Versions:
             return self._connection.executemany(asked, values).rowcount
 
 
-def _found(place: Path, settings: str) -> sqlite3.Connection | None:
-    """The file, if it is one of ours, of this version and with these settings."""
+def _found(place: Path, settings: str | None) -> sqlite3.Connection | None:
+    """The file, if it is one of ours, of this version and with these settings (None: with any)."""
     with contextlib.suppress(OSError):
         for how in _WAYS if place.is_file() else ():
             try:
@@ -588,7 +612,7 @@ def _has_log(place: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-def _opened(address: str, settings: str) -> sqlite3.Connection | None:
+def _opened(address: str, settings: str | None) -> sqlite3.Connection | None:
     """A connection to a table that can be used; None for any other."""
     with contextlib.ExitStack() as stack:
         connection = stack.enter_context(contextlib.closing(_connection(address)))
@@ -598,11 +622,31 @@ def _opened(address: str, settings: str) -> sqlite3.Connection | None:
         return connection
 
 
-def _is_usable(connection: sqlite3.Connection, settings: str) -> bool:
+def _is_usable(connection: sqlite3.Connection, settings: str | None) -> bool:
     connection.execute(_SYNCHRONOUS)
     found = [connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")]
+    if found != [(_APPLICATION,), (VERSION,)]:
+        return False
     # Only where the table is ours does it say for which settings it was filled.
-    return found == [(_APPLICATION,), (VERSION,)] and connection.execute("SELECT settings FROM about").fetchone() == (_blob(settings),)
+    filled_for = connection.execute("SELECT settings FROM about").fetchone()
+    return filled_for is not None and (settings is None or filled_for == (_blob(settings),))
+
+
+def verify(folder: Path) -> int | None:
+    """Read all of the table in a folder, whichever settings it is for: the number of its landmarks; None where there is no table.
+
+    Raises:
+        BrokenVersions: it cannot be used, or what it holds is not what was written.
+        StorageProblem: the disk does not give the file.
+    """
+    place = folder / VERSIONS_NAME
+    if not place.exists():
+        return None
+    found = _found(place, None)
+    if found is None:
+        raise _broken("it is damaged, or of another version")
+    with Versions(place, "", found, stored=True) as known:
+        return known.verify()
 
 
 def discard(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """`init`: a workspace made, or one adopted with no file altered."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from workspaces import NOW, SEED, Desk, append, desk
 
 from mdmem import files, hookfiles
 from mdmem.errors import MdmemError, PathProblem
-from mdmem.memory import adopting, initialise
+from mdmem.memory import adopting, guarding, initialise
 from mdmem.memory.adopting import Initialised
 from mdmem.memory.workspace import open_at
 from mdmem.model import Initialise
@@ -216,6 +217,12 @@ class TestHooks:
         assert "core.hooksPath" in done.notes[0]
         assert "githooks" in done.notes[1]
         assert not (tmp_path / "hooks").exists()
+
+    def test_managed_elsewhere_the_lines_are_told_apart(self, at: Desk):
+        at.git("config", "core.hooksPath", "elsewhere")
+        with pytest.raises(MdmemError) as refused:
+            guarding.require_hooks_free(at.workspace)
+        assert refused.value.details["lines"] == hookfiles.lines_to_add(sys.executable)
 
     def test_not_wanted(self, at: Desk):
         init(at.root)

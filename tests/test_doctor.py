@@ -1,12 +1,14 @@
 """The doctor: each check in a real repository, sound and broken, and what `--fix` mends."""
 
+import contextlib
 import fcntl
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -16,7 +18,7 @@ from conftest import World
 from workspaces import Desk, append
 from workspaces import desk as make_desk
 
-from mdmem import doctor, events, files, hookfiles
+from mdmem import doctor, events, files, hookfiles, versions
 from mdmem.doctor import Finding, Level, exit_status
 from mdmem.events import Event, Outcome
 from mdmem.memory import freshness
@@ -26,7 +28,7 @@ TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
 KEY = "AKIA" + "Q3ZT7NXKMW5CR2YF"
 SOUND = {
     *("git", "settings", "identity", "repository", "locks", "fsck", "hooks", "state", "record", "temporary"),
-    *("index", "files", "secrets", "history", "events"),
+    *("versions", "index", "files", "secrets", "history", "events"),
 }
 AN_HOUR, TWO_DAYS = 3600, 2 * 86_400
 
@@ -272,7 +274,7 @@ def test_hooks_that_another_manages_are_left_alone(how: str, desk: Desk, tmp_pat
 def test_no_state_folder_yet(world: World, repository: Path):
     desk = make_desk(world, repository)
     found = {one.check: one.level for one in examine(desk)}
-    assert (found["state"], found["index"], found["events"]) == (Level.NOTE, Level.NOTE, Level.OK)
+    assert [found[check] for check in ("state", "versions", "index", "events")] == [Level.NOTE, Level.NOTE, Level.NOTE, Level.OK]
     assert not desk.workspace.state.exists()
 
 
@@ -336,6 +338,55 @@ def test_a_file_that_is_not_mdmems_is_not_its_business(path: str, desk: Desk):
     place = old(desk.write(path, "mine"), TWO_DAYS)
     assert about(desk, "temporary", fix=True) == []
     assert place.exists()
+
+
+# The table of versions.
+
+
+def break_table(place: Path) -> None:
+    place.write_bytes(b"# Memory" * 1000)
+
+
+def break_page(place: Path) -> None:
+    data = place.read_bytes()
+    place.write_bytes(data[:4096] + b"\xff" * 4096 + data[8192:])
+
+
+def break_value(place: Path) -> None:
+    with contextlib.closing(sqlite3.connect(place)) as table, table:
+        table.execute("UPDATE occurrences SET section = x'ff'")
+
+
+def break_revision(place: Path) -> None:
+    with contextlib.closing(sqlite3.connect(place)) as table, table:
+        table.execute("UPDATE revisions SET head = 9")
+
+
+def break_sort(place: Path) -> None:
+    with contextlib.closing(sqlite3.connect(place)) as table, table:
+        table.execute("PRAGMA writable_schema = ON")
+        table.execute(
+            "UPDATE sqlite_schema SET sql = 'CREATE INDEX occurrences_fact ON occurrences (path)' WHERE name = 'occurrences_fact'"
+        )
+
+
+@pytest.mark.parametrize("spoil", [break_table, break_page, break_value, break_revision, break_sort])
+def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
+    place = desk.workspace.state / versions.VERSIONS_NAME
+    spoil(place)
+    before = only(desk, "versions")
+    assert (before.level, before.fixed, "doctor --fix" in before.hint) == (Level.WARNING, False, True)
+    assert place.exists()
+    assert only(desk, "versions", fix=True).fixed
+    assert not place.exists()
+    assert only(desk, "versions").level is Level.NOTE
+    rebuild(desk, True)
+    assert about(desk, "versions") == []
+
+
+def test_a_table_of_versions_for_other_settings_is_whole(desk: Desk):
+    desk.write("mdmem.toml", 'extra_paths = ["notes"]\n')
+    assert about(desk, "versions") == []
 
 
 # The index.
@@ -621,3 +672,12 @@ def test_nothing_is_mended_while_another_mdmem_writes(desk: Desk):
     assert lock.exists()
     assert place.exists()
     assert {one.check for one in findings if one.level is Level.ERROR} == {"locks", "temporary"}
+
+
+def test_a_table_that_is_being_written_is_not_discarded(desk: Desk):
+    desk.write("mdmem.toml", "lock_timeout = 0.05\n")
+    place = desk.workspace.state / versions.VERSIONS_NAME
+    break_table(place)
+    with files.lock(desk.workspace.state / files.TRAIL_LOCK, 0):
+        assert only(desk, "versions", fix=True).level is Level.ERROR
+    assert place.exists()

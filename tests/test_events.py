@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,9 +27,9 @@ WHEN = datetime(2026, 3, 5, 9, 30, 0, 123000, tzinfo=UTC)
 PROCESSES, EACH = 8, 200
 
 
-def event(number: int = 0, **fields: object) -> Event:
-    given: dict[str, object] = {"verb": "log", "ms": float(number), "outcome": Outcome.DONE, "session": f"s-{number}", "time": WHEN}
-    return Event(**(given | fields))  # type: ignore[arg-type]
+def event(number: int = 0, **fields: Any) -> Event:
+    given: dict[str, Any] = {"verb": "log", "ms": float(number), "outcome": Outcome.DONE, "session": f"s-{number}", "time": WHEN}
+    return Event(**(given | fields))
 
 
 def lines(state: Path) -> list[bytes]:
@@ -255,6 +256,7 @@ def test_who_comes_late_does_not_move_the_new_file_over_the_older(tmp_path: Path
 _WRITER = """
 import sys
 from pathlib import Path
+from typing import Any
 from mdmem import events
 state, actor, each, limit = sys.argv[1:]
 events.MAX_BYTES = int(limit)

@@ -216,6 +216,27 @@ class TestLock:
         with files.lock(place, 30), pytest.raises(RepositoryProblem), files.lock(place, 0):
             pass
 
+    def test_whoever_gave_up_waiting_locks_no_other_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        flock, gate, before = files.fcntl.flock, threading.Event(), set(threading.enumerate())
+
+        def late(descriptor: int, operation: int) -> None:
+            if not operation & fcntl.LOCK_NB:
+                gate.wait()
+            flock(descriptor, operation)
+
+        monkeypatch.setattr(files.fcntl, "flock", late)
+        place, other = tmp_path / "lock", tmp_path / "other"
+        with files.lock(place, 0):
+            with pytest.raises(RepositoryProblem), files.lock(place, 0.01):
+                pass
+            with other.open("wb"):  # which gets the number of the descriptor that was given up
+                (waiting,) = set(threading.enumerate()) - before
+                gate.set()
+                assert not files.is_locked(other)
+        waiting.join()
+        assert not files.is_locked(other)
+        assert not files.is_locked(place)
+
     def test_whoever_waits_gets_it(self, tmp_path: Path):
         place, order = tmp_path / "lock", []
 

@@ -472,6 +472,13 @@ class TestInTheBackground:
         assert (state / "index" / "seen.json").exists()
 
     @pytest.mark.background
+    def test_a_lock_that_cannot_be_looked_at_makes_no_write_fail(self, at: Desk):
+        at.workspace.ensure_state()
+        (at.workspace.state / files.QUEUE_LOCK).symlink_to(files.QUEUE_LOCK)
+        assert background.start_catching_up(at.workspace) is None
+        assert Memory(at.workspace).apply(Log("tea")).commit == at.git("rev-parse", "HEAD").strip()
+
+    @pytest.mark.background
     def test_it_imports_nothing_from_where_the_user_is(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         """The write does not wait for it: what it would do to the folder is seen when it holds no lock any more."""
         for name in ("mdmem", "json"):

@@ -489,7 +489,7 @@ def test_what_git_leaves_about(vault: Vault) -> None:
     vault.purge()
     assert (folder / "SQUASH_MSG").read_text() == f"x {MARK}\n"
     assert not (folder / "ORIG_HEAD").exists()
-    assert sorted(p.name for p in (folder / "mdmem" / "root").iterdir()) == ["events.jsonl", "index.lock", "lock"]
+    assert sorted(p.name for p in (folder / "mdmem" / "root").iterdir()) == ["events.jsonl", "index.lock", "lock", "trail.lock"]
     vault.assert_clean()
 
 
@@ -733,6 +733,22 @@ def test_killed_while_the_stash_is_put_back(vault: Vault, killed: Callable[[Vaul
     vault.purge()
     assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: b", "stash@{1}: On main: a"]
     assert vault.git("for-each-ref", "refs/mdmem") == ""
+    vault.assert_clean()
+
+
+def test_a_stash_of_which_git_does_not_let_go(vault: Vault) -> None:
+    vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- a\n")
+    vault.git("stash", "push", "-q", "-m", "a")
+    hook = vault.root / ".git" / "hooks" / "reference-transaction"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text('#!/bin/sh\n[ "$1" = prepared ] || exit 0\n! grep -qE "^[0-9a-f]+ 0+ refs/stash$"\n')
+    hook.chmod(0o755)
+    with pytest.raises(RepositoryProblem) as refused:
+        vault.purge()
+    assert (refused.value.code, refused.value.message) == ("git-failed", "git update-ref failed")
+    hook.unlink()
+    vault.purge()
+    assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: a"]
     vault.assert_clean()
 
 

@@ -1,6 +1,7 @@
 """The one door to git: its runner, and what it reads of real repositories."""
 
 import os
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -124,8 +125,8 @@ class TestState:
             (lambda at: at.write(".gitignore", "*.md"), False, False),
         ],
     )
-    def test_of_a_tracked_file(self, at: Desk, make: object, pending: bool, ignored: bool):
-        make(at)  # type: ignore[operator]
+    def test_of_a_tracked_file(self, at: Desk, make: Callable[[Desk], object], pending: bool, ignored: bool):
+        make(at)
         found = opened(at).state(FilePath("MEMORY.md"))
         assert (found.commit, found.branch) == (at.git("rev-parse", "HEAD").strip(), "main")
         assert (found.pending, found.ignored) == (pending, ignored)
@@ -247,7 +248,8 @@ class TestReading:
 )
 def test_patches(patch: str, expected: list[tuple[str, str | None, tuple[str, ...]]]):
     text = f"{A}\ndiff --git a.md b.md\n{patch}"
-    assert parse_patches(text.encode()) == ({CommitId(A): tuple(FilePatch(*one) for one in expected)} if expected else {})  # type: ignore[arg-type]
+    patches = tuple(FilePatch(FilePath(path), FilePath(old) if old else None, added) for path, old, added in expected)
+    assert parse_patches(text.encode()) == ({CommitId(A): patches} if patches else {})
 
 
 class TestCommit:
@@ -278,6 +280,16 @@ class TestCommit:
             self.commit(at, "MEMORY.md")
         assert failure.value.code == "commit-failed"
         assert at.standing() == before
+
+    @pytest.mark.parametrize("name", ["b.md", ":b.md"])
+    def test_of_what_is_ignored_names_it(self, at: Desk, name: str):
+        at.write(".gitignore", "*b.md\n")
+        for new in ("a.md", name):
+            at.write(new, "x")
+        with pytest.raises(MdmemError) as failure:
+            self.commit(at, "a.md", name)
+        assert failure.value.code == "ignored-path"
+        assert failure.value.message.startswith(f"git does not take {name}: ")
 
     @pytest.mark.parametrize("moved", [False, True])
     def test_taken_back_where_nothing_builds_on_it(self, at: Desk, moved: bool):

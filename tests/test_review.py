@@ -119,6 +119,8 @@ def test_a_file_that_is_only_read_is_looked_at() -> None:
         ("- tea\n- tea\n\n# B\n", [(2, True)], "- tea\n\n# B\n"),
         ("## A\n\n- tea\n- tea", [(4, True)], "## A\n\n- tea"),
         ("## A\n\n- tea\n\n## A\n\n- x\n- tea\n- tea\n- y\n", [(8, False), (9, True)], "## A\n\n- tea\n\n## A\n\n- x\n- tea\n- y\n"),
+        # What differs in its line ends only does not name the line.
+        ("## A\n\ntext\n- tea\n\ntext\r\n- tea\n", [(7, True)], "## A\n\ntext\n- tea\n\ntext\n"),
         # One of the two expired: that one goes, and it is not the later one.
         ("## A\n\n- tea (until 2026-01-01)\n- tea\n", [(3, True)], "## A\n\n- tea\n"),
         # What the later one says besides is not thrown away unasked.

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import Desk, append, desk
 
+from mdmem import files
 from mdmem.document import parse
 from mdmem.errors import MdmemError
 from mdmem.history.sections import parts
@@ -348,6 +349,24 @@ class TestDamagedTable:
         assert len(teller.on("2026-05-02").history(AskHistory("employer: works at Acme")).chain) == 5
         with contextlib.closing(sqlite3.connect(place)) as table:
             assert table.execute("SELECT count(*) FROM landmarks WHERE number > 100").fetchone() == (0,)
+
+    def test_what_is_gone_from_history_while_the_lock_is_waited_for_is_not_brought_back(
+        self, teller: Teller, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(files, "_NOTICE_SECONDS", 0.01)
+        moved(teller)
+        workspace = teller.at.workspace
+        with contextlib.ExitStack() as purging:
+            workspace.ensure_state()
+            purging.enter_context(files.lock(workspace.state / files.TRAIL_LOCK, 0))
+
+            def purge_meanwhile(_: str) -> None:
+                teller.at.git("reset", "-q", "--hard", "HEAD~1")
+                purging.close()
+
+            with trail.fresh(workspace, purge_meanwhile) as known:
+                assert known.head is not None
+                assert known.head.commit == teller.at.git("rev-parse", "HEAD").strip()
 
     def test_a_whole_reindex_builds_it_anew(self, teller: Teller) -> None:
         moved(teller)

@@ -571,12 +571,21 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 def test_a_file_that_is_no_good_counts_as_empty(name: str, tmp_path: Path):
     place = filled(tmp_path)
     DAMAGE[name](place)
+    with pytest.raises(BrokenVersions):
+        versions.verify(tmp_path)
     with Versions.open(tmp_path, "s") as table:
         assert table.head is None
         steps(table, Step(begun=(occurrence(1, ODD),)))
     with Versions.open(tmp_path, "s") as table:
         assert [one.entry.text for one in table.standing(PATHS[0])] == [ODD]
     assert [found.name for found in tmp_path.iterdir()] == [VERSIONS_NAME]
+
+
+def test_it_is_read_whole_for_whichever_settings(tmp_path: Path):
+    assert versions.verify(tmp_path) is None
+    before = filled(tmp_path).read_bytes()
+    assert versions.verify(tmp_path) == 2
+    assert [(place.name, place.read_bytes()) for place in tmp_path.iterdir()] == [(VERSIONS_NAME, before)]
 
 
 def test_other_settings_make_it_empty(tmp_path: Path):
@@ -629,7 +638,11 @@ def test_no_damage_is_more_than_a_table_that_cannot_be_read(sound: bytes, data: 
         piece = data.draw(st.binary(min_size=1, max_size=30))
         damaged[at : at + len(piece)] = piece
     (folder / VERSIONS_NAME).write_bytes(damaged[: data.draw(st.integers(0, len(damaged)) | st.just(len(damaged)))])
-    with Versions.open(folder, "s") as table, contextlib.suppress(BrokenVersions):
+    try:
+        whole = versions.verify(folder) is not None
+    except BrokenVersions:
+        whole = False
+    with Versions.open(folder, "s") as table, contextlib.nullcontext() if whole else contextlib.suppress(BrokenVersions):
         _read_all(table)
     with Versions.anew(folder, "s") as table:
         steps(table, Step())

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
@@ -109,8 +110,8 @@ def _files(root: Path, skipped: set[str]) -> dict[str, bytes | str]:
     return found
 
 
-def append(text: str = MARK, section: str | None = "Work", file: str | None = None, **options: object) -> EditSection:
-    return EditSection(section, Action.APPEND, text, file=file, options=WriteOptions(**options))  # type: ignore[arg-type]
+def append(text: str = MARK, section: str | None = "Work", file: str | None = None, **options: Any) -> EditSection:
+    return EditSection(section, Action.APPEND, text, file=file, options=WriteOptions(**options))
 
 
 def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> Desk:

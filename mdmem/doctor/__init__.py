@@ -24,6 +24,7 @@ _CHECKS: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "state": state.check_state,
     "record": state.check_record,
     "temporary": state.check_temporary,
+    "versions": state.check_versions,
     "index": state.check_index,
     "files": contents.check_files,
     "secrets": contents.check_secrets,

@@ -9,12 +9,12 @@ from typing import Protocol
 
 from mdmem import files
 from mdmem.config import Settings
-from mdmem.errors import RepositoryProblem
 from mdmem.files import Found
 from mdmem.model import FileKind, FilePath
 from mdmem.repo import Identity, Repository
-from mdmem.repo.runner import run
 from mdmem.search.indexer import Index
+
+DAY_SECONDS = 86_400
 
 
 class Level(StrEnum):
@@ -83,13 +83,6 @@ class Case:
     def repository(self) -> Repository:
         """The repository that the workspace is in."""
         return self.workspace.repository
-
-    def git(self, *arguments: str) -> bytes:
-        """What a git command that must succeed says, run in the workspace."""
-        done = run(self.workspace.root, arguments)
-        if done.status:
-            raise RepositoryProblem("git-failed", f"git {arguments[0]}: {done.words}")
-        return done.output
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -13,11 +13,10 @@ from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.files import Found
 from mdmem.model import CommitId, FilePath
-from mdmem.repo.runner import run
+from mdmem.repo.runner import MARKDOWN, run
 
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20
-_MARKDOWN = ":(icase,glob)**/*.md"
 _COMMIT_LINE = re.compile(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
@@ -35,7 +34,7 @@ def check_files(case: Case) -> Iterator[Finding]:
     present = [workspace.root / name for name in layout.CURATED_NAMES if (workspace.root / name).exists()]
     if len(present) == 2 and not present[0].samefile(present[1]):
         yield Finding("files", Level.WARNING, "both MEMORY.md and memory.md are there; the first counts", hint="Join the two.")
-    yield from _unkept(case, [path for path in listed if not path.startswith(("/", "../"))])
+    yield from _unkept(case, [path for path in listed if not layout.is_outside(path)])
     for link in _links(workspace):
         yield Finding("files", Level.WARNING, f"{link} is a symbolic link: neither searched nor edited", hint="Put the file in its place.")
     yield from _collisions(listed)
@@ -70,7 +69,7 @@ def _links(workspace: Workspace) -> Iterator[str]:
     for place in sorted(root.iterdir()):
         if place.is_symlink() and (place.name == "memory" or workspace.kind_of(place.name).is_memory):
             yield place.name
-    inside = [path for path in workspace.settings.extra_paths if not path.startswith(("/", "../"))]
+    inside = [path for path in workspace.settings.extra_paths if not layout.is_outside(path)]
     for top in ("memory", *inside):
         for folder, names, found in os.walk(root / top) if not (root / top).is_symlink() else ():
             names[:] = [name for name in names if name != ".git"]
@@ -138,8 +137,8 @@ def check_history(case: Case) -> Iterator[Finding]:
 def _commits(case: Case) -> list[CommitId]:
     """The commits of all branches and tags that changed a Markdown file here or are mdmem's own, newest first."""
     tips = ["--all", *(["HEAD"] if case.repository.head() else [])]
-    changing = case.git("rev-list", *tips, "--full-history", "--", _MARKDOWN)
-    own = case.git("rev-list", *tips, "--grep=^Mdmem-Op:")
+    changing = case.repository.git("rev-list", *tips, "--full-history", "--", MARKDOWN)
+    own = case.repository.git("rev-list", *tips, "--grep=^Mdmem-Op:")
     return [CommitId(line) for line in dict.fromkeys([*changing.decode().split(), *own.decode().split()])]
 
 
@@ -159,7 +158,7 @@ def _patches(case: Case, commits: Sequence[CommitId], seconds: float) -> bytes |
     ]
     command += ["--relative", "--no-prefix", "--no-renames", "--diff-merges=first-parent", "--no-color", "--no-ext-diff", "--no-textconv"]
     try:
-        done = run(case.workspace.root, [*command, "--", _MARKDOWN], "".join(f"{commit}\n" for commit in commits).encode(), seconds=seconds)
+        done = run(case.workspace.root, [*command, "--", MARKDOWN], "".join(f"{commit}\n" for commit in commits).encode(), seconds=seconds)
     except RepositoryProblem as problem:
         if problem.code != "git-timeout":
             raise

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mdmem import config, files, hookfiles
-from mdmem.doctor.case import Case, Finding, Level
+from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
 from mdmem.repo import locks
@@ -17,14 +17,13 @@ from mdmem.repo.runner import run
 _OLDEST_GIT = (2, 36)
 """The first with `core.fsync`, which makes a commit survive a power cut."""
 _FSCK_SECONDS = 120.0
-_DAY_SECONDS = 86_400
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
 def check_git(case: Case) -> Iterator[Finding]:
     """Whether git is there, and new enough."""
-    said = case.git("--version").decode("utf-8", "replace").strip()
+    said = case.repository.git("--version").decode("utf-8", "replace").strip()
     match = _VERSION.search(said)
     if match and (int(match[1]), int(match[2])) < _OLDEST_GIT:
         oldest = ".".join(map(str, _OLDEST_GIT))
@@ -66,7 +65,7 @@ def check_repository(case: Case) -> Iterator[Finding]:
         yield Finding("repository", Level.OK, f"on {branch}" if branch else "HEAD is detached, which allow_detached allows")
     if repository.head() is None:
         yield Finding("repository", Level.NOTE, "there is no commit yet")
-    if (repository.common_dir / "shallow").exists():
+    if repository.is_shallow():
         yield Finding(
             "repository", Level.NOTE, "the clone is shallow: what memory used to say ends where it is cut off", hint="git fetch --unshallow"
         )
@@ -113,7 +112,7 @@ def _removed(case: Case, lock: Path, folders: tuple[Path, ...]) -> bool:
 
 
 def _age(seconds: float) -> str:
-    for unit, size in (("days", _DAY_SECONDS), ("hours", 3600), ("minutes", 60)):
+    for unit, size in (("days", DAY_SECONDS), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{int(seconds / size)} {unit}"
     return f"{max(int(seconds), 0)} seconds"

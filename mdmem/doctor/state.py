@@ -1,4 +1,4 @@
-"""Checks of what mdmem keeps for itself: the state folder, the write-ahead record, temporary files, the index, the events."""
+"""Checks of what mdmem keeps for itself: the state folder, the write-ahead record, temporary files, versions, the index, the events."""
 
 import os
 import re
@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mdmem import events, files
-from mdmem.doctor.case import Case, Finding, Level
+from mdmem import events, files, versions
+from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.events import Outcome
+from mdmem.repo.runner import TEMPORARIES
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, Index
 from mdmem.search.query import Filter
+from mdmem.versions import BrokenVersions
 
-_DAY_SECONDS = 86_400
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20
 _TEMPORARY = re.compile(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
-_TEMPORARIES = ":(glob)**/.mdmem-*.tmp"
 
 
 def check_state(case: Case) -> Iterator[Finding]:
@@ -55,7 +55,7 @@ def check_record(case: Case) -> Iterator[Finding]:
 
 def check_temporary(case: Case) -> Iterator[Finding]:
     """Files that an interrupted write left behind."""
-    listed = case.git("ls-files", "--others", "-z", "--", _TEMPORARIES).split(b"\0")
+    listed = case.repository.git("ls-files", "--others", "-z", "--", TEMPORARIES).split(b"\0")
     left = [path for path in map(os.fsdecode, listed) if _TEMPORARY.fullmatch(path.rpartition("/")[2])]
     removed = _removed_temporaries(case, left) if case.fix and left else set()
     for path in left:
@@ -77,10 +77,30 @@ def _removed_temporaries(case: Case, left: Sequence[str]) -> set[str]:
             place = case.workspace.root / path
             if record and place.name in (record.temporary, files.way_back(record.temporary)):
                 continue
-            if time.time() - place.lstat().st_mtime > _DAY_SECONDS:
+            if time.time() - place.lstat().st_mtime > DAY_SECONDS:
                 place.unlink()
                 removed.add(path)
     return removed
+
+
+def check_versions(case: Case) -> Iterator[Finding]:
+    """Whether the table of versions is whole. It is made from the commits: nothing is lost with it."""
+    state = case.workspace.state
+    try:
+        count = versions.verify(state)
+    except BrokenVersions as problem:
+        if case.fix:
+            with files.lock(state / files.TRAIL_LOCK, case.workspace.settings.lock_timeout):
+                versions.discard(state)
+            yield Finding("versions", Level.WARNING, f"{problem.message}; it is discarded, and made anew where it is needed", fixed=True)
+        else:
+            hint = "mdmem doctor --fix discards it; it is made anew from the commits."
+            yield Finding("versions", Level.WARNING, problem.message, hint=hint)
+        return
+    if count is None:
+        yield Finding("versions", Level.NOTE, "there is no table of versions yet; the first search makes it")
+    else:
+        yield Finding("versions", Level.OK, f"the table of versions is whole; commits: {count}")
 
 
 def check_index(case: Case) -> Iterator[Finding]:

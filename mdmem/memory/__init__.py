@@ -5,14 +5,14 @@ A verb imports what it needs when it is called, so that no command pays for load
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import secrets
 from mdmem.events import Watch
 from mdmem.memory import background
-from mdmem.memory.workspace import Workspace, locate, open_at
+from mdmem.memory.workspace import Progress, Say, Workspace, locate, open_at
 from mdmem.model import (
     AskHistory,
     Blame,
@@ -49,11 +49,8 @@ from mdmem.model import (
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.memory.adopting import Initialised
-    from mdmem.memory.freshness import Progress
     from mdmem.purge import Purged, PurgePlan
     from mdmem.search.catalogue import TagCount
-
-Say = Callable[[str], None]
 
 
 def _silent(_: str) -> None:
@@ -74,13 +71,13 @@ _VERBS: dict[type[Change], str] = {
 class Memory:
     """A workspace and what can be done with it. `say` takes lines for the user while something is waited for."""
 
-    def __init__(self, workspace: Workspace, say: Say = _silent, progress: "Progress | None" = None) -> None:
+    def __init__(self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None) -> None:
         self.workspace = workspace
         self._say = say
         self._progress = progress
 
     @classmethod
-    def open(cls, named: Path | None = None, say: Say = _silent, progress: "Progress | None" = None) -> "Memory":
+    def open(cls, named: Path | None = None, say: Say = _silent, progress: Progress | None = None) -> "Memory":
         """The memory of a folder, else of `MDMEM_WORKSPACE`, else of the first workspace from here upwards.
 
         Raises:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mdmem import config, files, hookfiles, layout, repo
@@ -68,7 +68,8 @@ def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tupl
             files.write_durably(root / path, text.encode())
             written.append(path)
         files.sync_folder(root)
-        return tuple(written), notes, _first_commit(open_at(root), tuple(written), made)
+        settled = replace(workspace, settings=config.load(root))  # which may just have been written
+        return tuple(written), notes, _first_commit(settled, tuple(written), made)
     except BaseException:
         for path in written:
             (root / path).unlink(missing_ok=True)
@@ -107,7 +108,7 @@ def _unkept(workspace: Workspace, due: tuple[FilePath, ...]) -> tuple[str, ...]:
     refused = repo.ignored(workspace.root, due)
     if refused:
         raise PathProblem("ignored-path", f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing is written", hint)
-    listed = [path for path in workspace.memory_files() if not path.startswith(("/", "../"))]
+    listed = [path for path in workspace.memory_files() if not layout.is_outside(path)]
     there = sorted(repo.ignored(workspace.root, listed))
     if not there:
         return ()

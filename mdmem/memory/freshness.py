@@ -3,25 +3,21 @@
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import files
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
-from mdmem.files import Found
-from mdmem.memory.background import INDEX_LOCK, QUEUE_LOCK
-from mdmem.memory.workspace import Workspace, known_in, open_at
+from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
+from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
 
 if TYPE_CHECKING:
     from mdmem.versions import Versions
 
-Say = Callable[[str], None]
-Progress = Callable[[int, int], None]
-"""Called with the number of files done and the number to do."""
 
 _ROUNDS = 3
 _QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from mdmem import check, config, events, hookfiles, layout, repo
-from mdmem.errors import RepositoryProblem
 from mdmem.events import Event, Outcome
 from mdmem.memory.workspace import Workspace, is_marked, open_at
 from mdmem.model import FilePath, Problem
@@ -55,8 +54,7 @@ def record_refusal(folder: Path, refused: Sequence[Problem], seconds: float) -> 
 
 
 def _workspace_of(root: Path, path: FilePath) -> Path | None:
-    folders = (root / path).parents
-    return next((folder for folder in folders if (folder == root or root in folder.parents) and is_marked(folder)), None)
+    return next((folder for folder in (root / path).parents if folder.is_relative_to(root) and is_marked(folder)), None)
 
 
 def require_hooks_free(workspace: Workspace) -> None:
@@ -67,7 +65,4 @@ def require_hooks_free(workspace: Workspace) -> None:
     """
     elsewhere = workspace.repository.setting("core.hooksPath")
     if elsewhere is not None:
-        lines = "\n".join(f"{name}: {line}" for name, line in hookfiles.lines_to_add(sys.executable).items())
-        raise RepositoryProblem(
-            "hooks-managed", f"core.hooksPath is set ({elsewhere}), so hooks are managed elsewhere", f"Add there:\n{lines}"
-        )
+        raise hookfiles.managed(f"core.hooksPath is set ({elsewhere}), so hooks are managed elsewhere", "Add there", sys.executable)

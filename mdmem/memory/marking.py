@@ -32,12 +32,11 @@ def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
     pair = first.fact.id, second.fact.id
     if pair[0] == pair[1]:
         raise FactProblem("same-fact", f"{change.one!r} and {change.other!r} are the same fact")
-    section = document.section_at(first.start)
     resolves = isinstance(change, Resolve)
     note = history.Note(
         Op.RESOLVE if resolves else Op.CONTRADICT,
         path,
-        section.path if section else (),
+        document.path_at(first.start),
         Provenance(),
         contradicts=() if resolves else (pair,),
         resolves=(pair,) if resolves else (),

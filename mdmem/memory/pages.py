@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from mdmem import contradictions, files
+from mdmem import contradictions, files, layout
 from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
@@ -63,7 +63,7 @@ class Pages:
 
     def _page(self, path: FilePath, listed: tuple[Entry, ...]) -> FileEntries:
         kind = self._workspace.kind_of(path)
-        if _is_outside(path):
+        if layout.is_outside(path):
             return FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind)
         found, gone = join(self._known, path, listed)
         dirty = path in self._pending or path not in self._tracked
@@ -167,11 +167,6 @@ def at_commit(found: Mapping[FilePath, bytes | None], path: FilePath) -> tuple[E
     except PathProblem:
         return ()
     return entries(document, path, frontmatter.tags(document))
-
-
-def _is_outside(path: FilePath) -> bool:
-    """Whether a file (of an extra path) is not the repository's."""
-    return path.startswith(("/", "../"))
 
 
 def touched(known: Versions, above: int) -> set[FilePath]:

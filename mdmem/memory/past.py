@@ -11,7 +11,7 @@ from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProble
 from mdmem.history import trails
 from mdmem.memory import moments, pages, recorded, trail
 from mdmem.memory.standing import identity
-from mdmem.memory.workspace import Workspace, missing_file
+from mdmem.memory.workspace import Say, Workspace, missing_file
 from mdmem.model import (
     PATH_SEPARATOR,
     AskHistory,
@@ -39,7 +39,6 @@ from mdmem.search.results import Match
 if TYPE_CHECKING:
     from mdmem.versions import Versions
 
-Say = trail.Say
 _MAX_CHANGES = 10_000
 
 

@@ -32,7 +32,6 @@ from mdmem.model import (
     WriteResult,
 )
 
-_CONTEXT_LINES = 3
 _SHOWN_LINES = 5
 _MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
 
@@ -217,8 +216,7 @@ def _beginning(path: FilePath) -> str:
 
 def _retracted(path: FilePath, document: Document, item: Item) -> tuple[Edited, tuple[FactId, ...]]:
     """A line of a day's log that is to count no more: its text stays."""
-    section = document.section_at(item.start)
-    return Edited(document.text, Op.RETRACT, section.path if section else ()), (item.fact.id,)
+    return Edited(document.text, Op.RETRACT, document.path_at(item.start)), (item.fact.id,)
 
 
 def _log(workspace: Workspace, change: Log, old: Document | None) -> tuple[Edited, FactId]:
@@ -293,10 +291,7 @@ def _section_of(plan: Plan) -> Section | None:
     """The section that the edit left changed."""
     found = [s for s in plan.new.sections if s.path == plan.edited.section]
     if len(found) > 1 and plan.old is not None:
-        before, _ = history.changed_lines(plan.old.text, plan.edited.text)
-        first = next(
-            (i for i, (a, b) in enumerate(zip(plan.old.lines, plan.new.lines, strict=False)) if a != b), len(plan.old.lines) - len(before)
-        )
+        first, _ = history.common_ends(plan.old.lines, plan.new.lines)
         inside = [s for s in found if s.start <= first < s.end]
         found = inside or found[-1:]
     return found[0] if found else None
@@ -322,23 +317,10 @@ def result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: 
 
 
 def diff(plan: Plan) -> str:
-    """The change as a unified diff of one hunk; empty where there is none."""
-    old = plan.old.text if plan.old else ""
-    removed, added = history.changed_lines(old, plan.edited.text)
+    """The change as a unified diff; empty where there is none."""
     if not plan.changes:
         return ""
-    lines = list(plan.old.lines) if plan.old else []
-    new = list(plan.new.lines)
-    start = next((i for i, (a, b) in enumerate(zip(lines, new, strict=False)) if a != b), min(len(lines), len(new)))
-    top = max(0, start - _CONTEXT_LINES)
-    below = lines[start + len(removed) : start + len(removed) + _CONTEXT_LINES]
-    above = lines[top:start]
-    before_count, after_count = len(above) + len(removed) + len(below), len(above) + len(added) + len(below)
-    head = [f"--- a/{plan.path}" if plan.old else "--- /dev/null", f"+++ b/{plan.path}"]
-    hunk = f"@@ -{top + 1 if before_count else 0},{before_count} +{top + 1},{after_count} @@"
-    body = [
-        f"{sign}{line.rstrip(chr(13) + chr(10))}"
-        for sign, part in ((" ", above), ("-", removed), ("+", added), (" ", below))
-        for line in part
-    ]
-    return "\n".join([*head, hunk, *body]) + "\n"
+    from mdmem.history import trails  # here, so that only a dry run pays for loading it
+
+    head = f"--- {f'a/{plan.path}' if plan.old else '/dev/null'}\n+++ b/{plan.path}\n"
+    return head + trails.line_difference(plan.old.text if plan.old else "", plan.edited.text)

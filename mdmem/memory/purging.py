@@ -1,18 +1,15 @@
 """`forget --purge`: the fact named, the purge under the workspace's lock."""
 
 import os
-import re
 
 from mdmem import files, purge, repo
 from mdmem.errors import FactProblem
 from mdmem.facts import parse_item
-from mdmem.memory import naming, planning
-from mdmem.memory.workspace import Workspace
-from mdmem.memory.writing import Say, recover
+from mdmem.memory import naming, planning, recorded
+from mdmem.memory.workspace import Say, Workspace
+from mdmem.memory.writing import recover
 from mdmem.model import FactId, FileKind, Purge
 from mdmem.purge import Note, Purged, PurgePlan, Scope
-
-_ID = re.compile(r"[0-9a-f]{6,8}")
 
 
 def plan(workspace: Workspace, wanted: Purge) -> PurgePlan:
@@ -63,7 +60,7 @@ def _named(workspace: Workspace, name: str) -> tuple[str, FactId | None]:
     if found:
         fact = next(iter(found.values()))
         return fact.text, fact.id
-    if _ID.fullmatch(name.strip().casefold()):
+    if recorded.looks_like_an_id(name):
         raise FactProblem("fact-not-found", f"no file holds a fact {name.strip()}", "What stands in history only is named by its words.")
     said = parse_item(name.strip())
     return said.text, said.id

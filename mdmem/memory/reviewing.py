@@ -11,7 +11,7 @@ from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.memory import pages, past, searching, trail
 from mdmem.memory.standing import join
-from mdmem.memory.workspace import Workspace
+from mdmem.memory.workspace import Say, Workspace
 from mdmem.model import (
     Advice,
     Change,
@@ -37,7 +37,6 @@ from mdmem.search.entries import entries
 if TYPE_CHECKING:
     from mdmem.versions import Versions
 
-Say = trail.Say
 _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 

@@ -7,8 +7,8 @@ from mdmem import config, hookfiles
 from mdmem.errors import UsageProblem
 from mdmem.facts import normal
 from mdmem.memory import moments
-from mdmem.memory.freshness import Fresh, Progress, Say, fresh, is_current
-from mdmem.memory.workspace import Workspace, both_curated
+from mdmem.memory.freshness import Fresh, fresh, is_current
+from mdmem.memory.workspace import Progress, Say, Workspace, both_curated
 from mdmem.model import ConflictView, FactId, FileKind, Hit, ListFacts, Search, SearchResult, WorkspaceStatus
 from mdmem.search.indexer import BrokenIndex
 from mdmem.search.query import Filter, Wanted

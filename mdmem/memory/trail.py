@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from mdmem import files, history, versions
@@ -11,17 +11,13 @@ from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem, StorageProblem
 from mdmem.history.replay import FileChange, Page, step
-from mdmem.memory.workspace import Workspace
+from mdmem.memory.workspace import Progress, Say, Workspace
 from mdmem.model import CommitId, FilePath, Landmark, Origin
 from mdmem.repo import line
 from mdmem.repo.line import Changed, LineCommit
 from mdmem.search.entries import entries
 from mdmem.versions import BrokenVersions, Versions
 
-Say = Callable[[str], None]
-Progress = Callable[[int, int], None]
-
-TRAIL_LOCK = "trail.lock"
 _COMMITS_AT_ONCE = 50
 _PAGES_KEPT = 200
 
@@ -52,8 +48,9 @@ def fresh(workspace: Workspace, say: Say | None = None, progress: Progress | Non
             return
     try:
         workspace.ensure_state()
-        with files.lock(workspace.state / TRAIL_LOCK, workspace.settings.lock_timeout, say):
-            known = _caught_up(workspace, head, progress)
+        with files.lock(workspace.state / files.TRAIL_LOCK, workspace.settings.lock_timeout, say):
+            # HEAD as it is now: history may have been purged while the lock was waited for.
+            known = _caught_up(workspace, workspace.repository.head(), progress)
     except (OSError, StorageProblem):
         known = Versions.in_memory()
         catch_up(workspace, known, head, progress)

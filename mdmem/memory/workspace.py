@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +14,10 @@ from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.repo import Identity, Repository
 
+Say = Callable[[str], None]
+"""Takes a line for the user while something is waited for."""
+Progress = Callable[[int, int], None]
+"""Called with the number of things done and the number to do."""
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
 _AUTHOR = re.compile(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -12,7 +12,7 @@ from mdmem import check, config, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.memory import planning
 from mdmem.memory.planning import FileChange, Plan, Rework
-from mdmem.memory.workspace import Workspace, read_at
+from mdmem.memory.workspace import Say, Workspace, read_at
 from mdmem.model import (
     Change,
     CommitId,
@@ -31,7 +31,6 @@ from mdmem.model import (
 )
 from mdmem.repo import Identity, IndexEntry, State
 
-Say = Callable[[str], None]
 _TRIES, _WITHDRAWALS = 50, 5
 _WORD = re.compile(r"\w+")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from mdmem.errors import RepositoryProblem
 from mdmem.model import Commit, CommitId, FilePath
 from mdmem.repo.patches import FilePatch, parse_patches
+from mdmem.repo.runner import MARKDOWN
 from mdmem.repo.worktree import Repository
 
-_MARKDOWN = ":(icase,glob)**/*.md"
 _COMMITS_AT_ONCE = 500
 _SHA1_DIGITS = 40
 _FIELDS = ("%H", "%P", "%at", "%an", "%B")
@@ -74,7 +74,7 @@ def described(repository: Repository, ids: Sequence[CommitId]) -> list[LineCommi
 def _changes(repository: Repository, asked: bytes) -> dict[CommitId, list[Changed]]:
     output = repository.git(
         *("diff-tree", "--stdin", "-r", "-m", "--diff-merges=first-parent", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
-        *("--", _MARKDOWN),
+        *("--", MARKDOWN),
         text=asked,
     )
     found: dict[CommitId, list[Changed]] = {}
@@ -107,7 +107,7 @@ def side(repository: Repository, merge: LineCommit) -> Iterator[tuple[Commit, tu
     import git
 
     span = ["--topo-order", "--full-history", *others, f"^{first}"]
-    touching = repository.git("rev-list", *span, "--", _MARKDOWN).split()
+    touching = repository.git("rev-list", *span, "--", MARKDOWN).split()
     ours = repository.git("rev-list", *span, "--extended-regexp", "--grep=^Mdmem-Op: ").split()
     wanted = {*touching, *ours}
     ids = [CommitId(name.decode()) for name in repository.git("rev-list", "--reverse", *span).split() if name in wanted] if wanted else []
@@ -133,7 +133,7 @@ def _patches(repository: Repository, commits: Sequence[CommitId]) -> dict[Commit
     asked = "".join(f"{commit}\n" for commit in commits).encode()
     output = repository.git(
         *("diff-tree", "--stdin", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "-M", "--root", "--relative"),
-        *("--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", _MARKDOWN),
+        *("--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", MARKDOWN),
         text=asked,
     )
     return parse_patches(output)

@@ -16,16 +16,12 @@ from pathlib import Path
 from mdmem import files
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
-from mdmem.repo.runner import run
+from mdmem.repo.runner import DURABLE, MARKDOWN, TEMPORARIES, run
 from mdmem.repo.worktree import Identity, Repository
 
-_DURABLE = ("-c", "core.fsync=committed,loose-object,reference,index")
 _CHUNK_BYTES = 32_000_000
 _LONG_SECONDS = 3600.0
 _PACK_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
-_MARKDOWN = ":(icase,glob)**/*.md"
-_TEMPORARIES = ":(glob)**/.mdmem-*.tmp"
-"""What a write that was killed left: the bytes from before, perhaps."""
 _KEPT_STASH = "refs/mdmem/purge/stash/"
 _SIGNATURES = frozenset({b"gpgsig", b"gpgsig-sha256"})
 _TAG_SIGNATURE = re.compile(rb"^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----", re.MULTILINE)
@@ -145,7 +141,7 @@ class Objects:
         """Give git what was added."""
         if self._waiting:
             pack = b"PACK" + (2).to_bytes(4, "big") + len(self._waiting).to_bytes(4, "big") + b"".join(self._waiting.values())
-            git(self._folder, *_DURABLE, "index-pack", "--stdin", text=pack + hashlib.new(self._hash, pack).digest())
+            git(self._folder, *DURABLE, "index-pack", "--stdin", text=pack + hashlib.new(self._hash, pack).digest())
         self._waiting, self._size = {}, 0
 
 
@@ -270,9 +266,7 @@ def staged(root: Path) -> list[Staged]:
 
 def paths_in(root: Path) -> list[str]:
     """The files of a work tree, from its root: what git knows, what it does not ignore, all Markdown, what killed writes left."""
-    listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(
-        root, "ls-files", "-z", "-o", "--", _MARKDOWN, _TEMPORARIES
-    )
+    listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(root, "ls-files", "-z", "-o", "--", MARKDOWN, TEMPORARIES)
     return sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
 
 
@@ -492,7 +486,7 @@ def _people(repository: Repository, date: str, identity: Identity | None) -> byt
     for role in ("AUTHOR", "COMMITTER"):
         extra = {f"GIT_{role}_DATE": date}
         if identity:
-            extra |= {f"GIT_{role}_NAME": identity.name, f"GIT_{role}_EMAIL": identity.email}
+            extra |= identity.variables(role)
         lines.append(b"%s %s" % (role.lower().encode(), git(repository.root, "var", f"GIT_{role}_IDENT", extra=extra).rstrip(b"\n")))
     return b"\n".join(lines)
 
@@ -562,7 +556,7 @@ def move(repository: Repository, rewrite: Rewrite, moved: Mapping[str, str]) -> 
     for name, new in ({**moved, **kept}).items():
         asked += ["option no-deref", f"update {name}", new, rewrite.refs.get(name, "0" * len(new))]
     text = "\0".join([*asked, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
-    done = run(repository.root, [*_DURABLE, "update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=_LONG_SECONDS)
+    done = run(repository.root, [*DURABLE, "update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=_LONG_SECONDS)
     if done.status:
         raise RepositoryProblem(
             "repository-busy", "a branch or tag moved, or is locked, or a hook refused to move it; nothing was changed", "Try again."
@@ -631,7 +625,7 @@ def clean(repository: Repository, rules: Rules, before: int) -> None:
     (info / "commit-graph").unlink(missing_ok=True)
     if (info / "commit-graphs").exists():
         shutil.rmtree(info / "commit-graphs")
-    git(folder, *_DURABLE, "repack", "-A", "-d", "-l", "-q", f"--unpack-unreachable=@{before} +0000")
+    git(folder, *DURABLE, "repack", "-A", "-d", "-l", "-q", f"--unpack-unreachable=@{before} +0000")
     git(folder, "prune", f"--expire=@{before} +0000")
 
 
@@ -643,13 +637,13 @@ def _kept_stash(repository: Repository) -> dict[str, str]:
 
 
 def _restore_stash(repository: Repository, kept: Mapping[str, str]) -> None:
-    run(repository.root, ["update-ref", "-d", "refs/stash"])
+    git(repository.root, "update-ref", "-d", "refs/stash")
     for value in kept.values():
         head, _, message = git(repository.root, "cat-file", "commit", value).partition(b"\n\n")
         dated = _RAW_DATE.search(next(v for n, v in _headers(head) if n == b"committer"))
         extra = {"GIT_COMMITTER_DATE": f"@{dated[1].decode()}"} if dated else {}
         subject = message.decode("utf-8", "replace").partition("\n")[0]
-        git(repository.root, *_DURABLE, "stash", "store", "-q", "-m", subject, value, extra=extra)
+        git(repository.root, *DURABLE, "stash", "store", "-q", "-m", subject, value, extra=extra)
     gone = "".join(f"delete {name} {value}\n" for name, value in kept.items())
     git(repository.root, "update-ref", "--stdin", text=gone.encode())
 

@@ -28,6 +28,10 @@ _SETTINGS = (
     *("-c", "color.ui=false", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
     *("-c", "advice.detachedHead=false", "-c", "core.untrackedCache=keep"),
 )
+DURABLE = ("-c", "core.fsync=committed,loose-object,reference,index")
+"""Before a command whose work must survive a power cut."""
+MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
+"""Pathspecs: of Markdown files, and of what a write that was killed leaves beside them (the bytes from before, perhaps)."""
 READ_SECONDS = 60.0
 _KILL_SECONDS = 2.0
 _STEP_SECONDS = 0.2

@@ -12,9 +12,9 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import locks
-from mdmem.repo.runner import READ_SECONDS, Outcome, run
+from mdmem.repo.ignored import ignored
+from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
 
-_DURABLE = ("-c", "core.fsync=committed,loose-object,reference,index")
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _UNDER_WAY = {
@@ -36,6 +36,10 @@ class Identity:
 
     name: str
     email: str
+
+    def variables(self, role: str) -> dict[str, str]:
+        """What tells git that this is the AUTHOR, or the COMMITTER."""
+        return {f"GIT_{role}_NAME": self.name, f"GIT_{role}_EMAIL": self.email}
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,8 +362,7 @@ class Repository:
         if own:
             extra["MDMEM_COMMIT"] = "1"
         if identity:
-            for role in ("AUTHOR", "COMMITTER"):
-                extra |= {f"GIT_{role}_NAME": identity.name, f"GIT_{role}_EMAIL": identity.email}
+            extra |= identity.variables("AUTHOR") | identity.variables("COMMITTER")
         before = tip = found.commit if found else self.head()
         added = [] if found and found.known else self._intend_to_add(paths, extra)
         options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
@@ -375,7 +378,7 @@ class Repository:
 
         try:
             done = self._retried(
-                [*_DURABLE, "-c", "commit.verbose=false", "commit", *options],
+                [*DURABLE, "-c", "commit.verbose=false", "commit", *options],
                 message.encode("utf-8", "replace"),
                 extra,
                 seconds,
@@ -458,10 +461,11 @@ class Repository:
         if new:
             done = self._retried(["add", "--intent-to-add", "--", *_literal(new)], b"", extra, READ_SECONDS)
             if done.status:
-                ignored = run(self.folder, ["check-ignore", "-q", "--", *new]).status == 0
-                code = "ignored-path" if ignored else "git-failed"
-                hint = "Take the rule out of .gitignore, or name another file." if ignored else ""
-                raise RepositoryProblem(code, f"git does not take {new[0]}: {done.words.splitlines()[0] if done.words else ''}", hint)
+                unseen = sorted(ignored(self.folder, new))
+                code = "ignored-path" if unseen else "git-failed"
+                hint = "Take the rule out of .gitignore, or name another file." if unseen else ""
+                refused = (unseen or new)[0]
+                raise RepositoryProblem(code, f"git does not take {refused}: {done.words.splitlines()[0] if done.words else ''}", hint)
         return new
 
     def _unstage(self, paths: Sequence[FilePath]) -> None:
