@@ -36,7 +36,7 @@ class Session:
     def run(self, command: str) -> str:
         """A command as it stands in a page, and what it prints."""
         if day := _DAY.match(command):
-            self.now = day[1] + NOW.removeprefix(NOW[: len(day[1])])
+            self.now = day[1] + NOW[len(day[1]) :]
             return f"$ {command}\n"
         if other := _FOLDER_CHANGE.match(command):
             self.folder = self.folder / other[1]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["commandline"]
+"""Where further fixtures are; that module needs this one first."""
 DATE = "2026-03-05T09:30:00+00:00"
 NAME = "Ada Example"
 EMAIL = "ada@example.org"

@@ -8,12 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from commandline import FACT, HIT, MEMORY, NOW, WRITE, Done, Place, commits, mdmem, on_terminal
 from conftest import EMAIL, NAME
-from test_cli import FACT, HIT, MEMORY, NOW, WRITE, Done, Place, commits, mdmem, on_terminal, place
 
 from mdmem.facts import fact_id
-
-__all__ = ["place"]
 
 STRIPE, LINEAR, FIGMA = (fact_id(f"employer: works at {name}") for name in ("Stripe", "Linear", "Figma"))
 JENKINS, ACTIONS = fact_id("we deploy with Jenkins"), fact_id("deploys go through GitHub Actions")

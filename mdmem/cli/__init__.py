@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from mdmem.cli import quick
 from mdmem.cli.call import Call
@@ -48,6 +49,7 @@ def _open_streams() -> None:
     """Standard streams that take what is printed: those that the caller closed lead nowhere, the others speak UTF-8."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open as long as the program runs
     for stream in (sys.stdout, sys.stderr):
+        # They are text files, which can be reconfigured; typeshed knows no more of them than that they are written to.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]

@@ -1,8 +1,8 @@
 """The command line as Typer knows it: the one definition of commands and options, made of the signatures of the commands."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, get_type_hints
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 from typer.main import get_command
@@ -39,9 +39,18 @@ def _parsed(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
     types = get_type_hints(function, {**vars(options), **function.__globals__, "typer": typer}, include_extras=True)
     first, *others = inspect.signature(function).parameters.values()
     context = first.replace(name="context", annotation=typer.Context)
-    parameters = [context, *(parameter.replace(annotation=types[parameter.name]) for parameter in others)]
-    parsed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    taken = [own for parameter in others for own in _taken(parameter, types[parameter.name])]
+    # A signature that is given wins over the one that is written, for inspect and so for Typer; mypy has no word for that.
+    parsed.__signature__ = inspect.Signature([context, *taken])  # type: ignore[attr-defined]
     return parsed
+
+
+def _taken(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.Parameter]:
+    """What a parameter of a command takes from the command line: itself, or (`**shared`) all that it stands for."""
+    if parameter.kind is not parameter.VAR_KEYWORD:
+        return [parameter.replace(annotation=annotation)]
+    _, shared = get_args(annotation)
+    return inspect.signature(shared).parameters.values()
 
 
 def _made() -> typer.Typer:

@@ -12,7 +12,7 @@ from mdmem.cli.progress import Progress, say
 from mdmem.errors import TextProblem, UsageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
-from mdmem.model import WriteOptions, WriteResult
+from mdmem.model import FactId, WriteOptions, WriteResult
 from mdmem.show import writes
 
 
@@ -58,21 +58,21 @@ def given(text: str) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def write_options(call: Call) -> WriteOptions:
-    """The options that writing commands share; a command that puts no fact in the place of another has no `supersedes`."""
-    names = ("source", "confidence", "actor", "session", "reason", "dry_run")
-    shared: dict[str, Any] = {name: call.values[name] for name in names}
-    if shared["confidence"] is not None and not 0 <= shared["confidence"] <= 1:
-        raise UsageProblem(f"confidence is {shared['confidence']:g}, which is not from 0 to 1")
-    allow = frozenset(call.values["allow"] or ())
+def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
+    """What writing commands share (`options.Writing`); only those that can put a fact in the place of another take `supersedes`."""
+    confidence = shared["confidence"]
+    if confidence is not None and not 0 <= confidence <= 1:
+        raise UsageProblem(f"confidence is {confidence:g}, which is not from 0 to 1")
+    allow = frozenset(shared["allow"] or ())
     for name in sorted(allow.difference(check.ALLOWABLE)):
         raise UsageProblem(f"--allow is {name!r}, which is nothing that can be allowed", f"It takes {', '.join(check.ALLOWABLE)}.")
-    return WriteOptions(**shared, supersedes=call.values.get("supersedes"), allow=allow)
+    names = ("source", "confidence", "actor", "session", "reason", "dry_run")
+    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=allow)
 
 
-def written(result: WriteResult, fact: str | None = None) -> Answer:
-    """The answer of a write; `fact` is the one that it is about."""
-    return Answer(writes.write_json(result), writes.write_text(result, fact), result.notes)
+def written(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
+    """The answer of a write; the last of `facts` is the one that it is about."""
+    return Answer(writes.write_json(result), writes.write_text(result, facts[-1] if facts else None), result.notes)
 
 
 def colour() -> bool:

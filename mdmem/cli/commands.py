@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem import check, memory, secrets
 from mdmem.cli import past, tending
 from mdmem.cli.call import Answer, Call, colour, given, opened, write_options, written
-from mdmem.errors import UsageProblem, printable
+from mdmem.errors import UsageProblem
 from mdmem.layout import is_markdown
 from mdmem.model import (
     Action,
@@ -32,29 +32,22 @@ from mdmem.model import (
     Source,
 )
 from mdmem.show import hits, reads, upkeep, writes
-from mdmem.show.words import short
+from mdmem.show.words import one_line, short
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import (
-        Actor,
-        Allow,
         AnyFile,
-        Confidence,
-        DryRun,
         FactArgument,
         File,
         Json,
         Kind,
-        Limit,
         Nth,
-        Reason,
         SectionOption,
-        Session,
-        SourceOption,
         Supersedes,
         Tags,
+        Writing,
     )
 
 _COMBINED_DAYS = 7
@@ -80,8 +73,7 @@ def init(
         "notes": list(done.notes),
     }
     wrote = f", wrote {', '.join(done.written)}" if done.written else ""
-    text = printable(f"workspace in {done.workspace}{wrote} {short(done.commit)}".rstrip(), keep="")
-    return Answer(found, text, done.notes)
+    return Answer(found, one_line(f"workspace in {done.workspace}{wrote} {short(done.commit)}".rstrip()), done.notes)
 
 
 def edit_section(
@@ -102,15 +94,8 @@ def edit_section(
     nth: Nth = None,
     expect: Annotated[str | None, typer.Option("--expect", metavar="ETAG", help="Refuse if it is no longer what was read.")] = None,
     subtree: Annotated[bool, typer.Option("--subtree", help="With its subsections.")] = False,
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
     supersedes: Supersedes = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """Change one section of a file, and nothing else in it."""
     texts = {
@@ -147,7 +132,7 @@ def edit_section(
         nth,
         expect,
         subtree,
-        write_options(call),
+        write_options(shared, supersedes),
     )
     if editor:
         seen = workspace.show(Show(file, section, nth, preamble))
@@ -181,22 +166,15 @@ def log(
     time: Annotated[str | None, typer.Option("--time", metavar="HH:MM", help="When. [default: now]")] = None,
     date: Annotated[str | None, typer.Option("--date", metavar="DAY", help="The day. [default: today]")] = None,
     again: Annotated[bool, typer.Option("--again", help="Write it even if the day has the same entry already.")] = False,
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
     supersedes: Supersedes = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """Append an entry to a day's log."""
     if fact and kind not in (None, "fact"):
         raise UsageProblem("--fact and --kind go against each other")
-    change = Log(given(text), "fact" if fact else kind, tuple(tag or ()), time, date, again, write_options(call))
+    change = Log(given(text), "fact" if fact else kind, tuple(tag or ()), time, date, again, write_options(shared, supersedes))
     result = opened(call).apply(change)
-    return written(result, result.added[-1] if result.added else None)
+    return written(result, result.added)
 
 
 def remember(
@@ -210,23 +188,16 @@ def remember(
     kind: Kind = None,
     tag: Tags = None,
     until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="The last day on which it holds.")] = None,
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
     supersedes: Supersedes = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
     Of a key that has a value already the line is replaced, and superseded.
     """
-    change = Remember(given(text), file, section, create, key, also, kind, tuple(tag or ()), until, write_options(call))
+    change = Remember(given(text), file, section, create, key, also, kind, tuple(tag or ()), until, write_options(shared, supersedes))
     result = opened(call).apply(change)
-    return written(result, result.added[-1] if result.added else None)
+    return written(result, result.added)
 
 
 def forget(
@@ -236,15 +207,8 @@ def forget(
     section: SectionOption = None,
     purge: Annotated[bool, typer.Option("--purge", help="Out of all history too. It cannot be undone.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
     supersedes: Supersedes = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """Take a fact out of its file.
 
@@ -253,15 +217,15 @@ def forget(
     """
     if yes and not purge:
         raise UsageProblem("--yes goes with --purge")
-    options = write_options(call)
+    options = write_options(shared, supersedes)
     if purge:
         if file or section or supersedes:
             raise UsageProblem("--purge takes a text out of everything: it goes with no --file, --section or --supersedes")
-        if source is not Source.INFERRED or confidence is not None:
+        if options.source is not Source.INFERRED or options.confidence is not None:
             raise UsageProblem("--purge states nothing: it goes with no --source or --confidence")
-        return _purge(call, Purge(fact, reason, actor, session, options.allow), yes, dry_run)
+        return _purge(call, Purge(fact, options.reason, options.actor, options.session, options.allow), yes, options.dry_run)
     result = opened(call).apply(Forget(fact, file, section, options))
-    return written(result, result.removed[-1] if result.removed else None)
+    return written(result, result.removed)
 
 
 def _purge(call: Call, wanted: Purge, yes: bool, dry_run: bool) -> Answer:
@@ -320,7 +284,7 @@ def outline(
 def search(
     call: Call,
     query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words; any of them may match.")],
-    limit: Limit = 8,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most hits to give.")] = 8,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
     section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and what is below it.")] = None,
     kind: Kind = None,

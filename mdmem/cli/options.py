@@ -1,6 +1,6 @@
 """The options that several commands share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,14 +28,23 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a di
 Allow = Annotated[
     list[str] | None, typer.Option("--allow", metavar="NAME", help="Let a refusal of the check through: shrink, append or secret.")
 ]
-SectionArgument = Annotated[str, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")]
 FactArgument = Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or six digits or more of the id.")]
 Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, where several match.")]
-HistoryFile = Annotated[
-    str | None,
-    typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace. [default: MEMORY.md for a section, else all]"),
-]
 TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one line.")]
-TaskText = Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads it.")]
-Changes = Annotated[int, typer.Option("-n", metavar="N", help="The most changes to tell.")]
-Limit = Annotated[int, typer.Option("-n", metavar="N", help="The most hits to give.")]
+
+
+def _writing(
+    source: SourceOption = Source.INFERRED,
+    confidence: Confidence = None,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Never called: the signature says what every writing command takes."""
+
+
+Writing = Annotated[Any, _writing]
+"""What a command takes that says `**shared: Writing`: the parameters of that signature, `app` puts them there."""

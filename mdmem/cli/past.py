@@ -6,28 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, colour, opened, write_options, written
 from mdmem.errors import UsageProblem
-from mdmem.model import AskHistory, Contradict, Resolve, Revert, Source, WriteOptions
+from mdmem.model import AskHistory, Contradict, Resolve, Revert, WriteOptions
 from mdmem.show import hits, past
 
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import (
-        Actor,
-        Allow,
-        Changes,
-        Confidence,
-        DryRun,
-        FactArgument,
-        File,
-        HistoryFile,
-        Json,
-        Nth,
-        Reason,
-        SectionArgument,
-        Session,
-        SourceOption,
-    )
+    from mdmem.cli.options import FactArgument, File, Json, Nth, Writing
 
 
 def history(
@@ -35,9 +20,14 @@ def history(
     what: Annotated[
         str | None, typer.Argument(metavar="SECTION|FACT", help="A section, or a fact: its exact text, its id, or six digits of it.")
     ] = None,
-    file: HistoryFile = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file", metavar="FILE", help="A Markdown file, relative to the workspace. [default: MEMORY.md for a section, else all]"
+        ),
+    ] = None,
     nth: Nth = None,
-    limit: Changes = 20,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most changes to tell.")] = 20,
     words: Annotated[bool, typer.Option("-p", help="Show what each change did, word by word.")] = False,
     as_json: Json = False,
 ) -> Answer:
@@ -51,7 +41,13 @@ def history(
     return Answer(past.history_json(found), text, found.notes if text else (*found.notes, "nothing is committed yet"))
 
 
-def blame(call: Call, section: SectionArgument, file: File = None, nth: Nth = None, as_json: Json = False) -> Answer:
+def blame(
+    call: Call,
+    section: Annotated[str, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")],
+    file: File = None,
+    nth: Nth = None,
+    as_json: Json = False,
+) -> Answer:
     """Tell which commit brought in each line of a section."""
     found = opened(call).blame(section, file, nth)
     return Answer(past.blame_json(found), past.blame_text(found, colour()), found.notes)
@@ -70,37 +66,23 @@ def when(
 def revert(
     call: Call,
     what: Annotated[str, typer.Argument(metavar="COMMIT|FACT", help="A commit, or a fact whose last change is meant.")],
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """Undo one change, and keep everything later."""
-    return written(opened(call).apply(Revert(what, write_options(call))))
+    return written(opened(call).apply(Revert(what, write_options(shared))))
 
 
 def contradicts(
     call: Call,
     one: FactArgument,
     other: FactArgument,
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """Say that two facts contradict each other.
 
     Both stay and are found; each names the other.
     """
-    return written(opened(call).apply(Contradict(one, other, write_options(call))))
+    return written(opened(call).apply(Contradict(one, other, write_options(shared))))
 
 
 def conflicts(
@@ -109,20 +91,13 @@ def conflicts(
         tuple[str, str] | None,
         typer.Option("--resolve", metavar="FACT FACT", help="Say that these two do not contradict each other, or not any more."),
     ] = None,
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """List the facts that contradict each other.
 
     Two do that have one key in one section, unless --also was said of it, and two that were marked. None of them is hidden.
     """
-    options = write_options(call)
+    options = write_options(shared)
     if resolve is not None:
         return written(opened(call).apply(Resolve(*resolve, options)))
     if options != WriteOptions():

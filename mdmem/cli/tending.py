@@ -7,34 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, given, opened, write_options, written
 from mdmem.errors import UsageProblem
-from mdmem.model import Source, WriteOptions
+from mdmem.model import WriteOptions
 from mdmem.show import reads, upkeep, writes
 
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Actor, Allow, Confidence, DryRun, Json, Reason, Session, SourceOption, TaskName, TaskText
+    from mdmem.cli.options import Actor, Json, Reason, Session, TaskName, Writing
 
 
 def task_start(
     call: Call,
     name: TaskName,
     goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be reached; '-' reads it.")],
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """Begin a task, or go on with one that is there.
 
     Its notes stand in memory/tasks.md until it is done. Of one that is there they are shown, and nothing is changed.
     """
     memory = opened(call)
-    result = memory.start_task(name, given(goal), write_options(call))
+    result = memory.start_task(name, given(goal), write_options(shared))
     if result.changed or result.diff is not None:
         return written(result)
     notes = memory.show_task(name)
@@ -46,36 +39,22 @@ def task_start(
 def task_note(
     call: Call,
     name: TaskName,
-    text: TaskText,
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads it.")],
+    **shared: Writing,
 ) -> Answer:
     """Add a note to a task, with its time."""
-    return written(opened(call).note_task(name, given(text), write_options(call)))
+    return written(opened(call).note_task(name, given(text), write_options(shared)))
 
 
 def task_done(
     call: Call,
     name: TaskName,
     outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="What came of it, for the day's log; '-' reads it.")],
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Writing,
 ) -> Answer:
     """End a task: log its outcome, take its notes out."""
-    result = opened(call).end_task(name, given(outcome), write_options(call))
-    return written(result, result.added[-1] if result.added else None)
+    result = opened(call).end_task(name, given(outcome), write_options(shared))
+    return written(result, result.added)
 
 
 def task_show(

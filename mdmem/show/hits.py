@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mdmem.document import join_path
 from mdmem.model import ConflictView, Hit, SearchResult
 from mdmem.render import plain
-from mdmem.show.words import PLAIN, dim, one_line, short, standing
+from mdmem.show.words import PLAIN, dim, iso, one_line, short, standing
 
 if TYPE_CHECKING:
     from mdmem.search.catalogue import TagCount
@@ -26,7 +26,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "end_line": hit.end_line,
         "section": join_path(hit.section),
         "kind": hit.kind,
-        "day": hit.day.isoformat() if hit.day else None,
+        "day": iso(hit.day),
         "text": hit.text,
         "score": hit.score,
         "fact": hit.fact,
@@ -107,7 +107,7 @@ def facts_json(hits: Iterable[Hit]) -> dict[str, Any]:
             "source": hit.source,
             "confidence": hit.confidence,
             "status": hit.status,
-            "until": hit.until.isoformat() if hit.until else None,
+            "until": iso(hit.until),
         }
         for hit in hits
     )
@@ -143,7 +143,7 @@ def conflicts_json(conflicts: Iterable[ConflictView]) -> dict[str, Any]:
 
 
 def _since_json(hit: Hit) -> dict[str, Any]:
-    return {**hit_json(hit), "since": hit.since.isoformat() if hit.since else None}
+    return {**hit_json(hit), "since": iso(hit.since)}
 
 
 def conflicts_text(conflicts: Iterable[ConflictView]) -> str:

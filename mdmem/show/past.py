@@ -1,13 +1,12 @@
 """Results of looking back: histories, who brought in which line, when a text stood where."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Source, Stays, StayView
-from mdmem.show.words import PLAIN, dim, one_line, short
+from mdmem.show.words import PLAIN, dim, iso, one_line, short
 
 if TYPE_CHECKING:
     from mdmem.history.trails import Piece
@@ -94,7 +93,7 @@ def _link_json(link: FactLink) -> dict[str, Any]:
         "id": link.id,
         "text": link.text,
         "from": link.start.isoformat(),
-        "to": link.end.isoformat() if link.end else None,
+        "to": iso(link.end),
         "source": link.source,
         "confidence": link.confidence,
         "commit": link.commit,
@@ -167,7 +166,7 @@ def blame_json(found: Blame) -> dict[str, Any]:
             "line": one.line,
             "text": one.text,
             "commit": one.commit,
-            "time": _iso(one.time),
+            "time": iso(one.time),
             "author": one.author,
             "source": one.source,
             "confidence": one.confidence,
@@ -196,9 +195,9 @@ def stays_json(found: Stays) -> dict[str, Any]:
             "path": stay.path,
             "section": join_path(stay.section),
             "came": stay.came,
-            "came_at": _iso(stay.came_at),
+            "came_at": iso(stay.came_at),
             "went": stay.went,
-            "went_at": _iso(stay.went_at),
+            "went_at": iso(stay.went_at),
         }
         for stay in found.stays
     )
@@ -213,7 +212,3 @@ def stays_text(found: Stays) -> str:
 def _stay_text(stay: StayView) -> str:
     went = f"went {stay.went_at:%Y-%m-%d} with {short(stay.went)}" if stay.went_at else "and stands"
     return one_line(f"{_place(stay.path, stay.section)}  came {stay.came_at:%Y-%m-%d} with {short(stay.came)}, {went}")
-
-
-def _iso(time: datetime | None) -> str | None:
-    return time.isoformat() if time else None

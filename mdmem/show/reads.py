@@ -1,4 +1,4 @@
-"""Results of reading: sections, outlines, problems, how a workspace stands."""
+"""Results of reading: sections, tasks, outlines, problems, how a workspace stands."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Results of looking after memory: the doctor's findings, purges, redacted texts."""
+"""Results of looking after memory: the doctor's findings, purges, reviews, redacted texts."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,12 +8,12 @@ from mdmem.document import join_path
 from mdmem.model import Advice, Reviewed
 from mdmem.show.words import one_line, short, steerless
 
-_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.purge import Purged, PurgePlan
     from mdmem.secrets import Secret
+
+_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def findings_json(findings: "Sequence[Finding]") -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Words that several results share."""
 
+from datetime import date
+
 from mdmem.errors import printable
 from mdmem.model import CommitId, Hit, Status
 
@@ -20,6 +22,11 @@ def one_line(text: str) -> str:
 def steerless(text: str) -> str:
     """Lines with nothing in them that could steer a terminal."""
     return printable(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def iso(moment: date | None) -> str | None:
+    """A day, or a time, as programs read it."""
+    return moment.isoformat() if moment else None
 
 
 def dim(text: str, colour: bool) -> str:

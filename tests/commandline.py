@@ -1,0 +1,184 @@
+"""The command line as a test drives it: a workspace with a person's edits in it, commands in this process, and on a terminal."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import World
+
+from mdmem.cli import main
+
+NOW = "2026-03-05T09:30:00+00:00"
+LOG = "memory/2026-03-05.md"
+MEMORY = """\
+# Memory
+
+## Preferences
+
+- [preference] drink: tea
+- likes dark rooms
+
+## Work
+
+- editor: Helix, always Helix
+
+### Employer
+
+- works at Stripe
+
+## Pets
+
+- pet: cat
+- pet: dog
+
+## Twice
+
+- one
+
+## Twice
+
+- two
+"""
+FILES = {
+    "MEMORY.md": MEMORY,
+    LOG: "# 2026-03-05\n\n## 09:00\n\n- [fact] the heating was mended #house\n",
+    "memory/rooms.md": "# Rooms\n\n- likes dark rooms\n",
+    "memory/open.md": "# Open\n\n```\ncode\n",
+    "notes.txt": "no memory\n",
+}
+TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
+WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes"]
+FACT = ["id", "text", "key", "kind", "tags", "path", "section", "line", "source", "confidence", "status", "until"]
+HIT = [
+    *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),
+    *("superseded_by", "contradicts", "commit", "uncommitted"),
+]
+
+
+@dataclass
+class Place:
+    """A workspace with a person's edits, saved, staged and new, that nobody has committed yet."""
+
+    world: World
+    folder: Path
+    patch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+    kept: list[Any] = field(default_factory=list)
+
+    def run(self, *words: str, stdin: bytes = b"") -> "Done":
+        """One command in this process."""
+        self.patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(stdin)))
+        self.capture.readouterr()
+        status = main(list(words))
+        return Done(status, *self.capture.readouterr())
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def hook(self, name: str, text: str) -> None:
+        self.write(f".git/hooks/{name}", f"#!/bin/sh\n{text}\n").chmod(0o755)
+
+    def git(self, *arguments: str) -> str:
+        return self.world.git(self.folder, *arguments).stdout
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """Every file with its mode, HEAD and the branches, and what git thinks of it all, its index included."""
+        status = ("status", "--porcelain=v2", "--branch", "--untracked-files=all")
+        said = self.world.git(self.folder, *status, check=False, environment={"GIT_OPTIONAL_LOCKS": "0"})
+        own = [path for path in self.folder.rglob("*") if path.relative_to(self.folder).parts[0] != ".git"]
+        refs = [self.folder / ".git" / "HEAD", *(self.folder / ".git" / "refs").rglob("*")]
+        files = {str(path.relative_to(self.folder)): (path.lstat().st_mode, path.read_bytes()) for path in (*own, *refs) if path.is_file()}
+        return {"files": files, "status": (said.stdout, said.stderr)}
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def found(self) -> Any:
+        """The one JSON object on standard output."""
+        assert self.err == ""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def place(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Place]:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    monkeypatch.chdir(repository)
+    made = Place(world, repository, monkeypatch, capsys)
+    for name, text in FILES.items():
+        made.write(name, text)
+    made.git("add", ".")
+    made.git("commit", "-q", "-m", "first")
+    made.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
+    made.write("staged.txt", "staged\n")
+    made.git("add", "staged.txt")
+    yield made
+    for thing in made.kept:
+        thing.close()
+
+
+def elsewhere(place: Place) -> None:
+    place.patch.chdir(tempfile.mkdtemp(dir=place.world.home))
+
+
+def commits(place: Place, *parents: str) -> str:
+    """A commit on HEAD's branch that changes nothing."""
+    made = place.git("commit-tree", "HEAD^{tree}", *(word for parent in parents for word in ("-p", parent)), "-m", "made").strip()
+    place.git("update-ref", "refs/heads/main", made)
+    return made
+
+
+def mdmem(*words: str) -> list[str]:
+    return [sys.executable, "-m", "mdmem", *words]
+
+
+def on_terminal(place: Place, *command: str, typed: bytes = b"", **environment: str) -> Done:
+    """A command with a terminal for all of its streams; what it printed there, and what was typed, with plain line ends."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command,
+        cwd=place.folder,
+        env={**place.world.environment, "MDMEM_NOW": NOW, "TERM": "xterm", **environment},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    os.write(ours, typed)
+    printed = b""
+    try:
+        while chunk := _read(ours):
+            printed += chunk
+        return Done(process.wait(60), printed.decode().replace("\r\n", "\n"), "")
+    finally:
+        os.close(ours)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65_536)
+    except OSError:  # the other side is closed
+        return b""

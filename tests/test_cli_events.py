@@ -1,0 +1,70 @@
+"""What the commands leave in the list of events."""
+
+from commandline import TOKEN, Place
+
+from mdmem import events, githooks
+
+EVENTS = [
+    (("init", "--no-hooks"), ("init", "unchanged", None)),
+    (("hooks", "install"), ("hooks-install", "done", None)),
+    (("hooks", "install"), ("hooks-install", "unchanged", None)),
+    (("log", "zebra one", "--actor", "agent/a", "--session", "s1"), ("log", "done", None)),
+    (("log", "zebra one"), ("log", "unchanged", None)),
+    (("log", "zebra two", "--dry-run"), ("log", "unchanged", None)),
+    (("log", f"zebra {TOKEN}"), ("log", "refused", "secret-found")),
+    (("remember", "zebra three", "--reason", "zebra reason"), ("remember", "done", None)),
+    (("edit-section", "Employer", "--append", "- zebra four"), ("edit-section", "done", None)),
+    (("edit-section", "zebra five", "--append", "- x"), ("edit-section", "refused", "section-not-found")),
+    (("forget", "zebra six"), ("forget", "refused", "fact-not-found")),
+    (("forget", "zebra three"), ("forget", "done", None)),
+    (("contradicts", "pet: cat", "pet: dog", "--reason", "zebra"), ("contradicts", "done", None)),
+    (("conflicts", "--resolve", "pet: cat", "pet: dog"), ("conflicts-resolve", "done", None)),
+    (("revert", "HEAD~2"), ("revert", "done", None)),
+    (("history", "zebra three"), ("history", "done", None)),
+    (("history", "zebra"), ("history", "refused", "section-not-found")),
+    (("blame", "Employer"), ("blame", "done", None)),
+    (("when", "zebra four"), ("when", "done", None)),
+    (("review",), ("review", "done", None)),
+    (("review", "--apply"), ("review-apply", "unchanged", None)),
+    (("search", "zebra seven"), ("search", "done", None)),
+    (("search", "zebra", "--since", "zebra"), ("search", "refused", "usage")),
+    (("save",), ("save", "done", None)),
+    (("reindex",), ("reindex", "done", None)),
+    (("doctor",), ("doctor", "unchanged", None)),
+    (("forget", "zebra one", "--purge", "--dry-run"), ("plan-purge", "unchanged", None)),
+    (("forget", "zebra one", "--purge", "--yes"), ("purge", "done", None)),
+    (("forget", "zebra one", "--purge", "--yes", "--reason", "zebra"), ("purge", "unchanged", None)),
+    (("hooks", "uninstall"), ("hooks-uninstall", "done", None)),
+]
+
+
+def test_every_verb_leaves_an_event_and_no_text(place: Place):
+    place.write("memory/new.md", "- new\n")
+    for words, expected in EVENTS:
+        place.run(*words)
+        *_, last = events.read(place.folder / ".git/mdmem/root")
+        assert (last.verb, last.outcome, last.code) == expected, words
+        assert last.ms >= 0
+    written = list(events.read(place.folder / ".git/mdmem/root"))
+    assert [event.verb for event in written] == [expected[0] for _, expected in EVENTS]
+    assert [(event.actor, event.session) for event in written if event.session] == [("agent/a", "s1")]
+    kept = b"".join(path.read_bytes() for path in (place.folder / ".git/mdmem/root").glob("events*.jsonl"))
+    assert b"zebra" not in kept
+    assert TOKEN.encode() not in kept
+
+
+def test_a_refused_commit_is_an_event_and_one_that_passes_is_none(place: Place):
+    place.run("reindex")
+    state = place.folder / ".git/mdmem/root"
+    before = len(list(events.read(state)))
+    place.write("memory/keys.md", f"- {TOKEN}\n")
+    place.write("outside.md", "# no memory\n")
+    place.git("add", "outside.md")
+    assert githooks.main(["pre-commit"]) == 0
+    assert len(list(events.read(state))) == before
+    place.git("add", "memory/keys.md")
+    assert githooks.main(["pre-commit"]) == 1
+    *_, last = events.read(state)
+    assert (last.verb, last.outcome, last.code, last.path) == ("pre-commit", "refused", "secret-found", None)
+    assert len(list(events.read(state))) == before + 1
+    assert TOKEN not in (state / events.NAME).read_text()

@@ -1,0 +1,370 @@
+"""Every failure as a user meets it: what it says, how it ends, and what it leaves behind, which is nothing."""
+
+import fcntl
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+from commandline import LOG, MEMORY, TOKEN, Place, commits, elsewhere
+from test_docs import raised
+
+from mdmem.facts import fact_id
+
+ETAG = re.compile(r"[0-9a-f]{12}")
+
+
+# What is prepared for a failure.
+
+
+def settings_file(text: str) -> Callable[[Place], None]:
+    return lambda place: place.write("mdmem.toml", text) and None
+
+
+def file(name: str, text: str | bytes) -> Callable[[Place], None]:
+    return lambda place: place.write(name, text) and None
+
+
+def git(*words: str) -> Callable[[Place], None]:
+    return lambda place: place.git(*words) and None
+
+
+def no_repository(place: Place) -> None:
+    elsewhere(place)
+    Path("MEMORY.md").write_text("# Memory\n")
+
+
+def bare(place: Place) -> None:
+    place.git("config", "core.bare", "true")
+
+
+def link(place: Place) -> None:
+    (place.folder / "link.md").symlink_to("MEMORY.md")
+
+
+def locked(place: Place) -> None:
+    place.write("mdmem.toml", "lock_timeout = 0.01\n")
+    lock = place.write(".git/mdmem/root/lock", "").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    place.kept.append(lock)
+
+
+def no_git(place: Place) -> None:
+    place.patch.setenv("PATH", str(place.world.home))
+
+
+def slow_hook(place: Place) -> None:
+    place.write("mdmem.toml", "hook_timeout = 0.3\n")
+    place.hook("commit-msg", "exec sleep 50")
+
+
+def refusing_hook(place: Place) -> None:
+    """It takes the person's own edits and refuses ours, so that the first of two commits has to go back."""
+    place.hook("commit-msg", 'grep -q Mdmem-Op "$1" || exit 0; echo not today >&2; exit 1')
+
+
+def lost_worktree(place: Place) -> None:
+    there = place.world.home / "linked"
+    place.git("worktree", "add", "-q", "--detach", str(there))
+    shutil.rmtree(there)
+
+
+def nobody(place: Place) -> None:
+    place.git("config", "--unset", "user.name")
+    place.git("config", "--unset", "user.email")
+
+
+def off_the_line(place: Place) -> None:
+    """A commit that HEAD does not have, called off."""
+    place.git("tag", "off", place.git("commit-tree", "HEAD^{tree}", "-m", "off").strip())
+
+
+def merged(place: Place) -> None:
+    first = place.git("rev-parse", "HEAD").strip()
+    commits(place, first, commits(place, first))
+
+
+def cut_off(place: Place) -> None:
+    place.write(".git/shallow", place.git("rev-parse", "HEAD"))
+
+
+def twice_changed(place: Place) -> None:
+    """A line that was changed by the commit called light, and then again."""
+    for name in ("light", "no"):
+        place.write("memory/rooms.md", f"# Rooms\n\n- likes {name} rooms\n")
+        place.git("commit", "-q", "-m", name, "memory/rooms.md")
+        place.git("tag", name)
+
+
+def twins() -> tuple[str, str]:
+    """Two facts whose ids begin alike."""
+    seen: dict[str, str] = {}
+    for number in count():
+        text = f"fact {number}"
+        if (other := seen.setdefault(fact_id(text)[:6], text)) != text:
+            return other, text
+    raise AssertionError
+
+
+TWINS = twins()
+
+
+def with_twins(place: Place) -> None:
+    place.write("memory/twins.md", "".join(f"- {text}\n" for text in TWINS))
+    place.git("add", "memory/twins.md")
+    place.git("commit", "-q", "-m", "twins", "memory/twins.md")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A command that must fail. `hints` is a part of the hint."""
+
+    code: str
+    words: tuple[str, ...]
+    prepare: Callable[[Place], None] | None = None
+    hints: str = ""
+    stdin: bytes = b""
+
+
+ROOMS = fact_id("likes dark rooms")[:7]
+TWIN = fact_id(TWINS[0])[:6]
+APPEND = ("edit-section", "Work", "--append", "- x")
+FAILURES = [
+    Failure("ambiguous", ("revert", ROOMS), git("tag", ROOMS), "more digits"),
+    Failure("append-only", ("edit-section", "09:00", "--file", LOG, "--body", "- x"), hints="Log a new entry"),
+    Failure("append-only", ("remember", "x", "--file", LOG)),
+    *(Failure("bad-path", ("show", name), hints=".md file") for name in ("../x.md", "/etc/x.md", ".git/x.md", "a\\b.md", "\x1b.md")),
+    Failure("bad-path", ("outline", "notes.txt"), hints=".md file"),
+    Failure("bad-path", ("edit-section", "Work", "--file", "link.md", "--append", "- x"), link, "points to"),
+    Failure("bad-path", ("edit-section", "A", "--create", "--file", "notes.txt/a.md", "--body", "x")),
+    Failure("bad-path", ("init", "notes.txt")),
+    Failure("bad-settings", APPEND, settings_file("authr = 'x'\n"), "author"),
+    Failure("bad-settings", ("status",), settings_file("lock_timeout = true\n")),
+    Failure("bad-settings", ("search", "x"), settings_file("a = [\n"), "optional"),
+    Failure("bad-settings", ("log", "x"), settings_file("timezone = 'Mars/Base'\n"), "Europe/Berlin"),
+    Failure("bad-settings", ("facts",), settings_file("extra_paths = ['../..']\n"), "your own settings"),
+    Failure("bad-text", ("log", "x", "--tag", "1 2")),
+    Failure("bad-text", ("log", "x", "--kind", "!")),
+    Failure("bad-text", ("remember", "x", "--key", "two\nlines")),
+    Failure("bad-text", ("edit-section", "Work", "--rename", "two\nlines")),
+    Failure("bad-text", ("edit-section", "Work", "--body", "nul \0")),
+    Failure("bad-text", ("log", "-"), stdin=b"latin \xe9"),
+    Failure("bare-repository", APPEND, bare, "Clone"),
+    Failure("before-history", ("search", "rooms", "--as-of", "2020-01-01")),
+    Failure("before-history", ("search", "rooms", "--as-of", "2020-01-01"), cut_off, "git fetch --unshallow"),
+    Failure("before-history", ("search", "rooms", "--as-of", "2026-03-05T09:29:59+00:00")),
+    Failure("body-escapes-section", ("edit-section", "Employer", "--body", "# Higher"), hints="deeper headings"),
+    Failure("body-escapes-section", ("edit-section", "Work", "--body", "```\nopen"), hints="Close"),
+    Failure("body-escapes-section", ("edit-section", "Work", "--append", "<!-- open"), hints="Close"),
+    Failure("broken-repository", APPEND, file(".git/HEAD", "nonsense\n"), "git fsck"),
+    Failure("broken-repository", ("show",), file(".git/refs/heads/main", "nonsense\n"), "git fsck"),
+    Failure("busy", APPEND, locked, "lock_timeout"),
+    Failure("busy", ("save",), locked, "lock_timeout"),
+    Failure("bad-text", ("forget", "tea", "--purge", "--yes"), hints="more words"),
+    Failure("busy", ("forget", "likes dark rooms", "--purge", "--yes"), locked, "lock_timeout"),
+    Failure("busy", ("init",), locked, "lock_timeout"),
+    Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--yes"), lost_worktree, "git worktree prune"),
+    Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--dry-run"), lost_worktree, "git worktree prune"),
+    Failure("cannot-revert", ("revert", "HEAD"), merged, "one of the commits"),
+    Failure("cannot-revert", ("revert", "HEAD"), lambda place: commits(place, "HEAD") and None),
+    Failure("cannot-revert", ("revert", "HEAD"), cut_off, "git fetch --unshallow"),
+    Failure("cannot-revert", ("revert", "likes dark rooms"), cut_off, "git fetch --unshallow"),
+    Failure("commit-failed", APPEND, refusing_hook, "nothing was changed"),
+    Failure("commit-failed", ("log", "x"), refusing_hook, "nothing was changed"),
+    Failure("commit-failed", ("remember", "x", "--file", "new.md", "--section", "A", "--create"), refusing_hook, "nothing was changed"),
+    Failure("commit-failed", ("contradicts", "pet: cat", "pet: dog"), refusing_hook, "nothing was changed"),
+    Failure("commit-not-found", ("search", "rooms", "--as-of", "nonsense"), hints="mdmem history"),
+    Failure("commit-not-found", ("search", "rooms", "--as-of", "off"), off_the_line),
+    Failure("commit-not-found", ("revert", "off"), off_the_line, "mdmem history"),
+    Failure("commit-not-found", ("revert", "nothing of the kind"), hints="mdmem facts --all"),
+    Failure("commit-not-found", ("revert", "0123456"), hints="mdmem facts --all"),
+    Failure("conflict-markers", ("edit-section", "Work", "--body", "<<<<<<< a\n- x\n=======\n- y\n>>>>>>> b"), hints="Resolve"),
+    Failure("detached-head", APPEND, git("checkout", "-q", "--detach"), "git switch"),
+    Failure("empty-text", ("log", "  ")),
+    Failure("empty-text", ("remember", "-"), stdin=b"\n"),
+    Failure("empty-text", ("edit-section", "Work", "--append", "")),
+    Failure("empty-text", ("when", " ")),
+    Failure("fact-ambiguous", ("history", TWIN), with_twins, "more digits"),
+    Failure("fact-ambiguous", ("revert", TWIN), with_twins, "more digits"),
+    Failure("fact-ambiguous", ("contradicts", TWIN, "pet: cat"), with_twins, "more digits"),
+    Failure("fact-ambiguous", ("contradicts", "pet: cat", "likes dark rooms"), hints="MEMORY.md:6; memory/rooms.md:3"),
+    Failure("fact-ambiguous", ("forget", "likes dark rooms"), hints="MEMORY.md:6; memory/rooms.md:3"),
+    Failure("fact-ambiguous", ("forget", ROOMS, "--purge", "--yes"), file("memory/id.md", f"- {ROOMS}\n"), "Give the id."),
+    Failure("fact-not-found", ("forget", "nothing of the kind", "--purge", "--yes"), hints="mdmem facts"),
+    Failure("fact-not-found", ("forget", "nothing of the kind", "--purge", "--dry-run"), hints="mdmem facts"),
+    Failure("fact-not-found", ("forget", "0123456789"[:8], "--purge", "--yes"), hints="by its words"),
+    Failure("fact-not-found", ("forget", "nothing of the kind"), hints="mdmem facts"),
+    Failure("fact-not-found", ("history", "0123456"), hints="mdmem facts --all"),
+    Failure("fact-not-found", ("contradicts", "pet: cat", "0123456789"), hints="mdmem facts"),
+    Failure("fact-not-found", ("conflicts", "--resolve", "pet: cat", "pet: mouse"), hints="mdmem facts"),
+    Failure("fact-not-found", ("remember", "x", "--supersedes", "0123456789"), hints="mdmem facts"),
+    Failure("file-not-found", ("show", "memory/room.md"), hints="memory/rooms.md"),
+    Failure("file-not-found", ("edit-section", "Work", "--file", "nope.md", "--append", "x")),
+    Failure("file-not-found", ("check", "memory/room.md"), hints="memory/rooms.md"),
+    Failure("file-not-found", ("history", "--file", "memory/room.md"), hints="memory/rooms.md"),
+    Failure("file-not-found", ("history", "Rooms", "--file", "memory/room.md"), hints="memory/rooms.md"),
+    Failure("file-not-found", ("blame", "Rooms", "--file", "memory/room.md"), hints="memory/rooms.md"),
+    Failure("git-failed", APPEND, file(".git/index", b"garbage")),
+    Failure("git-missing", APPEND, no_git, "Install git"),
+    Failure("has-subsections", ("edit-section", "Work", "--delete"), hints="--subtree"),
+    Failure("has-subsections", ("edit-section", "Work", "--body", "### New"), hints="--subtree"),
+    Failure("hook-timeout", APPEND, slow_hook, "hook_timeout"),
+    Failure("hooks-managed", ("hooks", "install"), git("config", "core.hooksPath", "elsewhere"), "pre-commit"),
+    Failure("ignored-path", ("log", "x", "--date", "2026-03-06"), file(".gitignore", "memory/\n")),
+    Failure("key-ambiguous", ("remember", "hamster", "--key", "pet"), hints="--supersedes ID"),
+    Failure("no-identity", APPEND, nobody, "git config --global user.name"),
+    Failure("no-workspace", ("show",), elsewhere, "mdmem init"),
+    Failure("no-workspace", ("-C", "/nowhere/at/all", "status"), hints="mdmem init"),
+    Failure("no-workspace", ("-C", "memory", "status"), hints="mdmem init"),
+    Failure("not-a-repository", ("log", "x"), no_repository, "mdmem init"),
+    Failure("open-block", ("log", "x"), file(LOG, "# Day\n\n<!-- open\n"), "Close"),
+    Failure("open-block", ("edit-section", "Open", "--file", "memory/open.md", "--append", "x"), hints="Close"),
+    Failure("pending-secret", APPEND, file("MEMORY.md", MEMORY + f"\n- the token {TOKEN}\n"), "mdmem: allow secret"),
+    Failure("pending-edits", APPEND, settings_file("direct_edits = 'refuse'\n"), "mdmem save"),
+    Failure(
+        "read-only-path", ("edit-section", "A", "--file", "more/a.md", "--create", "--body", "x"), settings_file("extra_paths = ['more']\n")
+    ),
+    Failure("repository-busy", APPEND, file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
+    Failure("repository-busy", ("forget", "likes dark rooms", "--purge", "--yes"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
+    Failure("repository-busy", ("contradicts", "pet: cat", "pet: dog"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
+    Failure("repository-busy", ("save",), lambda place: (place.folder / ".git/rebase-merge").mkdir(), "git status"),
+    Failure("revert-conflict", ("revert", "light"), twice_changed, "later change"),
+    Failure("same-fact", ("contradicts", "pet: cat", fact_id("pet: cat"))),
+    Failure("secret-found", ("contradicts", "pet: cat", "pet: dog", "--reason", TOKEN)),
+    *(
+        Failure("secret-found", words, hints="--allow secret", stdin=f"it is {TOKEN}".encode())
+        for words in (("log", "-"), ("remember", "-"), ("edit-section", "Work", "--append", "-"))
+    ),
+    Failure("secret-found", ("save",), file("memory/new.md", f"- {TOKEN}\n"), "MDMEM_ALLOW=secret"),
+    Failure("section-ambiguous", ("show", "Twice"), hints="line 21"),
+    Failure("section-ambiguous", ("edit-section", "Twice", "--body", "x"), hints="--nth"),
+    Failure("section-ambiguous", ("history", "Twice"), hints="line 21"),
+    Failure("section-ambiguous", ("blame", "Twice"), hints="line 21"),
+    Failure("section-changed", ("edit-section", "Work", "--expect", "000000000000", "--body", "x"), hints="mdmem show"),
+    Failure("section-changed", ("edit-section", "--preamble", "--expect", "000000000000", "--body", "x"), hints="mdmem show"),
+    Failure("section-not-found", ("edit-section", "Wrok", "--append", "x"), hints="Memory > Work"),
+    Failure("section-not-found", ("show", "Twice", "--nth", "3")),
+    Failure("section-not-found", ("history", "Wrok"), hints="Memory > Work"),
+    Failure("section-not-found", ("history", "likes dark rooms", "--file", "memory/rooms.md"), hints="Rooms"),
+    Failure("section-not-found", ("blame", "Wrok"), hints="Memory > Work"),
+    Failure("section-not-found", ("remember", "x", "--section", "Nowhere"), hints="Its sections are"),
+    Failure("storage", APPEND, file(".git/mdmem", "in the way")),
+    Failure("task-not-found", ("task", "note", "Move", "x"), hints="mdmem task start"),
+    Failure("task-not-found", ("task", "done", "Move", "x"), file("memory/tasks.md", "# Tasks\n\n## Move it\n"), "Move it"),
+    Failure("task-not-found", ("task", "show", "Move"), hints="mdmem task start"),
+    Failure("bad-text", ("task", "start", "two\nlines", "x")),
+    Failure("empty-text", ("task", "start", "Move", " ")),
+    Failure("empty-text", ("task", "note", "Move it", "-"), file("memory/tasks.md", "# Tasks\n\n## Move it\n"), stdin=b"\n"),
+    Failure("text-ambiguous", ("edit-section", "Work", "--replace", "Helix", "--with", "Vim"), hints="more of the text"),
+    Failure("text-not-found", ("edit-section", "Work", "--replace", "Emacs", "--with", "Vim"), hints="mdmem show"),
+    Failure("unsupported-file", ("show", "latin.md"), file("latin.md", b"# caf\xe9\n"), "iconv"),
+    Failure("unsupported-file", ("edit-section", "N", "--file", "nul.md", "--append", "x"), file("nul.md", b"# N\n\0\n"), "editor"),
+    Failure("unsupported-file", ("outline", "large.md"), file("large.md", b"# x\n" * 1_300_000), "Split"),
+    Failure("usage", ("frob",), hints="mdmem --help"),
+    Failure("usage", ("log",), hints="mdmem log --help"),
+    Failure("usage", ("log", "x", "--frob"), hints="mdmem log --help"),
+    Failure("usage", ("hooks", "frob"), hints="mdmem hooks --help"),
+    Failure("usage", ("edit-section", "Work")),
+    Failure("usage", ("edit-section", "Work", "--body", "x", "--append", "y")),
+    Failure("usage", ("edit-section", "Work", "--body", "x", "--editor")),
+    Failure("usage", ("edit-section", "--body", "x")),
+    Failure("usage", ("edit-section", "Work", "--preamble", "--body", "x")),
+    Failure("usage", ("edit-section", "Work", "--replace", "x")),
+    Failure("usage", ("edit-section", "Work", "--delete", "--create")),
+    Failure("usage", ("edit-section", "Work", "--editor", "--create")),
+    Failure("usage", ("edit-section", "Work", "--editor", "--subtree")),
+    Failure("usage", ("edit-section", "Work", "--replace", "-", "--with", "-"), stdin=b"editor"),
+    Failure("usage", ("edit-section", "--preamble", "--delete")),
+    Failure("usage", ("edit-section", "Work", "--editor"), hints="--body -"),
+    Failure("usage", (*APPEND, "--confidence", "1.5")),
+    Failure("usage", (*APPEND, "--confidence", "nan")),
+    Failure("usage", (*APPEND, "--source", "hearsay"), hints="--help"),
+    Failure("usage", (*APPEND, "--allow", "everything"), hints="append, secret, shrink"),
+    Failure("usage", ("log", "x", "--fact", "--kind", "task")),
+    Failure("usage", ("log", "x", "--date", "yesterday"), hints="2026-"),
+    Failure("usage", ("log", "x", "--time", "9:30"), hints="14:05"),
+    Failure("usage", ("log", "x"), lambda place: place.patch.setenv("MDMEM_NOW", "soon"), "2026-"),
+    Failure("usage", ("remember", "x", "--until", "2026-02-30"), hints="2026-"),
+    Failure("usage", ("forget", "likes dark rooms", "--yes")),
+    Failure("usage", ("forget", "likes dark rooms", "--purge"), hints="--yes"),
+    *(
+        Failure("usage", ("forget", "likes dark rooms", "--purge", "--yes", option, "x"))
+        for option in ("--file", "--section", "--supersedes")
+    ),
+    *(
+        Failure("usage", ("forget", "likes dark rooms", "--purge", "--yes", *option))
+        for option in (("--source", "auto"), ("--confidence", "0.5"), ("--confidence", "2"), ("--allow", "everything"))
+    ),
+    Failure("usage", ("show", "one", "two")),
+    Failure("usage", ("show", "one", "--preamble")),
+    Failure("usage", ("show", "a.md", "b", "c"), hints="mdmem show --help"),
+    Failure("usage", ("search",), hints="mdmem search --help"),
+    Failure("usage", ("search", "x", "-n", "0")),
+    Failure("usage", ("search", "x", "-n", "many"), hints="--help"),
+    Failure("usage", ("search", "x", "--since", "no such day"), hints="2026-"),
+    Failure("usage", ("search", "x", "--min-confidence", "2")),
+    Failure("usage", ("search", "x", "--recent-days", "0")),
+    Failure("usage", ("search", "x", "--combined", "--recent-days", "3")),
+    Failure("usage", ("search", "x", "--as-of", "2026-13-01"), hints="2026-"),
+    Failure("usage", ("search", "x", "--as-of", "2026-03-05", "--history"), hints="--as-of"),
+    Failure("usage", ("history", "Work", "-n", "0")),
+    Failure("usage", ("blame",), hints="mdmem blame --help"),
+    Failure("usage", ("contradicts", "pet: cat"), hints="mdmem contradicts --help"),
+    Failure("usage", ("conflicts", "--reason", "x")),
+    Failure("usage", ("review", "--reason", "x")),
+    Failure("usage", ("recall",), hints="mdmem recall --help"),
+    Failure("usage", ("check", "--staged", "MEMORY.md")),
+]
+NOT_FROM_HERE = {
+    "bug": "there is no known one",
+    "interrupted": "a signal has to come",
+    "git-timeout": "git would have to hang for a minute",
+    "append": "our own edits add to a log only",
+    "shrink": "our own edits name their section, and may",
+    "not-utf8": "a text that is not UTF-8 is refused before, as bad-text",
+}
+
+
+def test_every_code_that_can_be_provoked_is_provoked():
+    assert {failure.code for failure in FAILURES} == raised() - set(NOT_FROM_HERE)
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: f"{failure.code} {' '.join(failure.words)[:70]!r}")
+def test_failures(place: Place, failure: Failure):
+    if failure.prepare:
+        failure.prepare(place)
+    before = place.snapshot()
+    text = place.run(*failure.words, stdin=failure.stdin)
+    as_json = place.run(*failure.words, "--json", stdin=failure.stdin)
+    assert place.snapshot() == before
+    status = 2 if failure.code == "usage" else 1
+    assert (text.status, text.out, as_json.status, as_json.out) == (status, "", status, "")
+    (line,) = as_json.err.splitlines()
+    said = json.loads(line)
+    assert list(said)[:3] == ["error", "message", "hint"]
+    assert said["error"] == failure.code
+    assert failure.hints in said["hint"]
+    shown = f"mdmem: {said['message']}\n" + (f"hint: {said['hint']}\n" if said["hint"] else "")
+    assert text.err == re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\ufffd", shown)
+    assert "Traceback" not in text.err
+    assert TOKEN not in text.err + as_json.err
+
+
+def test_a_failure_names_what_a_program_needs(place: Place):
+    changed = json.loads(place.run("edit-section", "Employer", "--expect", "0" * 12, "--body", "x", "--json").err)
+    assert changed["text"].strip() == "- works at Stripe"
+    assert ETAG.fullmatch(changed["etag"])
+    assert place.run("edit-section", "Employer", "--expect", changed["etag"], "--body", "- works at Linear", "--json").found["changed"]
+    several = json.loads(place.run("show", "Twice", "--json").err)
+    assert several["sections"] == [{"section": "Memory > Twice", "line": 21}, {"section": "Memory > Twice", "line": 25}]
+    values = json.loads(place.run("remember", "x", "--key", "pet", "--json").err)
+    assert [fact["text"] for fact in values["facts"]] == ["pet: cat", "pet: dog"]
+    secret = json.loads(place.run("edit-section", "Employer", "--append", f"- {TOKEN}", "--json").err)
+    assert (secret["line"], secret["kind"]) == (15, "github-token")
+    place.write("MEMORY.md", f"# Memory\n\n- {TOKEN}\n")
+    pending = json.loads(place.run("edit-section", "Memory", "--append", "- x", "--json").err)
+    assert (pending["line"], pending["kind"]) == (3, "github-token")

@@ -1,0 +1,88 @@
+"""The commands that read, as a user meets them."""
+
+import re
+
+from commandline import FACT, FILES, HIT, LOG, Place
+
+SHOWN = ["path", "section", "level", "text", "etag", "tree_etag", "start_line", "end_line", "commit", "uncommitted", "subsections"]
+
+
+class TestReads:
+    def test_show(self, place: Place):
+        assert place.run("show", "Employer").out == "- works at Stripe\n"
+        assert place.run("show", "memory/rooms.md", "Rooms").out == "- likes dark rooms\n"
+        assert place.run("show", "memory/rooms.md").out == FILES["memory/rooms.md"]
+        assert place.run("show", "Twice", "--nth", "2").out == "- two\n"
+        found = place.run("show", "Work", "--json").found
+        assert list(found) == SHOWN
+        assert (found["section"], found["level"], found["subsections"]) == ("Memory > Work", 2, ["Memory > Work > Employer"])
+        assert found["commit"] == place.git("rev-parse", "HEAD").strip()
+        assert not found["uncommitted"]
+        assert place.run("show", "By hand", "--json").found["uncommitted"]
+
+    def test_outline(self, place: Place):
+        lines = place.run("outline").out.splitlines()
+        assert re.fullmatch(r"Memory  \(line 1\) [0-9a-f]{12}", lines[0])
+        assert re.fullmatch(r"    Employer  \(line 12\) [0-9a-f]{12}", lines[3])
+        found = place.run("outline", "--json").found
+        assert list(found) == ["path", "sections"]
+        assert [list(row) for row in found["sections"]] == [["section", "level", "line", "etag", "lines"]] * len(lines)
+        assert place.run("outline", "memory/rooms.md").out.startswith("Rooms  (line 1) ")
+
+    def test_search(self, place: Place):
+        assert place.run("search", "stripe").out.splitlines()[0].startswith("MEMORY.md:14 Memory > Work > Employer [")
+        assert "(uncommitted)" in place.run("search", "committed", "yet").out
+        found = place.run("search", "stripe", "-n", "1", "--json").found
+        assert list(found) == ["query", "as_of", "commit", "stale", "hits"]
+        assert [list(hit) for hit in found["hits"]] == [HIT]
+        only = place.run("search", "rooms", "--file", "memory", "--json").found
+        assert [hit["path"] for hit in only["hits"]] == ["memory/rooms.md"]
+
+    def test_no_match_is_done(self, place: Place):
+        done = place.run("search", "zebra")
+        assert (done.status, done.out, done.err) == (0, "", "mdmem: no match\n")
+        assert place.run("search", "zebra", "--json").found["hits"] == []
+        assert place.run("facts", "--tag", "zebra").err == "mdmem: no facts\n"
+        assert place.run("facts", "--tag", "zebra", "--json").found == {"facts": []}
+
+    def test_facts(self, place: Place):
+        assert re.search(
+            r"^[0-9a-f]{8}  \[fact\] the heating was mended #house  memory/2026-03-05.md:5$", place.run("facts").out, re.MULTILINE
+        )
+        found = place.run("facts", "--kind", "preference", "--json").found
+        assert [list(fact) for fact in found["facts"]] == [FACT]
+        assert found["facts"][0] | {"id": ""} == {
+            **{"id": "", "text": "drink: tea", "key": "drink", "kind": "preference", "tags": [], "path": "MEMORY.md", "line": 5},
+            **{"section": "Memory > Preferences", "source": "user-stated", "confidence": 0.95, "status": "current", "until": None},
+        }
+
+    def test_check(self, place: Place):
+        clean = place.run("check", "memory/rooms.md")
+        assert (clean.status, clean.out, clean.err) == (0, "", "mdmem: no problems\n")
+        done = place.run("check")
+        assert (done.status, done.err) == (0, "")
+        assert done.out.startswith("MEMORY.md:25: warning: the heading 'Twice' stands in line 21 already")
+        (problem,) = place.run("check", "--json").found["problems"]
+        assert list(problem) == ["path", "line", "code", "level", "message"]
+
+    def test_check_staged(self, place: Place):
+        place.write(LOG, "# 2026-03-05\n")
+        place.git("add", LOG)
+        done = place.run("check", "--staged")
+        assert (done.status, done.err) == (1, "")
+        assert done.out.startswith(f"{LOG}:1: error: an earlier entry of the daily log is lost or changed")
+        place.patch.setenv("MDMEM_ALLOW", "append")
+        assert place.run("check", "--staged", "--json").status == 0
+
+    def test_status(self, place: Place):
+        place.write("memory/latin.md", b"caf\xe9\n")
+        assert place.run("reindex").status == 0
+        out = place.run("status").out
+        for said in ("branch     main at ", "uncommitted  MEMORY.md\n", "skipped    memory/latin.md: the file is not UTF-8"):
+            assert said in out
+        found = place.run("status", "--json").found
+        assert list(found) == ["workspace", "branch", "commit", "files", "uncommitted", "skipped", "index", "hooks"]
+
+    def test_reindex(self, place: Place):
+        assert re.fullmatch(r"[1-9]\d* entries indexed\n", place.run("reindex").out)
+        assert list(place.run("reindex", "--full", "--json").found) == ["entries"]

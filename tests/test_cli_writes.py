@@ -1,0 +1,93 @@
+"""The commands that write, as a user meets them."""
+
+import re
+
+import pytest
+from commandline import WRITE, Place
+
+WRITES = [
+    (("log", "it rained"), "logged in memory/2026-03-05.md: 2026-03-05 > 09:30 "),
+    (("log", "--fact", "it rained", "--time", "23:59", "--date", "2026-03-01"), "logged in memory/2026-03-01.md: 2026-03-01 > 23:59 "),
+    (("remember", "coffee", "--key", "drink"), "remembered in MEMORY.md: Memory > Preferences "),
+    (("remember", "likes light rooms", "--kind", "preference"), "remembered in MEMORY.md: Memory > Preferences "),
+    (("forget", "works at Stripe"), "forgotten from MEMORY.md: Memory > Work > Employer "),
+    (("edit-section", "Employer", "--body", "- works at Linear"), "changed MEMORY.md: Memory > Work > Employer "),
+    (("edit-section", "Employer", "--append", "- since May"), "appended to MEMORY.md: Memory > Work > Employer "),
+    (("edit-section", "Employer", "--prepend", "- since May"), "prepended to MEMORY.md: Memory > Work > Employer "),
+    (("edit-section", "Employer", "--replace", "Stripe", "--with", "Linear"), "changed MEMORY.md: Memory > Work > Employer "),
+    (("edit-section", "Employer", "--rename", "Company"), "renamed MEMORY.md: Memory > Work > Company "),
+    (("edit-section", "Work", "--delete", "--subtree"), "deleted MEMORY.md: Memory > Work "),
+    (("edit-section", "Work > Hours", "--body", "- nine to five", "--create"), "made MEMORY.md: Memory > Work > Hours "),
+    (("edit-section", "--preamble", "--body", "For people."), "changed MEMORY.md "),
+    (("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"), "made memory/house.md: House "),
+]
+
+
+@pytest.mark.parametrize(("words", "line"), WRITES, ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "")
+class TestWrites:
+    def test_text_is_one_line_that_ends_in_an_id(self, place: Place, words: tuple[str, ...], line: str):
+        done = place.run(*words)
+        assert (done.status, done.out.count("\n")) == (0, 1)
+        assert re.fullmatch(re.escape(line) + r"([0-9a-f]{8}|[0-9a-f]{10})\n", done.out)
+        pending = "mdmem: committed the pending edits of MEMORY.md first, as yours\n"
+        assert done.err == (pending if "MEMORY.md" in line else "")
+        assert "A  staged.txt\n" in place.git("status", "--porcelain")
+        assert "Mdmem-Op: " in place.git("log", "-1", "--format=%B")
+
+    def test_json_and_dry_run(self, place: Place, words: tuple[str, ...], line: str):
+        before = place.snapshot()
+        dry = place.run(*words, "--dry-run", "--json").found
+        assert list(dry) == [*WRITE, "diff"]
+        shown = place.run(*words, "--dry-run")
+        assert (shown.status, shown.err, shown.out.rstrip("\n")) == (0, "", dry["diff"].rstrip("\n"))
+        assert place.snapshot() == before
+        done = place.run(*words, "--json").found
+        assert list(done) == WRITE
+        assert done == {name: value for name, value in dry.items() if name != "diff"} | {"commit": place.git("rev-parse", "HEAD").strip()}
+        added = place.git("show", "--format=", "--unified=0", "HEAD").splitlines()
+        assert {text for text in added if text[:1] == "+" and text[:3] != "+++"} <= set(dry["diff"].splitlines())
+
+
+class TestWritesAsked:
+    def test_again_changes_nothing(self, place: Place):
+        for words in (("log", "it rained"), ("remember", "coffee", "--key", "drink"), ("edit-section", "Employer", "--append", "- x")):
+            assert place.run(*words).status == 0
+            before = place.snapshot()
+            again = place.run(*words)
+            assert again.status == 0
+            assert again.out.startswith("unchanged: ")
+            found = place.run(*words, "--json").found
+            assert (found["changed"], found["commit"]) == (False, None)
+            assert place.snapshot() == before
+
+    def test_who_and_why_are_kept(self, place: Place):
+        said = ("--source", "user-stated", "--actor", "agent/main", "--session", "s1", "--reason", "asked twice", "--confidence", "0.8")
+        assert place.run("remember", "coffee", "--key", "drink", *said).status == 0
+        message = place.git("log", "-1", "--format=%B")
+        for trailer in ("Source: user-stated", "Actor: agent/main", "Session: s1", "Reason: asked twice", "Confidence: 0.8"):
+            assert f"Mdmem-{trailer}\n" in message
+        place.patch.setenv("MDMEM_ACTOR", "agent/night")
+        assert place.run("log", "x").status == 0
+        assert "Mdmem-Actor: agent/night\n" in place.git("log", "-1", "--format=%B")
+
+    def test_a_dash_reads_standard_input(self, place: Place):
+        for words in (
+            ("log", "-"),
+            ("remember", "-"),
+            ("edit-section", "Employer", "--body", "-"),
+            ("edit-section", "Work", "--append", "-"),
+            ("edit-section", "Pets", "--prepend", "-"),
+        ):
+            assert place.run(*words, stdin="naïve 日本語\n".encode()).status == 0
+            assert "naïve 日本語" in place.git("show", "--format=", "HEAD")
+        assert place.run("edit-section", "Employer", "--replace", "-", "--with", "plain", stdin="naïve 日本語".encode()).status == 0
+        assert place.run("edit-section", "Employer", "--replace", "plain", "--with", "-", stdin=b"fancy").status == 0
+        assert place.run("show", "Employer").out == "fancy\n"
+
+    def test_a_title_may_be_a_dash(self, place: Place):
+        assert place.run("edit-section", "Employer", "--rename", "-", stdin=b"no title").status == 0
+        assert place.run("show", "Memory > Work > -").out == "- works at Stripe\n"
+
+    def test_a_text_may_look_like_an_option(self, place: Place):
+        assert place.run("log", "--json", "--", "--json").found["added"]
+        assert place.run("log", "--", "--help").out.startswith("logged in ")
