@@ -8,7 +8,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from mdmem import secrets
 from mdmem.config import Settings
@@ -17,6 +16,7 @@ from mdmem.errors import PathProblem, UsageProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
+from mdmem.records import dataclass
 
 _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
 ALLOWABLE = tuple(_ALLOWED_CODES)

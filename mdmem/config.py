@@ -4,13 +4,13 @@ import os
 import posixpath
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.model import SETTINGS_NAME
+from mdmem.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Settings:
 
 
 _CHOICES = {"direct_edits": ("commit", "refuse")}
-_NAMES = tuple(f.name for f in fields(Settings))
+_NAMES = Settings.__match_args__
 _TEXTS = ("timezone", "author", "actor", "direct_edits", "language")
 _LISTS = ("agents", "extra_paths")
 _FLAGS = ("allow_detached", "log_queries")

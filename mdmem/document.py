@@ -10,7 +10,6 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from mdmem.errors import PathProblem, SectionProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import PATH_SEPARATOR, SectionPath
+from mdmem.records import dataclass
 from mdmem.scan import Block as Block
 from mdmem.scan import BlockKind as BlockKind
 from mdmem.scan import Found, Head, Piece, blocks, scan

@@ -9,7 +9,6 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from itertools import islice
@@ -17,6 +16,7 @@ from itertools import islice
 from mdmem.document import BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
 from mdmem.errors import FactProblem, TextProblem
 from mdmem.model import Fact, FactId
+from mdmem.records import dataclass
 
 _ID_DIGITS = 8
 _PREFIX = re.compile(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")

@@ -9,7 +9,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -17,6 +16,7 @@ from mdmem import layout
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
+from mdmem.records import asdict, dataclass
 
 _NOTICE_SECONDS = 1.0
 LOCK_NAME, RECORD_NAME = "lock", "write-ahead.json"

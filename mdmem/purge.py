@@ -12,7 +12,6 @@ import stat
 import time
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mdmem import facts, files
@@ -20,6 +19,7 @@ from mdmem.document import BOM, load
 from mdmem.errors import FactProblem, PathProblem, RepositoryProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
 from mdmem.model import CommitId, FactId
+from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository, rewriting
 from mdmem.repo.rewriting import Objects, Place, Rewrite, Rules
 

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from mdmem.document import BlockKind, Document, Section, is_blank, join_path, matches, parse
@@ -24,6 +23,7 @@ from mdmem.model import (
     SectionPath,
     Status,
 )
+from mdmem.records import dataclass
 
 UNTOUCHED_DAYS = 180
 """A section that was not changed for so long is worth a look."""

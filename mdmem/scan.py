@@ -10,9 +10,10 @@ such a point, and on what follows only as far as its own last line; so the piece
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+
+from mdmem.records import dataclass, field
 
 Head = tuple[int, int, int, str]
 """First line of a heading, the line after it, its level, its title."""

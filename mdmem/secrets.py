@@ -10,8 +10,9 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import cache
+
+from mdmem.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

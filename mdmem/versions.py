@@ -13,7 +13,6 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from itertools import islice
@@ -36,6 +35,7 @@ from mdmem.model import (
     Revision,
     Source,
 )
+from mdmem.records import dataclass, replace
 
 T = TypeVar("T")
 Row = tuple[Any, ...]

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from mdmem.errors import TextProblem, UsageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
 from mdmem.model import FactId, WriteOptions, WriteResult
+from mdmem.records import dataclass
 from mdmem.show import writes
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +30,7 @@ from mdmem.model import (
     Show,
     Source,
 )
+from mdmem.records import replace
 from mdmem.show import hits, reads, upkeep, writes
 from mdmem.show.words import one_line, short
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +10,7 @@ from mdmem import files
 from mdmem.config import Settings
 from mdmem.files import Found
 from mdmem.model import FileKind, FilePath
+from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository
 from mdmem.search.indexer import Index
 

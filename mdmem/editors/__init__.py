@@ -1,8 +1,7 @@
 """Pure functions from a document to the text that it becomes. Each result is parsed again and checked before it leaves."""
 
-from dataclasses import dataclass
-
 from mdmem.model import Op, SectionPath, Superseded
+from mdmem.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

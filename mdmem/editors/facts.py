@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 
 from mdmem.document import Document, Section, blank_line, find, is_blank, join_path, matches, parse, with_line_end
@@ -26,6 +25,7 @@ from mdmem.facts import (
     write,
 )
 from mdmem.model import Action, EditSection, Fact, FactId, Op, Remember, SectionPath, Superseded
+from mdmem.records import dataclass, replace
 
 _HOMES = {"preference": "Preferences", "decision": "Decisions"}
 _HOME = "Facts"

@@ -1,13 +1,13 @@
 """One change taken back out of a text that has gone on since: the inverse patch, by lines."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from mdmem.document import BOM, Document, parse, split_lines, with_line_end
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem
 from mdmem.facts import items
 from mdmem.model import FactId, Op, SectionPath
+from mdmem.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from mdmem.document import (
     Block,
@@ -27,6 +26,7 @@ from mdmem.document import (
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import PATH_SEPARATOR, Action, EditSection, Op, SectionPath
+from mdmem.records import dataclass
 
 _OPS = {
     Action.BODY: Op.REPLACE,

@@ -3,12 +3,12 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from mdmem import secrets
 from mdmem.document import join_path, split_lines
 from mdmem.errors import printable
 from mdmem.model import Commit, CommitId, FactId, FilePath, Op, Origin, Provenance, SectionPath, Source, Superseded
+from mdmem.records import dataclass, field
 from mdmem.repo import FilePatch
 
 _QUOTED_LINES = 20

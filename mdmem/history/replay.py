@@ -7,7 +7,6 @@ elsewhere), was superseded, or was removed. The commit's trailers say what took 
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Protocol, TypeVar
@@ -31,6 +30,7 @@ from mdmem.model import (
     Revision,
     SectionPath,
 )
+from mdmem.records import dataclass, field, replace
 from mdmem.versions import Ending, Step
 
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)

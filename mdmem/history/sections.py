@@ -2,12 +2,12 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from mdmem.document import Document, Section, is_blank
 from mdmem.history.messages import common_ends
 from mdmem.model import SectionPath
+from mdmem.records import dataclass
 
 _COMMONPLACE = 50
 """A line that stands in more sections than this tells nothing about any of them."""

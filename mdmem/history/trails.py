@@ -3,7 +3,6 @@
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Protocol
@@ -11,6 +10,7 @@ from typing import Protocol
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
 from mdmem.model import CommitId, FactId, Fate, FilePath, Landmark, Mark, MarkKind, Occurrence, Revision, SectionPath, Source, Status
+from mdmem.records import dataclass
 
 _CONTEXT_LINES = 3
 _WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|.", re.DOTALL)

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mdmem import config, files, hookfiles, layout, repo
@@ -13,6 +12,7 @@ from mdmem.memory.background import start_catching_up
 from mdmem.memory.guarding import require_hooks_free
 from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Initialise
+from mdmem.records import dataclass, replace
 from mdmem.repo import Repository
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"

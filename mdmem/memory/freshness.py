@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
 from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
+from mdmem.records import dataclass
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
 
 if TYPE_CHECKING:

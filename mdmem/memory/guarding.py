@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from mdmem import check, config, events, hookfiles, layout, repo
 from mdmem.events import Event, Outcome
 from mdmem.memory.workspace import Workspace, is_marked, open_at
 from mdmem.model import FilePath, Problem
+from mdmem.records import replace
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:

@@ -1,12 +1,11 @@
 """What is said of two facts without changing a text: that they contradict each other, or that they do not."""
 
-from dataclasses import dataclass
-
 from mdmem import history
 from mdmem.errors import FactProblem
 from mdmem.memory import naming, trail
 from mdmem.memory.workspace import Workspace
 from mdmem.model import Contradict, FactId, FileKind, MarkKind, Op, Provenance, Resolve
+from mdmem.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 import re
 from calendar import monthrange
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from mdmem import config
 from mdmem.errors import UsageProblem
 from mdmem.memory.workspace import Workspace
+from mdmem.records import dataclass
 
 _MONTH = re.compile(r"^(\d{4})(?:-(\d{2}))?$")
 _LIKE_ISO = re.compile(r"^\d{4}-\d{1,2}(?:-|$)")

@@ -3,7 +3,6 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from mdmem import contradictions, files, layout
@@ -14,6 +13,7 @@ from mdmem.files import Found
 from mdmem.memory.standing import Standing, join
 from mdmem.memory.workspace import Workspace
 from mdmem.model import Claim, CommitId, Entry, FactId, Fate, FilePath, Mark, MarkKind, Occurrence, Source, Status
+from mdmem.records import replace
 from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, SeenFile, Stamp
 from mdmem.search.schema import Life, Row

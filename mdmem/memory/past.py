@@ -1,7 +1,6 @@
 """What memory said before: the history of a section and of a fact, who wrote which line, when a text came and went."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from mdmem.model import (
     Stays,
     StayView,
 )
+from mdmem.records import replace
 from mdmem.repo import line
 from mdmem.search.results import Match
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from mdmem.model import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.records import dataclass, replace
 
 _SHOWN_LINES = 5
 _MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")

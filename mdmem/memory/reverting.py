@@ -1,7 +1,6 @@
 """Which change is to be taken back, and what that comes to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mdmem import history, layout
 from mdmem.document import decode, parse
@@ -11,6 +10,7 @@ from mdmem.memory import recorded, trail
 from mdmem.memory.planning import Rework
 from mdmem.memory.workspace import Workspace
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Occurrence, Op, Provenance, Revert, WriteResult
+from mdmem.records import dataclass
 from mdmem.repo import line
 from mdmem.repo.line import Changed, LineCommit
 from mdmem.versions import Versions

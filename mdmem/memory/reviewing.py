@@ -1,7 +1,6 @@
 """What could be tidied: the curated files with what the trail knows of them, and the safe part of the advice carried out."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from mdmem.model import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.records import replace
 from mdmem.review import Budget, Sheet, Standing
 from mdmem.search.entries import entries
 

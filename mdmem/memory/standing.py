@@ -2,10 +2,10 @@
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 from mdmem.document import with_line_end
 from mdmem.model import Entry, FilePath, Mark, Occurrence
+from mdmem.records import dataclass
 from mdmem.versions import Versions
 
 

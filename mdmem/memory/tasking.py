@@ -1,13 +1,13 @@
 """Tasks: the file of their notes read, and the changes that `tasks` works out carried out one after the other."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from mdmem import files, tasks
 from mdmem.document import Document, decode, parse
 from mdmem.memory import reading
 from mdmem.memory.workspace import Workspace
 from mdmem.model import Change, Op, SectionView, WriteOptions, WriteResult
+from mdmem.records import replace
 
 Apply = Callable[[Change], WriteResult]
 

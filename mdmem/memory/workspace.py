@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from mdmem import config, files, layout, repo
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository
 
 Say = Callable[[str], None]

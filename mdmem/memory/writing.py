@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from mdmem.model import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.records import dataclass, replace
 from mdmem.repo import Identity, IndexEntry, State
 
 _TRIES, _WITHDRAWALS = 50, 5

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import Commit, CommitId, FilePath
+from mdmem.records import dataclass
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import MARKDOWN
 from mdmem.repo.worktree import Repository

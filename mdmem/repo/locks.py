@@ -8,8 +8,9 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from mdmem.records import dataclass
 
 _MIN_AGE_SECONDS = 2.0
 _PROCESSES = Path("/proc")

@@ -2,9 +2,9 @@
 
 import os
 import re
-from dataclasses import dataclass
 
 from mdmem.model import CommitId, FilePath
+from mdmem.records import dataclass
 
 _HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _OBJECT_ID = re.compile(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")

@@ -10,12 +10,12 @@ import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from mdmem import files
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
+from mdmem.records import dataclass, field
 from mdmem.repo.runner import DURABLE, MARKDOWN, TEMPORARIES, run
 from mdmem.repo.worktree import Identity, Repository
 

@@ -5,12 +5,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.records import dataclass
 from mdmem.repo import locks
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run

@@ -3,9 +3,9 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from mdmem.model import Hit
+from mdmem.records import dataclass
 from mdmem.search.schema import label
 
 _COUNTED = 3

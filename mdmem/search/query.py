@@ -1,11 +1,11 @@
 """What can be asked, and the same as a query of the index."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
+from mdmem.records import dataclass, replace
 from mdmem.search import ranking
 from mdmem.search.schema import FACT_MARK, MOVED_MARK, PAST_MARK, address_label, label, schema
 from mdmem.search.words import Terms, encodable, members, query_terms, related, weak_terms

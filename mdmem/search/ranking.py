@@ -14,7 +14,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from mdmem.model import FileKind, Source
+from mdmem.model import Factor, FileKind, Source
 from mdmem.search.cues import AMOUNT, ASKS, TIME, Asked
 
 FIELD_WEIGHTS = {"text": 1.0, "around": 2.0, "asked": 0.8, "heading": 1.5, "grams": 1.0}
@@ -97,13 +97,6 @@ class Candidates(NamedTuple):
     trust: Sequence[float]
     cues: Sequence[int]
     days: Sequence[float | None]
-
-
-class Factor(NamedTuple):
-    """One thing that made a score higher or lower."""
-
-    name: str
-    value: float
 
 
 def scores(found: Candidates, asked: Asked) -> list[float]:

@@ -6,7 +6,6 @@ Change anything here or in `words` and raise `VERSION`: an index of another vers
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 from mdmem.document import plain_title
 from mdmem.layout import day_of
 from mdmem.model import PATH_SEPARATOR, CommitId, Entry, FactId, FileKind, FilePath, Origin, SectionPath, Source, Status
+from mdmem.records import dataclass, field
 from mdmem.search import ranking
 from mdmem.search.cues import cues, questions
 from mdmem.search.words import encodable, folded, grams, split, stemmed, terms

@@ -8,12 +8,12 @@ characters, and into single ones, because no dictionary tells their words apart.
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mdmem.document import UNSPACED
+from mdmem.records import dataclass, field
 from mdmem.search import vocabulary
 
 if TYPE_CHECKING:

@@ -1,0 +1,127 @@
+"""Records beside the standard library's dataclasses: the same words make the same thing."""
+
+import copy
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mdmem
+from mdmem import records
+from mdmem.model import Log, WriteOptions
+
+STANDARD: Mapping[str, Callable[..., Any]] = vars(dataclasses)
+OWN: Mapping[str, Callable[..., Any]] = vars(records)
+HOW = [{}, {"frozen": True}, {"slots": True}, {"frozen": True, "slots": True}, {"frozen": True, "eq": False}]
+
+
+def point(words: Mapping[str, Callable[..., Any]], how: dict[str, bool]) -> Any:
+    class Point:
+        x: int
+        y: int = 2
+        tags: list[str] = words["field"](default_factory=list)
+        note: str = words["field"](default="", compare=False)
+
+        def total(self) -> int:
+            return self.x + self.y
+
+    return words["dataclass"](**how)(Point)
+
+
+def shown(make: Callable[[], Any]) -> str:
+    """A value as it says itself, or why it cannot be."""
+    try:
+        return repr(make())
+    except (TypeError, AttributeError) as problem:
+        return type(problem).__name__
+
+
+@pytest.mark.parametrize("how", HOW)
+@given(
+    values=st.lists(st.integers(0, 2), max_size=5),
+    named=st.dictionaries(st.sampled_from(["x", "y", "tags", "note", "z"]), st.integers(0, 2), max_size=5),
+)
+def test_the_same_words_make_the_same_thing(how: dict[str, bool], values: list[int], named: dict[str, int]):
+    standard, own = point(STANDARD, how), point(OWN, how)
+    assert shown(lambda: own(*values, **named)) == shown(lambda: standard(*values, **named))
+
+
+@pytest.mark.parametrize("how", HOW)
+@given(one=st.tuples(*[st.integers(0, 1)] * 4), other=st.tuples(*[st.integers(0, 1)] * 4))
+def test_what_is_equal_there_is_equal_here(how: dict[str, bool], one: tuple[int, ...], other: tuple[int, ...]):
+    standard, own = point(STANDARD, how), point(OWN, how)
+    assert (own(*one) == own(*other)) == (standard(*one) == standard(*other))
+    assert own(*one) != standard(*one)
+    for words in (standard, own):
+        this, that = words(*one), words(*other)
+        same = shown(lambda this=this, that=that: hash(this) == hash(that))
+        assert same == ("TypeError" if how in HOW[:3:2] else str(this == that))
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("name", ["x", "other"])
+def test_what_is_frozen_there_is_frozen_here(how: dict[str, bool], name: str):
+    def changed(words: Mapping[str, Callable[..., Any]], change: Callable[[Any], None]) -> str:
+        made = point(words, how)(1)
+        try:
+            change(made)
+        except (AttributeError, TypeError) as problem:  # a frozen one of the library's with slots says TypeError of a name it has not
+            return "refused" if how.get("slots") and name == "other" else type(problem).__name__
+        return repr(getattr(made, name, None))
+
+    for change in (lambda made: setattr(made, name, 5), lambda made: delattr(made, name)):
+        assert changed(OWN, change) == changed(STANDARD, change)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_the_standard_library_takes_it_for_its_own(how: dict[str, bool]):
+    own = point(OWN, how)
+    made = own(1, tags=["a"])
+    assert dataclasses.is_dataclass(own)
+    assert [(one.name, one.type, one.compare) for one in dataclasses.fields(own)] == [
+        (one.name, one.type, one.compare) for one in dataclasses.fields(point(STANDARD, how))
+    ]
+    assert dataclasses.asdict(made) == records.asdict(made) == {"x": 1, "y": 2, "tags": ["a"], "note": ""}
+    assert repr(dataclasses.replace(made, y=3)) == repr(records.replace(made, y=3)) == repr(own(1, 3, ["a"]))
+    assert repr(copy.deepcopy(made)) == repr(made)
+    assert made.total() == 3
+    assert records.replace(made, x=2).tags is made.tags
+    match made:
+        case own(x, y):
+            assert (x, y) == (1, 2)
+    with pytest.raises(TypeError):
+        records.replace(made, z=1)
+
+
+def test_each_has_a_list_of_its_own():
+    own = point(OWN, {})
+    own(1).tags.append("a")
+    assert own(1).tags == []
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Log(), "Log is not given 'text'"),
+        (lambda: Log("a", text="b"), "Log is given 'text' twice"),
+        (lambda: Log("a", txet="b"), "Log has no field 'txet'"),
+        (lambda: WriteOptions(*range(9)), "WriteOptions is given too much"),
+    ],
+)
+def test_what_is_wrong_is_named(make: Callable[[], Any], said: str):
+    with pytest.raises(TypeError) as problem:
+        make()
+    assert str(problem.value) == said
+
+
+def test_no_module_makes_dataclasses_of_the_standard_librarys():
+    for found in pkgutil.walk_packages(mdmem.__path__, "mdmem."):
+        if not found.name.startswith(("mdmem.hooks", "mdmem.templates", "mdmem.__main__")):
+            module = importlib.import_module(found.name)
+            made = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == found.name]
+            assert not [one for one in made if "__dataclass_params__" in vars(one)], found.name
