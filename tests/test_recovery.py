@@ -34,7 +34,7 @@ from mdmem.model import Action, EditSection, Log
 def changes_something(event, arguments):
     if event == "open":
         return isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-    if event == "subprocess.Popen":
+    if event == "os.posix_spawn":
         return not {"add", "commit"}.isdisjoint(arguments[1])
     return event in ("os.rename", "os.remove", "os.mkdir")
 

@@ -12,7 +12,7 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import FilePatch, Repository, line, runner
+from mdmem.repo import FilePatch, Repository, line, process, runner
 from mdmem.repo.patches import parse_patches
 
 A = "a" * 40
@@ -55,9 +55,9 @@ class TestRunner:
     )
     def test_one_that_hangs_is_ended_with_all_its_children(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
         os.mkfifo(tmp_path / "never")
-        folder = script(tmp_path / "bin", f"echo $$ >pid\n(exec cat never) &\necho $! >child\n{text}")
+        folder = script(tmp_path / "bin", f'cd "$2"\necho $$ >pid\n(exec cat never) &\necho $! >child\n{text}')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        monkeypatch.setattr(runner, "_KILL_SECONDS", 0.1)
+        monkeypatch.setattr(process, "_KILL_SECONDS", 0.1)
         with pytest.raises(MdmemError) as failure:
             runner.run(tmp_path, ["x"], seconds=0.3)
         assert failure.value.code == "git-timeout"
@@ -233,16 +233,16 @@ class TestReading:
     ("patch", "expected"),
     [
         ("+++ a.md\n@@ -0,0 +1 @@\n+- x\n", [("a.md", None, ("- x",))]),
-        ("+++ a b.md\t\n@@ -0,0 +1,2 @@\n+++ b\n+--- c\n", [("a b.md", None, ("++ b", "--- c"))]),
+        ("+++ a b.md\t\n@@ -0,0 +1,2 @@\n+++ b\n+--- c\n", [("a b.md", None, ("++ b\n--- c",))]),
         (
             '+++ "t\\tab \\"q\\" \\303\\274.md"\n@@ -1 +1 @@\n-+++ x.md\n+y\n\\ No newline at end of file\n',
             [('t\tab "q" ü.md', None, ("y",))],
         ),
-        ("+++ a.md\n@@ -1 +0,0 @@\n-x\n", [("a.md", None, ())]),
+        ("+++ a.md\n@@ -1 +0,0 @@\n-x\n", [("a.md", None, ("",))]),
         ("+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", []),
         ("rename from a.md\nrename to b.md\n", [("b.md", "a.md", ())]),
-        (f"+++ a.md\n@@ -0,0 +1,2 @@\n+{A}\n+diff --git x y\n", [("a.md", None, (A, "diff --git x y"))]),
-        ("+++ a.md\n@@ -1 +1,2 @@\n-x\n\\ No newline at end of file\n+\ufeffx\r\n+y\rz\n", [("a.md", None, ("x", "y", "z"))]),
+        (f"+++ a.md\n@@ -0,0 +1,2 @@\n+{A}\n+diff --git x y\n", [("a.md", None, (f"{A}\ndiff --git x y",))]),
+        ("+++ a.md\n@@ -1 +1,2 @@\n-x\n\\ No newline at end of file\n+\ufeffx\r\n+y\rz\n", [("a.md", None, ("\ufeffx\r\ny\rz",))]),
         ("+++ a.md\n@@ -0,0 +1 @@\n+x\n@@ -5,0 +7 @@\n+y\n", [("a.md", None, ("x", "y"))]),
     ],
 )

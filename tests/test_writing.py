@@ -751,16 +751,27 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
     assert at.git("rev-list", "--count", "HEAD").strip() == "3"
 
 
-def test_a_write_starts_seven_gits(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, verbs = worktree.run, []
+@pytest.mark.parametrize(
+    ("make", "verbs"),
+    [
+        (lambda at: None, ["commit"]),
+        (lambda at: at.git("gc", "-q"), ["status", "ls-files", "commit"]),
+        (lambda at: at.git("config", "core.worktree", ".."), ["rev-parse", "status", "ls-files", "config", "commit", *["rev-parse"] * 2]),
+    ],
+    ids=["plain", "packed", "elsewhere"],
+)
+def test_the_gits_that_a_write_starts(at: Desk, monkeypatch: pytest.MonkeyPatch, make: Callable[[Desk], object], verbs: list[str]) -> None:
+    at.apply(append("- before"))
+    make(at)
+    run, started = worktree.run, []
 
     def counted(folder: Path, arguments: Sequence[str], *rest: object) -> Outcome:
-        verbs.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
+        started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
         return run(folder, arguments, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(worktree, "run", counted)
     at.apply(append())
-    assert verbs == ["rev-parse", "status", "ls-files", "config", "commit", "rev-parse", "rev-parse"]
+    assert started == verbs
 
 
 @pytest.mark.parametrize("saved", [SEED.replace("lives in Oslo", "lives in Rome"), SEED, SEED + "\r\n"], ids=["theirs", "as before", "odd"])

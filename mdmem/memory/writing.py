@@ -168,7 +168,7 @@ class _Again(Enum):
 def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str]) -> tuple[CommitId, tuple[str, ...]] | _Again:
     """Write and commit a plan."""
     state = workspace.repository.state(plan.path)
-    workspace.repository.require_ready(workspace.settings.allow_detached, state.branch)
+    workspace.repository.require_ready(workspace.settings.allow_detached, state.branch, state.settled)
     identity = workspace.identity()
     if state.ignored:
         raise PathProblem(

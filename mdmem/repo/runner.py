@@ -1,14 +1,12 @@
 """One runner for the git binary: a built environment, fixed arguments, a time limit on the whole process group."""
 
 import os
-import signal
-import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.records import dataclass
+from mdmem.repo.process import TimeUpError, converse
 
 _KEPT = {
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
@@ -33,8 +31,6 @@ DURABLE = ("-c", "core.fsync=committed,loose-object,reference,index")
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
 """Pathspecs: of Markdown files, and of what a write that was killed leaves beside them (the bytes from before, perhaps)."""
 READ_SECONDS = 60.0
-_KILL_SECONDS = 2.0
-_STEP_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,62 +60,13 @@ def run(
     Raises:
         RepositoryProblem: `git-missing`, or `git-timeout` where it took too long.
     """
-    command = ["git", "--no-pager", *_SETTINGS, *arguments]
+    command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
     try:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment(extra),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        status, output, words = converse(command, environment(extra), text, seconds)
     except FileNotFoundError as problem:
-        if not folder.is_dir():
-            raise PathProblem("bad-path", f"there is no folder {folder}") from problem
         raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
-    try:
-        output, words = _finish(process, text, seconds)
-    except subprocess.TimeoutExpired as problem:
-        _end_group(process)
+    except TimeUpError as problem:
         raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} seconds") from problem
-    except BaseException:
-        _end_group(process)
-        raise
-    finally:
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream and not stream.closed:
-                stream.close()
-    return Outcome(process.returncode, output, words.decode("utf-8", "replace").strip())
-
-
-def _finish(process: "subprocess.Popen[bytes]", text: bytes, seconds: float) -> tuple[bytes, bytes]:
-    """What a process says until it ends. What a hook started in the background may keep the pipes open; that is not waited for."""
-    ends = time.monotonic() + seconds
-    given: bytes | None = text
-    ended = False
-    while True:
-        try:
-            return process.communicate(given, timeout=min(_STEP_SECONDS, seconds))
-        except subprocess.TimeoutExpired as waiting:
-            if ended:
-                return waiting.output or b"", waiting.stderr or b""
-            ended = process.poll() is not None
-            if not ended and time.monotonic() >= ends:
-                raise
-        given = None
-
-
-def _end_group(process: "subprocess.Popen[bytes]") -> None:
-    """End a process and all that it started; git gets the time to take its lock files away."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
-        try:
-            process.wait(timeout=_KILL_SECONDS)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()
+    if status and not folder.is_dir():
+        raise PathProblem("bad-path", f"there is no folder {folder}")
+    return Outcome(status, output, words.decode("utf-8", "replace").strip())

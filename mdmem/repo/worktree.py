@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -11,7 +12,7 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.records import dataclass
-from mdmem.repo import locks
+from mdmem.repo import locks, plain
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
 
@@ -46,7 +47,7 @@ class Identity:
 class State:
     """How the repository stands to one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached.
 
-    `known` says that the file is there and in git's index.
+    `known` says that the file is there and in git's index, `settled` that nothing at all is staged or unmerged (False: not looked at).
     """
 
     commit: CommitId | None
@@ -54,6 +55,7 @@ class State:
     pending: bool
     ignored: bool
     known: bool
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,11 @@ def discover(folder: Path) -> "Repository":
     Raises:
         RepositoryProblem: `not-a-repository`, `broken-repository`, `bare-repository`.
     """
-    found = run(folder, ["rev-parse", "--absolute-git-dir", "--git-common-dir", "--git-path", "hooks", "--show-prefix", "--show-toplevel"])
+    here = os.path.realpath(folder)
+    if plainly := plain.find(here):
+        top, git_folder = plainly
+        return Repository(folder, Path(top), Path(git_folder), Path(git_folder), _prefix(top, here), plain=True)
+    found = run(folder, ["rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-toplevel"])
     if found.status:
         if run(folder, ["rev-parse", "--absolute-git-dir"]).status == 0:
             raise RepositoryProblem(
@@ -93,8 +99,13 @@ def discover(folder: Path) -> "Repository":
         if _above(folder.resolve(), ".git"):
             raise RepositoryProblem("broken-repository", f"git cannot read the repository here: {found.words}", "git fsck says more.")
         raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", "mdmem init makes one.")
-    git_dir, common, hooks, prefix, root = found.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 4)
-    return Repository(folder, Path(root), Path(git_dir), (folder / common).resolve(), (folder / hooks).resolve(), prefix)
+    git_dir, common, prefix, root = found.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
+    return Repository(folder, Path(root), Path(git_dir), (folder / common).resolve(), prefix, plain=False)
+
+
+def _prefix(root: str, folder: str) -> str:
+    """The way from a root to a folder below it, as git says it."""
+    return f"{folder.removeprefix(root).strip('/')}/".removeprefix("/")
 
 
 def create(folder: Path) -> "Repository":
@@ -117,6 +128,11 @@ def _is_locked(failed: Outcome) -> bool:
     return bool(_LOCKED.search(failed.words))
 
 
+def _blob_id(data: bytes) -> str:
+    """The id of these bytes as git stores them (in a repository of the usual kind, and without a filter)."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
 def _literal(paths: Sequence[FilePath]) -> list[str]:
     """Paths as pathspecs that mean just them. (The setting for it would reach the user's hooks, whose own patterns would then fail.)"""
     return [f":(literal){path}" for path in paths]
@@ -124,14 +140,22 @@ def _literal(paths: Sequence[FilePath]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One work tree, seen from the workspace `folder` in it; `prefix` is the way from its root to the workspace (`sub/` or empty)."""
+    """One work tree, seen from the workspace `folder` in it; `prefix` is the way from its root to the workspace (`sub/` or empty).
+
+    Of one that is `plain`, what its files say is read without asking git.
+    """
 
     folder: Path
     root: Path
     git_dir: Path
     common_dir: Path
-    hooks_dir: Path
     prefix: str
+    plain: bool
+
+    @property
+    def hooks_dir(self) -> Path:
+        """Where git looks for hooks."""
+        return (self.folder / os.fsdecode(self.git("rev-parse", "--git-path", "hooks").removesuffix(b"\n"))).resolve()
 
     def run(self, *arguments: str) -> Outcome:
         """How a git command ends that may fail."""
@@ -156,6 +180,8 @@ class Repository:
 
     def identity_known(self) -> bool:
         """Whether git knows who commits, by its settings or the environment; a guess from the host's name does not count."""
+        if self.plain and plain.names_a_person(str(self.git_dir)):
+            return True
         listed = run(self.folder, ["config", "-z", "--get-regexp", r"^(user|author|committer)\.(name|email)$"])
         known = {
             entry.split(b"\n", 1)[0].decode().lower()
@@ -170,8 +196,14 @@ class Repository:
 
     def head(self) -> CommitId | None:
         """The commit that HEAD names; None on an unborn branch."""
-        found = run(self.folder, ["rev-parse", "-q", "--verify", "HEAD^{commit}"])
-        return CommitId(found.output.decode().strip()) if found.status == 0 else None
+        if found := self._head():
+            return found[1]
+        asked = run(self.folder, ["rev-parse", "-q", "--verify", "HEAD^{commit}"])
+        return CommitId(asked.output.decode().strip()) if asked.status == 0 else None
+
+    def _head(self) -> tuple[str | None, CommitId | None] | None:
+        """HEAD's branch and commit, where they are plainly written."""
+        return plain.head(str(self.git_dir)) if self.plain else None
 
     def branch(self) -> str | None:
         """The branch that HEAD is on; None where it is detached.
@@ -179,10 +211,12 @@ class Repository:
         Raises:
             RepositoryProblem: `broken-repository`: what HEAD names cannot be read.
         """
-        found = run(self.folder, ["symbolic-ref", "-q", "HEAD"])
-        if found.status not in (0, 1):
+        if found := self._head():
+            return found[0]
+        asked = run(self.folder, ["symbolic-ref", "-q", "HEAD"])
+        if asked.status not in (0, 1):
             raise _unreadable_branch()
-        return found.output.decode("utf-8", "replace").strip().removeprefix("refs/heads/") if found.status == 0 else None
+        return asked.output.decode("utf-8", "replace").strip().removeprefix("refs/heads/") if asked.status == 0 else None
 
     def state(self, path: FilePath) -> State:
         """How HEAD and one path stand.
@@ -190,6 +224,24 @@ class Repository:
         Raises:
             RepositoryProblem: `broken-repository`: HEAD's branch cannot be read.
         """
+        return self._settled_state(path) or self._asked_state(path)
+
+    def _settled_state(self, path: FilePath) -> State | None:
+        """The state where the index is as HEAD, and the file as both: nothing is to be asked."""
+        found = self._head()
+        if found is None or found[1] is None or (tree := plain.tree_of(str(self.git_dir), found[1])) is None:
+            return None
+        place = self.folder / path
+        try:
+            mode, data = place.lstat().st_mode, place.read_bytes()
+        except OSError:
+            return None
+        whole = os.fsencode(f"{self.prefix}{path}")
+        if not stat.S_ISREG(mode) or not plain.is_clean(str(self.git_dir), tree, whole, _blob_id(data), bool(mode & stat.S_IXUSR)):
+            return None
+        return State(found[1], found[0], pending=False, ignored=False, known=True, settled=True)
+
+    def _asked_state(self, path: FilePath) -> State:
         output = self.git(
             *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored=matching"),
             *("--no-renames", "--ignore-submodules=all", "--", *_literal([path])),
@@ -223,8 +275,8 @@ class Repository:
         committed = run(self.folder, ["rev-parse", "-q", "--verify", f"HEAD:{self.prefix}{path}"])
         return stored.status == committed.status == 0 and stored.output == committed.output
 
-    def require_ready(self, allow_detached: bool, branch: str | None) -> None:
-        """Refuse where a commit would come at the wrong moment.
+    def require_ready(self, allow_detached: bool, branch: str | None, settled: bool = False) -> None:
+        """Refuse where a commit would come at the wrong moment. `settled` says that nothing is unmerged, which is looked for else.
 
         Raises:
             RepositoryProblem: `repository-busy` or `detached-head`.
@@ -234,7 +286,7 @@ class Repository:
                 raise RepositoryProblem(
                     "repository-busy", f"{what} is under way in this repository", "Finish or abort it first (git status)."
                 )
-        if self.git("ls-files", "-u", "-z"):
+        if not settled and self.git("ls-files", "-u", "-z"):
             raise RepositoryProblem("repository-busy", "the repository has unmerged files", "Resolve them first (git status).")
         if branch is None and not allow_detached:
             raise RepositoryProblem("detached-head", "HEAD is detached: a commit would be on no branch", "git switch BRANCH first.")
@@ -485,9 +537,11 @@ class Repository:
 
     def holds(self, commit: CommitId, path: FilePath, data: bytes) -> bool:
         """Whether a commit has these bytes for a path, as git stores them."""
-        found = run(self.folder, ["rev-parse", "-q", "--verify", f"{commit}:{self.prefix}{path}"]).output.strip()
-        plain = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest().encode()
-        return found == plain or found == self.git("hash-object", "--stdin", "--path", path, text=data).strip()
+        found = plain.blob_at(str(self.git_dir), commit, os.fsencode(f"{self.prefix}{path}")) if self.plain else None
+        if found is None:
+            asked = run(self.folder, ["rev-parse", "-q", "--verify", f"{commit}:{self.prefix}{path}"])
+            found = asked.output.decode("utf-8", "replace").strip()
+        return found == _blob_id(data) or found.encode() == self.git("hash-object", "--stdin", "--path", path, text=data).strip()
 
     def withdraw(self, newer: CommitId, older: CommitId | None) -> bool:
         """Move the branch back from a commit that nothing builds on yet; index and files stay. Whether it could be done."""

@@ -1,0 +1,230 @@
+"""What git's own files say where they are plain, without starting a git process, which costs more than all else that a small read does.
+
+Each function answers only where nothing else than the plain reading is possible, and says None (or False: not known) for the rest, which
+git is asked then: linked work trees, submodules, extensions (SHA-256, reftable), settings that name another work tree, indexes that are
+split or sparse, objects in packs. Formats: gitformat-index(5), gitrepository-layout(5), gitformat-pack(5).
+"""
+
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+
+from mdmem.model import CommitId
+
+_SHA1_HEX, _SHA1 = 40, 20
+_BRANCH = b"ref: refs/heads/"
+_MEANS_MORE = (b"worktree", b"include", b"[extensions", b"\\\n")
+"""In a repository's settings: what would have to be read as git reads it."""
+_BRANCH_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_."
+_SAYS_MORE_OF_PEOPLE = (b"[include", b"[author", b"[committer", b"\\", b"[user.", b'[user "', b"] ")
+_ENTRY = 62
+"""Bytes of an index entry before its path."""
+_FLAGS_MODE, _FLAGS_ID = slice(24, 28), slice(40, 60)
+_REGULAR, _EXECUTABLE = 0o100644, 0o100755
+_NAME_BITS, _OTHER_BITS = 0x0FFF, 0xF000
+"""Of an entry's flags: the length of its path; assumed unchanged, extended, and the stage of a merge."""
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+# Where the repository is.
+
+
+def find(folder: str) -> tuple[str, str] | None:
+    """The root of the work tree that holds a folder (an absolute path without links), and its git folder."""
+    if sys.platform != "linux" or "GIT_DISCOVERY_ACROSS_FILESYSTEM" in os.environ:
+        return None  # elsewhere git compares paths without case, or in another form of Unicode
+    device: int | None = None
+    while True:
+        try:
+            here = os.stat(folder)
+            if device not in (None, here.st_dev) or here.st_uid != os.geteuid():
+                return None
+            device = here.st_dev
+            entries = {entry for entry in (".git", "HEAD", "objects", "refs") if os.path.lexists(f"{folder}/{entry}")}
+        except OSError:
+            return None
+        if ".git" in entries:
+            return (folder, f"{folder}/.git") if _is_plain(f"{folder}/.git", device) and not _is_above_a_ceiling(folder) else None
+        if "HEAD" in entries or folder == "/" or folder.endswith("/.git"):
+            return None  # in a git folder, perhaps
+        folder = os.path.dirname(folder)
+
+
+def _is_above_a_ceiling(folder: str) -> bool:
+    ceilings = os.environ.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep)
+    return any(f"{os.path.realpath(ceiling)}/".startswith(f"{folder}/") for ceiling in ceilings if ceiling)
+
+
+def _is_plain(git_dir: str, device: int | None) -> bool:
+    try:
+        own = os.lstat(git_dir)
+    except OSError:
+        return False
+    settings = _read(f"{git_dir}/config")
+    return (
+        stat.S_ISDIR(own.st_mode)
+        and (own.st_uid, own.st_dev) == (os.geteuid(), device)
+        and settings is not None
+        and _says_nothing_of_its_place(settings.lower())
+        and os.path.isdir(f"{git_dir}/objects")
+        and os.path.isdir(f"{git_dir}/refs")
+        and not os.path.lexists(f"{git_dir}/commondir")
+        and head(git_dir) is not None
+    )
+
+
+def _says_nothing_of_its_place(settings: bytes) -> bool:
+    bare = [line.partition(b"=")[2].strip() for line in settings.splitlines() if line.strip().startswith(b"bare")]
+    return not any(word in settings for word in _MEANS_MORE) and all(value == b"false" for value in bare)
+
+
+def names_a_person(git_dir: str) -> bool:
+    """Whether the user's and the repository's settings, in the usual files and in the usual form, say who commits."""
+    usual = f"{os.environ.get('HOME', '')}/.gitconfig"
+    found: set[bytes] = set()
+    for path in (os.environ.get("GIT_CONFIG_GLOBAL", usual), f"{git_dir}/config"):
+        settings = (_read(path) or b"").lower()
+        if any(word in settings for word in _SAYS_MORE_OF_PEOPLE):
+            return False
+        section = b""
+        for line in settings.splitlines():
+            name, _, value = (word.strip() for word in line.partition(b"="))
+            if name.startswith(b"["):
+                section = name
+            elif section == b"[user]":
+                found.discard(name)
+                if value.strip(b'"') and value[:1] not in (b"#", b";"):
+                    found.add(name)
+    return {b"name", b"email"} <= found
+
+
+# What HEAD names.
+
+
+def head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
+    """The branch that HEAD is on (None: detached) and its commit (None: there is none yet)."""
+    said = _read(f"{git_dir}/HEAD")
+    if said is None or not said.endswith(b"\n") or os.path.islink(f"{git_dir}/HEAD"):
+        return None
+    if (commit := _commit_id(said)) is not None:
+        return None, commit
+    name = said[len(_BRANCH) : -1]
+    if not said.startswith(_BRANCH) or name.strip(_BRANCH_BYTES) or not name or b".." in name:
+        return None
+    loose = f"{git_dir}/refs/heads/{name.decode()}"
+    if os.path.lexists(loose):
+        commit = _commit_id(_read(loose) or b"")
+        return None if commit is None else (name.decode(), commit)
+    packed = _read(f"{git_dir}/packed-refs")
+    if packed is None:
+        return None if os.path.lexists(f"{git_dir}/packed-refs") else (name.decode(), None)
+    end = packed.find(b" refs/heads/" + name + b"\n")
+    if end < 0:
+        return name.decode(), None
+    commit = _commit_id(packed[end - _SHA1_HEX : end] + b"\n") if packed[end - _SHA1_HEX - 1 : end - _SHA1_HEX] in (b"\n", b"") else None
+    return None if commit is None else (name.decode(), commit)
+
+
+def _commit_id(line: bytes) -> CommitId | None:
+    word = line[:-1]
+    if len(word) != _SHA1_HEX or line[-1:] != b"\n" or word.strip(b"0123456789abcdef") or not word.strip(b"0"):
+        return None
+    return CommitId(word.decode())
+
+
+# Objects that are not in a pack yet.
+
+
+def _object(git_dir: str, name: str, kind: bytes) -> bytes | None:
+    packed = _read(f"{git_dir}/objects/{name[:2]}/{name[2:]}")
+    try:
+        head, _, data = zlib.decompress(packed or b"").partition(b"\0")
+    except zlib.error:
+        return None
+    return data if head == b"%s %d" % (kind, len(data)) else None
+
+
+def tree_of(git_dir: str, commit: CommitId) -> str | None:
+    """The tree of a commit."""
+    data = _object(git_dir, commit, b"commit")
+    if data is None or not data.startswith(b"tree ") or data[5 + _SHA1_HEX : 6 + _SHA1_HEX] != b"\n":
+        return None
+    return data[5 : 5 + _SHA1_HEX].decode()
+
+
+def blob_at(git_dir: str, commit: CommitId, path: bytes) -> str | None:
+    """The id of the file that a commit has at a path from the root."""
+    name = tree_of(git_dir, commit)
+    *folders, last = path.split(b"/")
+    for folder in folders:
+        name = name and _entry(git_dir, name, b"40000 " + folder)
+    found = [name and _entry(git_dir, name, mode + last) for mode in (b"100644 ", b"100755 ")]
+    return found[0] or found[1]
+
+
+def _entry(git_dir: str, tree: str, words: bytes) -> str | None:
+    data, at = _object(git_dir, tree, b"tree") or b"", 0
+    while at < len(data):
+        end = data.index(b"\0", at)
+        if data[at:end] == words:
+            return data[end + 1 : end + 1 + _SHA1].hex()
+        at = end + 1 + _SHA1
+    return None
+
+
+# The index.
+
+
+def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) -> bool:
+    """Whether the index holds just what a tree holds (so that nothing is staged, unmerged or to be added), and for a path this blob.
+
+    False: not known.
+    """
+    data = _read(f"{git_dir}/index")
+    if data is None or data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
+        return False
+    kept = dict(_extensions(data))
+    if not set(kept).isdisjoint((b"link", b"sdir")) or _root_tree(kept.get(b"TREE", b"")) != tree:
+        return False
+    mode = (_EXECUTABLE if executable else _REGULAR).to_bytes(4, "big")
+    at = data.find(path + b"\0")
+    while at >= 0:
+        entry, flags = data[at - _ENTRY : at], int.from_bytes(data[at - 2 : at], "big")
+        if at >= _ENTRY and flags == len(path) and entry[_FLAGS_MODE] == mode and entry[_FLAGS_ID].hex() == blob:
+            return len(path) <= _NAME_BITS and not flags & _OTHER_BITS
+        at = data.find(path + b"\0", at + 1)
+    return False
+
+
+def _extensions(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The extensions behind the entries: from the first place at which a chain of them begins that ends where the checksum does."""
+    end = len(data) - _SHA1
+    start = data.find(b"TREE", 12)
+    while start >= 0:
+        found, at = [], start
+        while at + 8 <= end and data[at : at + 4].isalpha():
+            size = int.from_bytes(data[at + 4 : at + 8], "big")
+            found.append((data[at : at + 4], data[at + 8 : at + 8 + size]))
+            at += 8 + size
+        if at == end:
+            return iter(found)
+        start = data.find(b"TREE", start + 1)
+    return iter(())
+
+
+def _root_tree(cached: bytes) -> str | None:
+    """The tree that the whole index makes, where git has kept that: path (empty), NUL, entries, trees below, id."""
+    words, _, rest = cached.partition(b"\n")
+    counted = words.removeprefix(b"\0").split(b" ")
+    if not words.startswith(b"\0") or len(counted) != 2 or not all(count.isdigit() for count in counted):
+        return None
+    return rest[:_SHA1].hex()
