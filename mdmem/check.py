@@ -4,18 +4,18 @@ A change is judged by the lines it adds and the lines it loses, and warned of on
 linear in the size of the file; it is parsed only where that decides something.
 """
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mdmem import secrets
 from mdmem.config import Settings
-from mdmem.document import BOM, BlockKind, Document, join_path, load, parse, plain_title, split_lines
+from mdmem.document import BlockKind, Document, bare_lines, join_path, load, parse, plain_title
 from mdmem.errors import PathProblem, UsageProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 
 _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
@@ -25,10 +25,10 @@ ALLOWABLE = tuple(_ALLOWED_CODES)
 _GUARDED_LINES = 40
 """A memory file of so many lines or more may not lose more than half of them in one change."""
 _QUOTED = 60
-_TIME = re.compile(r"\d{2}:\d{2}")
-_OURS = re.compile(r"<{7}(?: |$)")
-_MIDDLE = re.compile(r"={7}$")
-_THEIRS = re.compile(r">{7}(?: |$)")
+_TIME = pattern(r"\d{2}:\d{2}")
+_OURS = pattern(r"<{7}(?: |$)")
+_MIDDLE = pattern(r"={7}$")
+_THEIRS = pattern(r">{7}(?: |$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,7 @@ def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def _lines(data: bytes | None) -> list[str]:
     """The lines of a file without their ends; bytes that are not UTF-8 stay what they are, as surrogates."""
-    text = (data or b"").decode("utf-8", "surrogateescape").removeprefix(BOM)
-    return [line.rstrip("\r\n") for line in split_lines(text)]
+    return bare_lines((data or b"").decode("utf-8", "surrogateescape"))
 
 
 def _added(old: list[str], new: list[str]) -> set[int]:

@@ -1,16 +1,21 @@
 """Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, which settings steer."""
 
+from __future__ import annotations
+
 import os
 import posixpath
 import sys
 from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.model import SETTINGS_NAME
 from mdmem.records import dataclass, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,33 +5,35 @@ subsections. Lines end at `\\n`, `\\r\\n` or `\\r` only. Line numbers in here co
 a block is, markdown-it-py says; `scan` reads most texts without loading it.
 """
 
-import hashlib
-import re
+from __future__ import annotations
+
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from functools import cache, cached_property, lru_cache
 from io import StringIO
-from typing import TYPE_CHECKING
 
+from mdmem.digests import sha256
 from mdmem.errors import PathProblem, SectionProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import PATH_SEPARATOR, SectionPath
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.scan import Block as Block
 from mdmem.scan import BlockKind as BlockKind
 from mdmem.scan import Found, Head, Piece, blocks, scan
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 BOM = "\ufeff"
-_LINE_END = re.compile(r"\r\n?|\n")
+_LINE_END = pattern(r"\r\n?|\n")
 _ETAG_DIGITS = 12
 _MAX_NESTING = 100_000
 _MAX_INLINE_TITLE = 1000
 """A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
-_MARKUP = re.compile(r"[\\`*_\[<&\0]")
+_MARKUP = pattern(r"[\\`*_\[<&\0]")
 """Without one of these the inline parser changes nothing but white space."""
 UNSPACED = (
     "["
@@ -124,7 +126,7 @@ class Document:
 
 
 @cache
-def _parser() -> "MarkdownIt":
+def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     # At the default nesting of 20 every heading after a list ten deep disappears, and an edit would eat the rest of the file.
@@ -134,7 +136,7 @@ def _parser() -> "MarkdownIt":
 
 
 @cache
-def _inline_parser() -> "MarkdownIt":
+def _inline_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark")
@@ -285,7 +287,7 @@ def etag(document: Document, start: int, end: int) -> str:
     """The first 12 hex digits of the SHA-256 of the bytes from line `start` to the last non-blank line before `end`."""
     while end > start and is_blank(document.lines[end - 1]):
         end -= 1
-    return hashlib.sha256(document.slice(start, end).rstrip("\r\n").encode()).hexdigest()[:_ETAG_DIGITS]
+    return sha256(document.slice(start, end).rstrip("\r\n").encode())[:_ETAG_DIGITS]
 
 
 def section_etag(document: Document, section: Section) -> str:
@@ -392,6 +394,20 @@ def find(document: Document, address: str, nth: int | None = None) -> Section:
         hint = f"They are {listed}. Give the whole path or --nth N."
         raise SectionProblem("section-ambiguous", f"{len(found)} sections are called {address[:120]!r}", hint, sections=places)
     return found[0]
+
+
+def bare_lines(text: str) -> list[str]:
+    """The lines of a text without their ends, and without a byte order mark."""
+    return [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
+
+
+def address_of(document: Document, section: Section) -> tuple[str, int | None] | None:
+    """The address that names a section: its path, and its number where several have it; None where the path means another section."""
+    address = join_path(section.path)
+    found = matches(document, address)
+    if section not in found:
+        return None
+    return address, found.index(section) + 1 if len(found) > 1 else None
 
 
 def clean_input(text: str, what: str = "text") -> str:

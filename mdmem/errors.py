@@ -19,12 +19,17 @@
 Anything else that is raised is a bug.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import sys
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class MdmemError(Exception):

@@ -5,38 +5,39 @@
 In this order, everything but the text optional.
 """
 
-import hashlib
-import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from datetime import date
 from functools import lru_cache
 from itertools import islice
 
+from mdmem.digests import sha256
 from mdmem.document import BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
 from mdmem.errors import FactProblem, TextProblem
 from mdmem.model import Fact, FactId
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 
 _ID_DIGITS = 8
-_PREFIX = re.compile(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")
+_PREFIX = pattern(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")
 """Of an id; the whole one too."""
 _ITEMS_KEPT = 20_000
 """List items whose facts are remembered: the versions of a file have most of their items in common."""
 _KEY_COLONS = 4
 """A key that holds more of them is looked for by name only."""
 
-_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
-_KIND = re.compile(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
-_BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+$")
-_COMMENT_OPEN = re.compile(r"(?<!\\)(?:\\\\)*<!--")
-UNTIL = re.compile(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
+_MARKER = pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
+_KIND = pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
+_BLOCK_ID = pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
+_COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
+_COMMENT_OPEN = pattern(r"(?<!\\)(?:\\\\)*<!--")
+UNTIL = pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
 """What the words of a fact that expires end in."""
-_COLON = re.compile(r":(?=\s)")
-_IDENTIFIER_KEY = re.compile(r"^([a-z][a-z0-9_.]*): +(?=\S)")
-_BOLD_KEY = re.compile(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
-_OPENER = re.compile(r"(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)", re.MULTILINE)
-_KIND_NAME = re.compile(r"[^\W\d_]{2,}")
+_COLON = pattern(r":(?=\s)")
+_IDENTIFIER_KEY = pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
+_BOLD_KEY = pattern(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
+_OPENER = pattern(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
+_KIND_NAME = pattern(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def fact_id(text: str) -> FactId:
     """The first 8 hex digits of the SHA-256 of key and text, normalised. A bold key is its words."""
     key, rest = _split_key(text)
     said = f"{key}: {rest}" if key else text
-    return FactId(hashlib.sha256(normal(said).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
+    return FactId(sha256(normal(said).encode("utf-8", "surrogatepass"))[:_ID_DIGITS])
 
 
 def _split_key(text: str) -> tuple[str | None, str]:
@@ -153,13 +154,14 @@ def items(document: Document, start: int = 0, end: int | None = None) -> tuple[I
     """The facts of a document's lines: every list item at the top level of a section, in file order."""
     blocks = document.blocks_in(start, len(document.lines) if end is None else end)
     listed = ((block, document.slice(block.start, block.end)) for block in blocks if block.kind is BlockKind.ITEM)
-    return tuple(Item(parse_item(raw), block.start, block.end, raw) for block, raw in listed if _has_words(raw))
+    return tuple(Item(parse_item(raw), block.start, block.end, raw) for block, raw in listed if has_words(raw))
 
 
 @lru_cache(maxsize=_ITEMS_KEPT)
-def _has_words(item: str) -> bool:
-    words = content(item)
-    return bool(words[: _before_marks(words)])
+def has_words(item: str) -> bool:
+    """Whether a list item says anything beside its kind, comments (one that is not closed too) and block id; tags alone are words."""
+    _, said = split_kind(content(item).strip())
+    return bool(_COMMENT.sub("", said[: _before_marks(said)]).strip())
 
 
 def in_section(document: Document, section: Section) -> tuple[Item, ...]:
@@ -217,14 +219,27 @@ def pick(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
     exact = tuple(item for item in known if item.fact.id in wanted or normal(content(item.raw)) == normal(name))
     if exact:
         return exact
-    prefix = said.casefold()
-    if not _PREFIX.fullmatch(prefix):
-        return ()
-    found = tuple(item for item in known if item.fact.id.startswith(prefix))
-    if len({item.fact.id for item in found}) > 1:
-        ids = sorted({item.fact.id for item in found})
-        raise FactProblem("fact-ambiguous", f"{prefix} fits several facts: {', '.join(ids)}", "Give more digits of the id.", facts=ids)
+    prefix = id_prefix(said)
+    found = tuple(item for item in known if prefix and item.fact.id.startswith(prefix))
+    require_one(prefix, {item.fact.id for item in found})
     return found
+
+
+def id_prefix(word: str) -> str:
+    """The id, or the beginning of one, that a word has the form of; empty for any other word."""
+    prefix = word.strip().casefold()
+    return prefix if _PREFIX.fullmatch(prefix) else ""
+
+
+def require_one(prefix: str, ids: Collection[FactId]) -> None:
+    """Refuse the beginning of an id that several have.
+
+    Raises:
+        FactProblem: `fact-ambiguous`.
+    """
+    if len(ids) > 1:
+        named = sorted(ids)
+        raise FactProblem("fact-ambiguous", f"{prefix} fits several facts: {', '.join(named)}", "Give more digits of the id.", facts=named)
 
 
 def write(text: str, key: str | None = None, kind: str | None = None, tags: Iterable[str] = (), until: date | None = None) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import fcntl
-import hashlib
 import json
 import os
 import stat
@@ -13,6 +12,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from mdmem import layout
+from mdmem.digests import sha256
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
@@ -38,7 +38,7 @@ def template(name: str) -> str:
 
 def digest(data: bytes) -> str:
     """The SHA-256 of some bytes, as hex."""
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data)
 
 
 def locate(root: Path, path: FilePath) -> Path:

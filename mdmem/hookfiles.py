@@ -3,9 +3,7 @@
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Iterable
-from importlib.resources import files
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
@@ -132,13 +130,15 @@ def _is_due(folder: Path, name: str, python: str) -> bool:
 
 
 def _state(folder: Path, name: str) -> str:
+    from shutil import which  # here, so that no hook pays for loading it
+
     text = _read(folder / name)
     if text is None:
         return "missing"
     if not _is_ours(text):
         return "installed" if _ENTRY in text else "foreign"
     python = _python_of(name, text)
-    if python is None or not os.access(folder / name, os.X_OK) or shutil.which(python) is None:
+    if python is None or not os.access(folder / name, os.X_OK) or which(python) is None:
         return "outdated"
     return "installed"
 
@@ -157,6 +157,8 @@ def _python_of(name: str, text: str) -> str | None:
 
 
 def _template(name: str) -> str:
+    from importlib.resources import files  # here, so that who only looks does not pay for loading it
+
     return files("mdmem.hooks").joinpath(name).read_text(encoding="utf-8")
 
 

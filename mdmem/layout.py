@@ -1,4 +1,4 @@
-"""Where memory lives: a path says what kind of file it is and which day it belongs to. Pure; no file is opened here."""
+"""Where memory lives: a path says what kind of file it is and which day it belongs to; paths and days as a user names them. Pure; no file is opened here."""
 
 import re
 import unicodedata
@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from datetime import date
 from pathlib import PurePosixPath
 
-from mdmem.errors import PathProblem
+from mdmem.errors import PathProblem, UsageProblem
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
+from mdmem.patterns import pattern
 
 CURATED_NAMES = ("MEMORY.md", "memory.md")
 WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
@@ -16,11 +17,11 @@ BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
 MAX_FILE_BYTES = 5_000_000
 """A larger file is not edited and not indexed."""
 
-_DAY = re.compile(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
+_DAY = pattern(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
 _MAX_PATH_BYTES = 1024
 # What file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
-_GIT_ALIAS = re.compile(r"^(?:\.git|git~\d+)[. ]*(?::.*)?$", re.IGNORECASE)
+_GIT_ALIAS = pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
 _HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 
 
@@ -33,6 +34,18 @@ def day_of(path: str) -> date | None:
         return date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
         return None
+
+
+def parse_day(text: str) -> date:
+    """The day that an option gives.
+
+    Raises:
+        UsageProblem: it is no ISO date.
+    """
+    try:
+        return date.fromisoformat(text)
+    except ValueError as problem:
+        raise UsageProblem(f"{text!r} is not a date", "Write it as 2026-11-21.") from problem
 
 
 def log_path(day: date) -> FilePath:

@@ -14,14 +14,16 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from mdmem import facts, files
-from mdmem.document import BOM, load
+from mdmem import events, facts, files
+from mdmem.document import load
 from mdmem.errors import FactProblem, PathProblem, RepositoryProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
 from mdmem.model import CommitId, FactId
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
-from mdmem.repo import Identity, Repository, rewriting
-from mdmem.repo.rewriting import Objects, Place, Rewrite, Rules
+from mdmem.repo import Identity, Repository, moving, rewriting
+from mdmem.repo.objects import Objects, git
+from mdmem.repo.rewriting import Place, Rewrite, Rules
 
 MARK = "[PURGED]"
 _LEAST = 4
@@ -33,9 +35,8 @@ _LOCK_SECONDS = 30.0
 _STATE = "mdmem"
 _KEPT_STATE = (files.LOCK_NAME, files.RECORD_NAME, "workspace")
 _TRAILER = "Mdmem-Op: purge"
-_UNTIL = re.compile(r"\s*\(until [\d-]+\)\s*$")
-_SQUEEZED = re.compile(r"[\s*_\\]+")
-_QUOTED_LINE = re.compile(r"^([-+] )(\S.*)$", re.MULTILINE)
+_SQUEEZED = pattern(r"[\s*_\\]+")
+_QUOTED_LINE = pattern(r"(?m)^([-+] )(\S.*)$")
 _BLANK = rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 """A white space character in UTF-8 (what str.split() splits at), line ends aside."""
 
@@ -59,7 +60,7 @@ def target(words: str, fact: FactId | None) -> Target:
     Raises:
         TextProblem: `bad-text`: too short, or not to be told from the mark that takes their place.
     """
-    said = _UNTIL.sub("", words).strip()
+    said = facts.UNTIL.sub("", words).strip()
     if len("".join(said.split())) < _LEAST:
         raise TextProblem("bad-text", f"to purge {_LEAST} characters at least are needed: fewer would tear up too much", "Give more words.")
     if _overlaps(said):
@@ -137,7 +138,7 @@ def _may_state(what: Target, data: bytes) -> bool:
         return False
     if data.isascii():
         return what.anchor in data.lower()
-    return what.squeezed in _SQUEEZED.sub("", facts.normal(data.decode("utf-8", "replace").removeprefix(BOM)))
+    return what.squeezed in _SQUEEZED.sub("", facts.normal(data.decode("utf-8", "replace")))
 
 
 def purged_message(what: Target, data: bytes) -> bytes:
@@ -243,8 +244,8 @@ def _draw_up(scope: Scope, what: Target, objects: Objects) -> tuple[PurgePlan, R
     changed = sum(data is not None for _, data in held)
     moved = len(rewrite.moved)
     outside = _outside(scope, paths, what)
-    holding = set() if changed or rewrite.commits or rewrite.tags or moved else rewriting.holding(repository, by)
-    loose = len(holding.difference(rewriting.reached(repository))) if holding else 0
+    holding = set() if changed or rewrite.commits or rewrite.tags or moved else moving.holding(repository, by)
+    loose = len(holding.difference(moving.reached(repository))) if holding else 0
     notices = (
         *_large(changed),
         *_loose(loose),
@@ -300,13 +301,13 @@ def _ids(repository: Repository, what: Target) -> tuple[str, ...]:
     said = (
         "The fact's id, a short hash of its text, stays in the trailers of other commits: who guesses the text can tell that it stood here."
     )
-    return (said,) if what.fact and rewriting.is_named(repository, what.fact) else ()
+    return (said,) if what.fact and moving.is_named(repository, what.fact) else ()
 
 
 def _limits(repository: Repository, rewrite: Rewrite, unreadable: int) -> Iterator[str]:
     """What is not reached, or is lost, as sentences."""
     common = repository.common_dir
-    remotes = rewriting.git(repository.root, "remote").split()
+    remotes = git(repository.root, "remote").split()
     following = rewriting.remote_refs(repository)
     if remotes or following:
         yield (
@@ -381,7 +382,7 @@ def _rewrite_file(place: Path, what: Target) -> None:
 
 def _states(repository: Repository) -> list[Path]:
     """The state folder of every workspace in every work tree."""
-    return [place for top in rewriting.git_folders(repository) for place in sorted((top / _STATE).glob("*")) if place.is_dir()]
+    return [place for top in moving.git_folders(repository) for place in sorted((top / _STATE).glob("*")) if place.is_dir()]
 
 
 def _require_no_record(scope: Scope, what: Target) -> None:
@@ -406,8 +407,13 @@ def _empty_states(repository: Repository, what: Target) -> None:
                     continue
                 if place.is_dir():
                     shutil.rmtree(place)
-                elif (not place.match("*.tmp") and not place.match("events*.jsonl")) or rules(what).holds(place.read_bytes()):
+                elif (not place.match("*.tmp") and not place.match("events*.jsonl")) or _may_hold(place.read_bytes(), what):
                     place.unlink(missing_ok=True)
+
+
+def _may_hold(data: bytes, what: Target) -> bool:
+    """Whether it stands in a file of the state folder; a query in the events, which is escaped and cut, may always be about it."""
+    return rules(what).holds(data) or events.holds_queries(data)
 
 
 # Doing it.
@@ -445,22 +451,22 @@ def purge(scope: Scope, words: str, fact: FactId | None, note: Note) -> Purged:
     objects = Objects(repository.root, keep=True)
     drawn, rewrite = _draw_up(scope, what, objects)
     commit = _move(repository, what, rewrite, objects, note)
-    rewriting.restage(repository, rewrite)
+    moving.restage(repository, rewrite)
     for place, data in list(_held(repository.root, rewriting.paths_in(repository.root), what)):
         if data is not None:
             _rewrite_file(place, what)
-    rewriting.refresh(repository)
+    moving.refresh(repository)
     _empty_states(repository, what)
-    rewriting.clean(repository, by, started)
+    moving.clean(repository, by, started)
     return Purged(drawn, commit, (*drawn.notices, *_left(repository, by)))
 
 
 def _move(repository: Repository, what: Target, rewrite: Rewrite, objects: Objects, note: Note) -> CommitId | None:
     """Move the refs, with the note on HEAD; where an earlier run has done so and was killed, its note stands already."""
     noted = not rewrite.moved and is_noted(repository)
-    moved = {} if noted else rewriting.add_note(repository, rewrite, objects, _words(note, what), note.date, note.identity)
+    moved = {} if noted else moving.add_note(repository, rewrite, objects, _words(note, what), note.date, note.identity)
     objects.flush()
-    rewriting.move(repository, rewrite, moved)
+    moving.move(repository, rewrite, moved)
     return repository.head()
 
 
@@ -476,17 +482,15 @@ def _words(note: Note, what: Target) -> str:
 def is_noted(repository: Repository) -> bool:
     """Whether the newest commit is the note of a purge: one that was cut short is completed by running it again."""
     head = repository.head()
-    return (
-        head is not None and _TRAILER in rewriting.git(repository.root, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
-    )
+    return head is not None and _TRAILER in git(repository.root, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
 
 
 def _left(repository: Repository, by: Rules) -> Iterator[str]:
     """What holds it even now."""
-    if count := len(rewriting.holding(repository, by)):
+    if count := len(moving.holding(repository, by)):
         yield (
             f"{count} objects in this repository still hold it "
             "(remote-tracking refs, kept packs, binary files, names, borrowed objects, what another program has just written)."
         )
-    if count := rewriting.left_in_folder(repository, by):
+    if count := moving.left_in_folder(repository, by):
         yield f"{count} files of git's own folder hold it (settings, hooks, names of branches or tags) and are left as they are."

@@ -63,25 +63,27 @@ else:
         for name in space.get("__annotations__", ()):
             said = space.pop(name, _MISSING)
             fields[name] = said if isinstance(said, _Field) else _Field(said, _MISSING, True)
-        if slots:
-            space["__slots__"] = tuple(fields)
-        made = type(cls)(cls.__name__, cls.__bases__, {**space, "__qualname__": cls.__qualname__})
-        names = made.__match_args__ = tuple(fields)
-        made.__dataclass_fields__ = _Fields(fields)
-        made.__init__ = _init(made, fields, slots)
-        made.__repr__ = lambda record: f"{made.__qualname__}({', '.join(f'{name}={getattr(record, name)!r}' for name in names)})"
-        made.__reduce__ = lambda record: (made, tuple(getattr(record, name) for name in names))
+        names = tuple(fields)
+        put = {} if slots else {name: _putting(name) for name in names}
+        space |= {
+            **({"__slots__": names} if slots else {}),
+            **{"__qualname__": cls.__qualname__, "__match_args__": names, "__dataclass_fields__": _Fields(fields)},
+            **{"__init__": _filling(fields, put), "__repr__": _shown, "__reduce__": _reduced},
+        }
         if eq:
-            _compare(made, [name for name in names if fields[name].compare], frozen)
+            values = attrgetter(*compared) if (compared := [name for name in names if fields[name].compare]) else _nothing
+            space["__eq__"] = lambda one, other: values(one) == values(other) if other.__class__ is one.__class__ else NotImplemented
+            space["__hash__"] = (lambda one: hash(values(one))) if frozen else None
         if frozen:
-            made.__setattr__ = made.__delattr__ = _refuse
+            space["__setattr__"] = space["__delattr__"] = _refuse
+        made = type(cls)(cls.__name__, cls.__bases__, space)
+        if slots:
+            put.update((name, made.__dict__[name].__set__) for name in names)
         return made
 
-    def _init(cls, fields, slots):
+    def _filling(fields, put):
         names, count = tuple(fields), len(fields)
         last = [(name, one) for name, one in fields.items() if one.default is not _MISSING or one.factory is not _MISSING]
-        put = {name: cls.__dict__[name].__set__ for name in names} if slots else {name: _putting(name) for name in names}
-        in_order = tuple(put.values())
 
         def fill(self, *given, **named):
             if len(given) + len(named) < count:
@@ -90,12 +92,12 @@ else:
                     if name not in named and name not in taken:
                         named[name] = one.default if one.factory is _MISSING else one.factory()
             if len(given) + len(named) != count or (given and named and not named.keys().isdisjoint(names[: len(given)])):
-                raise _wrong(cls, names, given, named)
-            for set_value, value in zip(in_order, given, strict=False):
-                set_value(self, value)
+                raise _wrong(self, names, given, named)
+            for name, value in zip(names, given, strict=False):
+                put[name](self, value)
             for name, value in named.items():
                 if name not in put:
-                    raise _wrong(cls, names, given, named)
+                    raise _wrong(self, names, given, named)
                 put[name](self, value)
 
         return fill
@@ -106,18 +108,25 @@ else:
 
         return put
 
-    def _wrong(cls, names, given, named):
+    def _wrong(record, names, given, named):
+        kind = type(record).__qualname__
         if unknown := [name for name in named if name not in names]:
-            return TypeError(f"{cls.__qualname__} has no field {unknown[0]!r}")
-        if len(given) > len(names) or (twice := [name for name in names[: len(given)] if name in named]):
-            return TypeError(f"{cls.__qualname__} is given {'too much' if len(given) > len(names) else f'{twice[0]!r} twice'}")
+            return TypeError(f"{kind} has no field {unknown[0]!r}")
+        if len(given) > len(names):
+            return TypeError(f"{kind} is given too much")
+        if twice := [name for name in names[: len(given)] if name in named]:
+            return TypeError(f"{kind} is given {twice[0]!r} twice")
         missing = next(name for name in names[len(given) :] if name not in named)
-        return TypeError(f"{cls.__qualname__} is not given {missing!r}")
+        return TypeError(f"{kind} is not given {missing!r}")
 
-    def _compare(cls, names, frozen):
-        values = attrgetter(*names) if names else lambda record: ()
-        cls.__eq__ = lambda record, other: values(record) == values(other) if other.__class__ is cls else NotImplemented
-        cls.__hash__ = (lambda record: hash(values(record))) if frozen else None
+    def _shown(record):
+        return f"{type(record).__qualname__}({', '.join(f'{name}={getattr(record, name)!r}' for name in record.__match_args__)})"
+
+    def _reduced(record):
+        return type(record), tuple(getattr(record, name) for name in record.__match_args__)
+
+    def _nothing(record):
+        return ()
 
     def _refuse(record, name, *value):
         from dataclasses import FrozenInstanceError

@@ -1,19 +1,24 @@
 """Markdown -> plain text, by mistune: what a person reads on a terminal."""
 
-import re
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from functools import cache
+
+from mdmem.patterns import pattern
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mistune import Markdown
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _OF_BLOCKS = ("list", "list_item", "table", "table_body", "block_quote")
 _BETWEEN = {"table_row": " ", "table_head": " "}
 
 
 @cache
-def _parser() -> "Markdown":
+def _parser() -> Markdown:
     import mistune
 
     return mistune.create_markdown(renderer=None, plugins=["table", "strikethrough"])

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
-from mdmem.document import BlockKind, Document, Section, is_blank, join_path, matches, parse
+from mdmem.document import BlockKind, Document, Section, address_of, is_blank, join_path, parse
 from mdmem.editors import section as section_editor
 from mdmem.editors.likeness import meeting, resemblance
 from mdmem.errors import SectionProblem
@@ -210,11 +210,8 @@ def _address(sheet: Sheet, section: Section | None) -> _Address | None:
     """The address of a section, None where it has none of its own (its path, as it is written, means another)."""
     if section is None:
         return _Address(None)
-    address = join_path(section.path)
-    found = matches(sheet.document, address)
-    if section not in found:
-        return None
-    return _Address(address, found.index(section) + 1 if len(found) > 1 else None)
+    address = address_of(sheet.document, section)
+    return _Address(*address) if address else None
 
 
 def _looking(sheet: Sheet, section: Section | None) -> tuple[str, ...]:

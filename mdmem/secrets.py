@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
 
 
@@ -40,13 +41,12 @@ class Rule:
     leads: bool = False
 
 
-_PLACEHOLDER = re.compile(
-    r"example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
+_PLACEHOLDER = pattern(
+    r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
     r"^(?:none|null|true|false|undefined|secret|password|passwd)$|"
-    r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|settings\.|secrets\.|vault:|::|\(\)|=>|://",
-    re.IGNORECASE,
+    r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|settings\.|secrets\.|vault:|::|\(\)|=>|://"
 )
-_CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_CHUNK = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _ANY_CASE = "(?i)"
 _MIN_ENTROPY = 2.6
 _LONGEST_RANDOM_CHUNK = 3.2
@@ -214,7 +214,7 @@ RULES: tuple[Rule, ...] = (
 
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
 """What a line carries that looks like a secret and is none."""
-_ALLOWED = re.compile(r"mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret", re.IGNORECASE)
+_ALLOWED = pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
 """The comments that let a line pass: mdmem's own, and those that people's other scanners know."""
 
 

@@ -12,21 +12,21 @@ Nothing is written here: each verb gives the changes that carry it out, in an or
 nothing, and in which all of them may be carried out again.
 """
 
-import re
 from datetime import date, datetime
 
-from mdmem.document import RUNGS, Document, Section, clean_input, fold, join_path, nearest, plain_title, tree_etag
+from mdmem.document import RUNGS, Document, Section, address_of, clean_input, fold, join_path, nearest, plain_title, tree_etag
 from mdmem.editors.section import heading
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.facts import content, in_section, write
 from mdmem.model import PATH_SEPARATOR, Action, EditSection, FilePath, Log, Show, WriteOptions
+from mdmem.patterns import pattern
 
 TASKS_PATH = FilePath("memory/tasks.md")
 NEW_TASKS = "# Tasks\n"
 """What the file is to begin with."""
 _KIND = "task"
 _LEVEL = 2
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
+_DAY = pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 
 
 def start(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
@@ -127,8 +127,11 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
 
 def _address(document: Document, section: Section) -> tuple[str, int | None]:
     """The whole path of a task, and which one of that path it is where its notes hold another."""
-    alike = [other for other in document.sections if other.path == section.path]
-    return join_path(section.path), alike.index(section) + 1 if len(alike) > 1 else None
+    address = address_of(document, section)
+    if address is None:
+        message = f"the task {section.title[:120]!r} cannot be named: its path is the title of another section"
+        raise SectionProblem("section-ambiguous", message, f"Rename one of them in {TASKS_PATH}.")
+    return address
 
 
 def _new_address(document: Document | None, name: str) -> str:

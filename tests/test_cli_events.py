@@ -1,6 +1,7 @@
 """What the commands leave in the list of events."""
 
 from commandline import TOKEN, Place
+from workspaces import STATE
 
 from mdmem import events, githooks
 
@@ -42,20 +43,20 @@ def test_every_verb_leaves_an_event_and_no_text(place: Place):
     place.write("memory/new.md", "- new\n")
     for words, expected in EVENTS:
         place.run(*words)
-        *_, last = events.read(place.folder / ".git/mdmem/root")
+        *_, last = events.read(place.folder / STATE)
         assert (last.verb, last.outcome, last.code) == expected, words
         assert last.ms >= 0
-    written = list(events.read(place.folder / ".git/mdmem/root"))
+    written = list(events.read(place.folder / STATE))
     assert [event.verb for event in written] == [expected[0] for _, expected in EVENTS]
     assert [(event.actor, event.session) for event in written if event.session] == [("agent/a", "s1")]
-    kept = b"".join(path.read_bytes() for path in (place.folder / ".git/mdmem/root").glob("events*.jsonl"))
+    kept = b"".join(path.read_bytes() for path in (place.folder / STATE).glob("events*.jsonl"))
     assert b"zebra" not in kept
     assert TOKEN.encode() not in kept
 
 
 def test_a_refused_commit_is_an_event_and_one_that_passes_is_none(place: Place):
     place.run("reindex")
-    state = place.folder / ".git/mdmem/root"
+    state = place.folder / STATE
     before = len(list(events.read(state)))
     place.write("memory/keys.md", f"- {TOKEN}\n")
     place.write("outside.md", "# no memory\n")

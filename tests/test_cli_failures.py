@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from commandline import LOG, MEMORY, TOKEN, Place, commits, elsewhere
 from test_docs import raised
+from workspaces import STATE
 
 from mdmem.facts import fact_id
 
@@ -48,7 +49,7 @@ def link(place: Place) -> None:
 
 def locked(place: Place) -> None:
     place.write("mdmem.toml", "lock_timeout = 0.01\n")
-    lock = place.write(".git/mdmem/root/lock", "").open("w")
+    lock = place.write(f"{STATE}/lock", "").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     place.kept.append(lock)
 
@@ -59,7 +60,7 @@ def no_git(place: Place) -> None:
 
 def slow_hook(place: Place) -> None:
     place.write("mdmem.toml", "hook_timeout = 0.3\n")
-    place.hook("commit-msg", "exec sleep 50")
+    place.hook("commit-msg", "exec sleep 50")  # until the time is up: nobody waits for it
 
 
 def refusing_hook(place: Place) -> None:

@@ -72,7 +72,7 @@ class TestProcess:
         """The editor interrupts the command that waits for it."""
         before = place.snapshot()
         stop = place.world.home / "stop"
-        stop.write_text("#!/bin/sh\nkill -INT $PPID\nexec sleep 50\n")
+        stop.write_text("#!/bin/sh\nkill -INT $PPID\nexec sleep 50\n")  # it goes with the terminal: nobody waits for it
         stop.chmod(0o755)
         done = on_terminal(place, *mdmem("edit-section", "Work", "--editor"), EDITOR=str(stop))
         assert done.status == 130

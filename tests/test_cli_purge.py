@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from commandline import LOG, Place, mdmem, on_terminal
+from workspaces import STATE
 
 WORDS = "the heating was mended"
 PLAN = ["files", "commits", "messages", "tags", "refs", "signatures", "loose"]
@@ -92,7 +93,7 @@ class TestPurge:
         place.run("log", "the last one")
         digest = hashlib.sha256(place.write("memory/new.md", f"- {WORDS}\n").read_bytes()).hexdigest()
         record = {"path": "memory/new.md", "before": None, "after": digest, "message": f"say {WORDS}\n", "date": "@1780000000 +0000"}
-        place.write(".git/mdmem/root/write-ahead.json", json.dumps({**record, "temporary": ".mdmem-0.tmp"}))
+        place.write(f"{STATE}/write-ahead.json", json.dumps({**record, "temporary": ".mdmem-0.tmp"}))
         assert place.run("forget", WORDS, "--purge", "--yes").out.startswith("purged ")
         assert holders(place, WORDS) == []
         assert "say [PURGED]" in place.git("log", "--format=%s").splitlines()

@@ -1,6 +1,5 @@
 """The doctor and the redaction of secrets, as a user meets them."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +11,13 @@ from conftest import World
 
 class TestDoctor:
     def test_a_sound_workspace(self, place: Place):
-        place.run("hooks", "install")
         place.run("save")
         place.run("reindex")
+        place.run("hooks", "install")  # last, so that no commit starts a catch-up
         done = place.run("doctor")
         assert (done.status, done.err) == (0, "")
-        # Notes: MDMEM_NOW is set; two headings are called Twice; and the index may be catching up in the background.
-        assert re.search(r"\nerrors: 0, warnings: 0, notes: [23]\n$", done.out), done.out
+        # Notes: MDMEM_NOW is set; two headings are called Twice.
+        assert done.out.endswith("\nerrors: 0, warnings: 0, notes: 2\n"), done.out
         found = place.run("doctor", "--json").found
         assert list(found) == ["findings", "sound"]
         assert [list(row) for row in found["findings"]] == [["check", "level", "message", "fixed", "hint"]] * len(found["findings"])

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,10 +15,10 @@ MEMORY = FilePath("MEMORY.md")
 LOG = FilePath("memory/2026-03-05.md")
 
 
-def claim(text: str, line: int = 1, section: tuple[str, ...] = ("A",), path: FilePath = MEMORY, **more: object) -> Claim:
+def claim(text: str, line: int = 1, section: tuple[str, ...] = ("A",), path: FilePath = MEMORY, **more: Any) -> Claim:
     fact = parse_text(text)
     made = Claim(fact.id, fact.text, fact.key, path, section, line, 100, Source.INFERRED, 0.7, until=fact.until)
-    return replace(made, **more)  # type: ignore[arg-type]
+    return replace(made, **more)
 
 
 def mark(kind: MarkKind, begun: int, one: str, other: str) -> Mark:
@@ -101,8 +102,8 @@ def test_of_facts_that_stand_in_several_places_the_nearest_are_meant() -> None:
         ({}, {}, None),
     ],
 )
-def test_which_is_worse_founded(one: dict[str, object], other: dict[str, object], weak: int | None) -> None:
-    claims = [claim("k: a", 1, **one), claim("k: b", 2, **other)]  # type: ignore[arg-type]
+def test_which_is_worse_founded(one: dict[str, Any], other: dict[str, Any], weak: int | None) -> None:
+    claims = [claim("k: a", 1, **one), claim("k: b", 2, **other)]
     expected = None if weak is None else claims[weak]
     assert weaker(*claims) == expected
     assert [c.weaker for c in found(claims, [], TODAY)] == [expected]

@@ -12,6 +12,7 @@ from mdmem.facts import (
     amended,
     content,
     fact_id,
+    has_words,
     held_key,
     holds_key,
     items,
@@ -112,6 +113,30 @@ def test_facts_are_list_items_at_the_top_level_of_a_section() -> None:
     ]
     assert [i.raw for i in found][1] == "- a\n  - nested\n"
     assert [i.fact.text for i in items(parse(text), 15, 17)] == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ("-", False),
+        ("- ^id", False),
+        ("- [fact] ^id", False),
+        ("- [fact] <!-- c -->", False),
+        ("- [fact]", True),
+        ("- <!-- c --> ^id", False),
+        ("- <!-- a --><!-- b -->", False),
+        ("- <!-- not closed\n  ^id", False),
+        ("- <!-- c -->\n  <!-- not closed", False),
+        ("- \\<!-- said", True),
+        ("- `<!--`", True),
+        ("- #tag", True),
+        ("- [fact] #tag ^id", True),
+        ("- (until 2026-03-05)", True),
+        ("- ✓", True),
+    ],
+)
+def test_an_item_without_words_is_no_fact(item: str, said: bool) -> None:
+    assert has_words(item) == bool(items(parse(item))) == said
 
 
 @pytest.mark.parametrize(

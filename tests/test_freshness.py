@@ -170,7 +170,7 @@ _BACK = [_step("commit"), _step("catch_up"), _step("switch", 1), _step("delete",
     deadline=None,
     derandomize="MDMEM_TEST_EXAMPLES" not in os.environ,
     database=None,
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],  # each example makes a repository of its own
 )
 @given(
     st.booleans(),

@@ -157,6 +157,12 @@ def test_a_line_has_the_origin_of_the_commit_that_brought_it_last() -> None:
     assert found.renamed == {new: old}
 
 
+def test_a_line_that_came_is_one_of_the_document() -> None:
+    path = FilePath("a.md")
+    found = origins([(commit("by hand\n"), [FilePatch(path, None, ("\ufeff- a\r\n- b\r- c", "", "- d\u2028e\r"))])])
+    assert list(found.lines[path]) == ["- a", "- b", "- c", "- d\u2028e"]
+
+
 def test_a_secret_that_goes_out_is_not_quoted() -> None:
     key = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq8Zr1u\n" * 3 + "-----END " + "RSA PRIVATE KEY-----\n"
     said = message(NOTE, "# M\n\n- gh" + "p_" + f"{'aB3' * 12}\n{key}", "# M\n\n- none\n")

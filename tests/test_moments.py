@@ -2,6 +2,7 @@
 
 import sys
 from datetime import date
+from pathlib import Path
 
 import pytest
 from conftest import World
@@ -12,9 +13,9 @@ from mdmem.memory import moments
 
 
 @pytest.fixture
-def at(world: World, repository: object, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", "2026-11-22T12:00:00")  # a Sunday
-    return desk(world, repository)  # type: ignore[arg-type]
+    return desk(world, repository)
 
 
 @pytest.mark.parametrize(

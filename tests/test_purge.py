@@ -13,13 +13,15 @@ import pytest
 from conftest import EMAIL, NAME, World
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from workspaces import STATE
 
 from mdmem import facts, purge, repo
 from mdmem.errors import FactProblem, RepositoryProblem, TextProblem
 from mdmem.model import FactId
 from mdmem.purge import MARK, Note, Purged, PurgePlan, Scope, purged_message, purged_text, target
-from mdmem.repo import Repository, rewriting
+from mdmem.repo import Repository, moving, objects, rewriting
 
+OTHER_STATE = STATE.with_name("other")
 WORDS = "secret plan of Zoë"
 FACT = facts.fact_id(WORDS)
 WHEN = "@1780000000 +0200"
@@ -94,7 +96,9 @@ def test_message(before: str | bytes, after: str | bytes) -> None:
     assert purged_message(what, new) == new
 
 
-@pytest.mark.parametrize("words", ["abc", " a b c ", "PURGED", MARK, "ED] abc", "abc [PUR", ""])
+@pytest.mark.parametrize(
+    "words", ["abc", " a b c ", "abc (until 2026-01-01)", "(until 2026-01-01)", "PURGED", MARK, "ED] abc", "abc [PUR", ""]
+)
 def test_words_that_cannot_be_purged(words: str) -> None:
     with pytest.raises(TextProblem):
         target(words, None)
@@ -160,7 +164,7 @@ class Vault:
         return purge.plan(self.scope(), WORDS, FACT)
 
     def scope(self, *memory: Path) -> Scope:
-        return Scope(self.repository, self.repository.git_dir / "mdmem" / "root", memory)
+        return Scope(self.repository, self.repository.root / STATE, memory)
 
     def purge(self, reason: str = "") -> Purged:
         return purge.purge(self.scope(), WORDS, FACT, Note(WHEN, reason=reason))
@@ -481,15 +485,16 @@ def test_what_git_leaves_about(vault: Vault) -> None:
     vault.git("commit", "-q", "--allow-empty", "-m", WORDS)
     vault.git("reset", "-q", "--hard", "HEAD~1")
     vault.git("commit-graph", "write", "--reachable")
-    for name in ("COMMIT_EDITMSG", "SQUASH_MSG", "rr-cache/ab/preimage", "lost-found/other/ab", "mdmem/root/index/x", "mdmem/root/a.db"):
-        vault.write(f".git/{name}", f"x {WORDS}\n")
-    vault.write(".git/mdmem/root/events.1.jsonl", WORDS)
+    left = [folder / name for name in ("COMMIT_EDITMSG", "SQUASH_MSG", "rr-cache/ab/preimage", "lost-found/other/ab")]
+    for path in (*left, vault.root / STATE / "index" / "x", vault.root / STATE / "a.db"):
+        vault.write(str(path), f"x {WORDS}\n")
+    vault.write(f"{STATE}/events.1.jsonl", WORDS)
     for name in ("lock", "events.jsonl"):
-        vault.write(f".git/mdmem/root/{name}", "")
+        vault.write(f"{STATE}/{name}", "")
     vault.purge()
     assert (folder / "SQUASH_MSG").read_text() == f"x {MARK}\n"
     assert not (folder / "ORIG_HEAD").exists()
-    assert sorted(p.name for p in (folder / "mdmem" / "root").iterdir()) == ["events.jsonl", "index.lock", "lock", "trail.lock"]
+    assert sorted(p.name for p in (vault.root / STATE).iterdir()) == ["events.jsonl", "index.lock", "lock", "trail.lock"]
     vault.assert_clean()
 
 
@@ -637,9 +642,9 @@ def staged_in_worktree(vault: Vault) -> None:
     other.write("MEMORY.md", OTHER)
 
 
-def unfinished_write(vault: Vault, workspace: str = "other") -> None:
+def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
     vault.write(
-        f".git/mdmem/{workspace}/write-ahead.json",
+        f"{state}/write-ahead.json",
         '{"path": "a.md", "before": null, "after": "x", "message": "secret plan of Zo\\u00eb", "date": "", "temporary": ""}',
     )
 
@@ -668,7 +673,7 @@ def test_what_is_refused(vault: Vault, arrange: Callable[[Vault], object]) -> No
 
 def test_a_plan_where_this_workspace_has_an_unfinished_write(vault: Vault) -> None:
     """A purge settles it first."""
-    unfinished_write(vault, "root")
+    unfinished_write(vault, STATE)
     assert vault.plan().found
 
 
@@ -676,10 +681,10 @@ def prepared(vault: Vault) -> tuple[rewriting.Rewrite, dict[str, str]]:
     """As far as a purge comes before it moves the refs."""
     repository = vault.repository
     by = purge.rules(target(WORDS, FACT))
-    objects = rewriting.Objects(repository.folder, keep=True)
-    rewrite = rewriting.rewritten(repository, by, objects, ())
-    moved = rewriting.add_note(repository, rewrite, objects, f"note\n\n{purge._TRAILER}\n", WHEN, None)
-    objects.flush()
+    store = objects.Objects(repository.folder, keep=True)
+    rewrite = rewriting.rewritten(repository, by, store, ())
+    moved = moving.add_note(repository, rewrite, store, f"note\n\n{purge._TRAILER}\n", WHEN, None)
+    store.flush()
     return rewrite, moved
 
 
@@ -695,7 +700,7 @@ def test_killed_after_the_refs_moved(vault: Vault) -> None:
     for words in ("a", "b"):
         vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
         vault.git("stash", "push", "-q", "-m", words)
-    rewriting.move(vault.repository, *prepared(vault))
+    moving.move(vault.repository, *prepared(vault))
     vault.git("fsck", "--full")
     tip = vault.id("HEAD")
     done = vault.purge()
@@ -716,7 +721,7 @@ def stash_gone(vault: Vault) -> None:
 
 def one_put_back(vault: Vault) -> None:
     stash_gone(vault)
-    vault.git("stash", "store", "-m", "On main: a", f"{rewriting._KEPT_STASH}0")
+    vault.git("stash", "store", "-m", "On main: a", f"{rewriting.KEPT_STASH}0")
 
 
 def stash_has_no_log(vault: Vault) -> None:
@@ -728,7 +733,7 @@ def test_killed_while_the_stash_is_put_back(vault: Vault, killed: Callable[[Vaul
     for words in ("a", "b"):
         vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
         vault.git("stash", "push", "-q", "-m", words)
-    rewriting.move(vault.repository, *prepared(vault))
+    moving.move(vault.repository, *prepared(vault))
     killed(vault)
     vault.purge()
     assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: b", "stash@{1}: On main: a"]
@@ -758,14 +763,14 @@ def test_a_ref_that_moves_meanwhile(vault: Vault) -> None:
     vault.git("update-ref", "refs/heads/side", "HEAD~1")
     before = vault.standing()
     with pytest.raises(RepositoryProblem) as refused:
-        rewriting.move(vault.repository, rewrite, moved)
+        moving.move(vault.repository, rewrite, moved)
     assert refused.value.code == "repository-busy"
     assert vault.standing() == before
 
 
 def test_killed_after_the_refs_moved_and_then_written_to(vault: Vault) -> None:
     """The note of the first run is no longer the newest commit, and only what is about to go still holds it."""
-    rewriting.move(vault.repository, *prepared(vault))
+    moving.move(vault.repository, *prepared(vault))
     vault.git("reset", "-q", "--hard")
     vault.commit("later", memory__later="- z\n")
     plan = vault.plan()
@@ -807,7 +812,7 @@ def test_the_words_are_in_no_argument(vault: Vault, tmp_path: Path) -> None:
 
 
 def test_objects_in_many_packs(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewriting, "_CHUNK_BYTES", 200)
+    monkeypatch.setattr(objects, "_CHUNK_BYTES", 200)
     for number in range(5):
         vault.commit(f"{number}", MEMORY=f"{OTHER}- {WORDS}\n- {number}\n")
     vault.purge()

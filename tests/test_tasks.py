@@ -178,6 +178,7 @@ def code(verb: str, *arguments: object) -> str:
         ("start", (parse("## A\n\n## A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),
         ("note", (parse(FILE), "Move it", "\n", AT, OPTIONS), "empty-text"),
         ("note", (parse("## A\n\n## A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),
+        ("note", (parse("# T\n\n## A\n\n- x\n\n## T > A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),
         ("done", (parse(FILE), "Move it", "", OPTIONS), "empty-text"),
         ("done", (parse(FILE), "Move", "x", OPTIONS), "task-not-found"),
         ("done", (parse(FILE), "Tasks", "x", OPTIONS), "task-not-found"),

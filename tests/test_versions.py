@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -48,21 +49,21 @@ def landmark(number: int, time: int | None = None) -> Landmark:
     return Landmark(number, CommitId(f"{number:040x}"), when, f"Ada {ODD}", f"Subject {number}\n\nMdmem-Op: log\n")
 
 
-def entry(text: str = "works at Stripe", path: FilePath = PATHS[0], fact: FactId | None = FACTS[0], **other: object) -> Entry:
+def entry(text: str = "works at Stripe", path: FilePath = PATHS[0], fact: FactId | None = FACTS[0], **other: Any) -> Entry:
     found = Entry(path, 3, 4, ("Memory", "Work"), None, text, None, None, (), None, fact, f"- {text}")
-    return replace(found, **other)  # type: ignore[arg-type]
+    return replace(found, **other)
 
 
 def origin(number: int) -> Origin:
     return Origin(landmark(number).commit, 1000 + number, Source.INFERRED, 0.7)
 
 
-def occurrence(begun: int, text: str = "works at Stripe", **other: object) -> Occurrence:
-    return Occurrence(entry(text, **other), begun, origin(begun))  # type: ignore[arg-type]
+def occurrence(begun: int, text: str = "works at Stripe", **other: Any) -> Occurrence:
+    return Occurrence(entry(text, **other), begun, origin(begun))
 
 
-def revision(begun: int, text: str = "## Work\n\n- works at Stripe\n", lineage: int = 0, **other: object) -> Revision:
-    return replace(Revision(lineage, begun, PATHS[0], ("Memory", "Work"), 1, text), **other)  # type: ignore[arg-type]
+def revision(begun: int, text: str = "## Work\n\n- works at Stripe\n", lineage: int = 0, **other: Any) -> Revision:
+    return replace(Revision(lineage, begun, PATHS[0], ("Memory", "Work"), 1, text), **other)
 
 
 def mark(kind: MarkKind, begun: int, occurrence: int = 0, other: FactId | None = FACTS[1]) -> Mark:
@@ -253,6 +254,7 @@ APPENDS = st.tuples(st.just("append"), st.integers(0, 2**32), st.integers(990, 1
 CUTS = st.tuples(st.just("cut"), st.integers(0, 2**32), st.just(0))
 
 
+@settings(deadline=None)
 @given(actions=st.lists(APPENDS | APPENDS | APPENDS | CUTS, max_size=12))
 def test_it_says_what_a_simple_model_says(actions: list[tuple[str, int, int]]):
     history: list[tuple[Landmark, Step]] = []
@@ -278,6 +280,7 @@ def test_it_says_what_a_simple_model_says(actions: list[tuple[str, int, int]]):
             assert table.dump() == anew.dump()
 
 
+@settings(deadline=None)
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=8), at=st.integers(0, 8))
 def test_cut_and_filled_again_is_as_filled_anew(seeds: list[int], at: int):
     history: list[tuple[Landmark, Step]] = []
@@ -462,9 +465,9 @@ def _work(table: Versions, call: Callable[[Versions], object]) -> int:
         done += 1
         return 0
 
-    table._connection.set_progress_handler(count, 1)
+    table._store._connection.set_progress_handler(count, 1)
     call(table)
-    table._connection.set_progress_handler(None, 0)
+    table._store._connection.set_progress_handler(None, 0)
     return done
 
 
@@ -628,7 +631,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / VERSIONS_NAME).read_bytes()
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_no_damage_is_more_than_a_table_that_cannot_be_read(sound: bytes, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("damaged")
@@ -653,7 +656,7 @@ def test_no_damage_is_more_than_a_table_that_cannot_be_read(sound: bytes, data: 
 
 
 def test_a_reader_sees_the_last_committed_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(versions, "_BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("mdmem.versions.storage._BUSY_SECONDS", 0.05)
     filled(tmp_path)
     with Versions.open(tmp_path, "s") as writer, Versions.open(tmp_path, "s") as reader:
         before = reader.dump()

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import EMAIL, NAME, World
@@ -48,10 +49,10 @@ def code_of(action: Callable[[], object]) -> str:
     return failure.value.code
 
 
-def refused(at: Desk, change: object, code: str) -> None:
+def refused(at: Desk, change: Change, code: str) -> None:
     """The change is refused with `code`, and nothing at all is changed."""
     before = at.standing()
-    assert code_of(lambda: at.apply(change)) == code  # type: ignore[arg-type]
+    assert code_of(lambda: at.apply(change)) == code
     assert at.standing() == before
 
 
@@ -732,10 +733,10 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
     index = at.root / ".git" / "index"
     run, old = worktree.run, index.read_bytes()
 
-    def without_room(folder: Path, arguments: Sequence[str], *others: object, **named: object) -> Outcome:
+    def without_room(folder: Path, arguments: Sequence[str], *others: Any, **named: Any) -> Outcome:
         if "reset" in arguments:
             return Outcome(128, b"", "fatal: unable to write new index file")
-        done = run(folder, arguments, *others, **named)  # type: ignore[arg-type]
+        done = run(folder, arguments, *others, **named)
         if "commit" not in arguments or done.status:
             return done
         index.write_bytes(old)
@@ -765,9 +766,9 @@ def test_the_gits_that_a_write_starts(at: Desk, monkeypatch: pytest.MonkeyPatch,
     make(at)
     run, started = worktree.run, []
 
-    def counted(folder: Path, arguments: Sequence[str], *rest: object) -> Outcome:
+    def counted(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
         started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
-        return run(folder, arguments, *rest)  # type: ignore[arg-type]
+        return run(folder, arguments, *rest)
 
     monkeypatch.setattr(worktree, "run", counted)
     at.apply(append())
@@ -779,10 +780,10 @@ def test_the_gits_that_a_write_starts(at: Desk, monkeypatch: pytest.MonkeyPatch,
 def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str, pending: bool) -> None:
     run, saves = worktree.run, [saved]
 
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: object) -> Outcome:
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
         if "commit" in arguments and "mark of mdmem" in at.read("MEMORY.md") and saves:
             at.write("MEMORY.md", saves.pop())
-        return run(folder, arguments, *rest)  # type: ignore[arg-type]
+        return run(folder, arguments, *rest)
 
     if pending:
         by_hand(at, "MEMORY.md", "edited")

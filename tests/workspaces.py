@@ -17,6 +17,8 @@ from mdmem.model import Action, Change, EditSection, WriteOptions, WriteResult
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
 MARK = "- the mark of mdmem"
 NOW = "2026-03-05T10:00:00"
+STATE = Path(".git", "mdmem", "root")
+"""The state folder of a workspace that is the whole work tree, from there."""
 
 
 def _modes_count() -> bool:

@@ -1,10 +1,11 @@
 """What passes between the command line and the commands: a call and its answer, and what they have in common."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from mdmem import check
 from mdmem.cli.progress import Progress, say
@@ -14,6 +15,10 @@ from mdmem.memory import Memory
 from mdmem.model import FactId, WriteOptions, WriteResult
 from mdmem.records import dataclass
 from mdmem.show import writes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

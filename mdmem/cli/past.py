@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
 from mdmem.cli.call import Answer, Call, colour, opened, write_options, written
 from mdmem.errors import UsageProblem
 from mdmem.model import AskHistory, Contradict, Resolve, Revert, WriteOptions
 from mdmem.show import hits, past
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Annotated
+
     import typer
 
     from mdmem.cli.options import FactArgument, File, Json, Nth, Writing

@@ -1,9 +1,14 @@
 """What is said on standard error while a command is at work."""
 
+from __future__ import annotations
+
 import sys
-from typing import Any
 
 from mdmem.errors import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LONG_REBUILD = 200
 """From this many files on a rebuild shows its progress."""

@@ -5,13 +5,20 @@ few) it leaves to Typer, which reads the very same words and says what is wrong 
 knows, and that no words mean one thing here and another there.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from mdmem.cli.call import Call
+from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Parameter(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Parameter:
     """A parameter of a command; one without flags is an argument.
 
     `takes` is bool for a flag, list for any number of texts, tuple for two, else the type of its one value: str, int, float or an

@@ -1,7 +1,6 @@
 """Checks of what memory holds: its files, and secrets in them and in history."""
 
 import os
-import re
 import time
 import unicodedata
 from collections import defaultdict
@@ -13,12 +12,13 @@ from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.files import Found
 from mdmem.model import CommitId, FilePath
+from mdmem.patterns import pattern
+from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
 
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20
-_COMMIT_LINE = re.compile(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_COMMIT_LINE = pattern(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 
 
 # Memory files.
@@ -185,8 +185,8 @@ def _brought_in(patches: bytes) -> Iterator[tuple[str, str, int]]:
             yield _message(lines), f"the message of commit {commit}", 1
         elif line.startswith(b"+++ "):
             path = line[4:].decode("utf-8", "replace").rstrip("\t")
-        elif match := _HUNK.match(line):
-            yield _new_lines(lines, int(match[1] or 1) + int(match[3] or 1)), f"commit {commit}, {path}", int(match[2])
+        elif match := HUNK.match(line):
+            yield new_lines(lines, match), f"commit {commit}, {path}", int(match[2])
 
 
 def _message(lines: Iterator[bytes]) -> str:
@@ -196,14 +196,3 @@ def _message(lines: Iterator[bytes]) -> str:
         if line.endswith(b"\0"):
             break
     return b"\n".join(found).decode("utf-8", "replace").rstrip("\0\n")
-
-
-def _new_lines(lines: Iterator[bytes], count: int) -> str:
-    """The added ones of the next `count` lines of a patch."""
-    found = []
-    while count:
-        line = next(lines)
-        count -= not line.startswith(b"\\")
-        if line.startswith(b"+"):
-            found.append(line[1:])
-    return b"\n".join(found).decode("utf-8", "replace")

@@ -1,7 +1,6 @@
 """Checks of git and the repository: version, settings, identity, locks, objects, hooks."""
 
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from mdmem import config, files, hookfiles
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
+from mdmem.patterns import pattern
 from mdmem.repo import locks
 from mdmem.repo.runner import run
 
@@ -18,7 +18,7 @@ _OLDEST_GIT = (2, 36)
 """The first with `core.fsync`, which makes a commit survive a power cut."""
 _FSCK_SECONDS = 120.0
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = pattern(r"(\d+)\.(\d+)")
 
 
 def check_git(case: Case) -> Iterator[Finding]:

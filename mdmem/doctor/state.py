@@ -1,7 +1,6 @@
 """Checks of what mdmem keeps for itself: the state folder, the write-ahead record, temporary files, versions, the index, the events."""
 
 import os
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from mdmem import events, files, versions
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.events import Outcome
+from mdmem.patterns import pattern
 from mdmem.repo.runner import TEMPORARIES
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, Index
 from mdmem.search.query import Filter
@@ -18,7 +18,7 @@ from mdmem.versions import BrokenVersions
 
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20
-_TEMPORARY = re.compile(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
+_TEMPORARY = pattern(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
 
 
 def check_state(case: Case) -> Iterator[Finding]:

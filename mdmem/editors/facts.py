@@ -1,6 +1,5 @@
 """Facts put into a section and taken out of it: one fact a key."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
@@ -8,7 +7,7 @@ from datetime import date
 from mdmem.document import Document, Section, blank_line, find, is_blank, join_path, matches, parse, with_line_end
 from mdmem.editors import Edited
 from mdmem.editors.section import append, create, same_outline
-from mdmem.errors import FactProblem, SectionProblem, UsageProblem
+from mdmem.errors import FactProblem, SectionProblem
 from mdmem.facts import (
     Item,
     amended,
@@ -24,7 +23,9 @@ from mdmem.facts import (
     split_kind,
     write,
 )
+from mdmem.layout import parse_day
 from mdmem.model import Action, EditSection, Fact, FactId, Op, Remember, SectionPath, Superseded
+from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
 
 _HOMES = {"preference": "Preferences", "decision": "Decisions"}
@@ -35,7 +36,7 @@ _LIKE, _LIKE_IN_PLACE = 0.4, 0.2
 Of two lines of one day of conversation, taken at random, 0.3% are as like as the first and 3% as like as the second, which holds only
 where a person put the one where the other stood.
 """
-_LIST_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
+_LIST_MARKER = pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
 """So many spaces after a list marker begin indented code."""
 
@@ -46,15 +47,6 @@ class _Place:
 
     section: Section | None
     address: str
-
-
-def _until(text: str | None) -> date | None:
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError as problem:
-        raise UsageProblem(f"{text!r} is not a date", "Write it as 2026-11-21.") from problem
 
 
 def remember(document: Document, change: Remember, today: date) -> tuple[Edited, FactId]:
@@ -68,7 +60,7 @@ def remember(document: Document, change: Remember, today: date) -> tuple[Edited,
     said, text = split_kind(change.text.strip())
     if said is not None and change.kind is None:
         change = replace(change, text=text, kind=said)
-    until = _until(change.until)
+    until = parse_day(change.until) if change.until is not None else None
     fact = parse_item(write(change.text, change.key, change.kind, change.tags, until))
     key = change.key or fact.key
     place = _place(document, change, key, today)

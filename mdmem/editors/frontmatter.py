@@ -1,8 +1,12 @@
 """Front matter, read where its values are needed. It is never written: dumping it would lose comments, quoting and order."""
 
-from typing import Any
+from __future__ import annotations
 
 from mdmem.document import Document, with_line_end
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def values(document: Document) -> dict[str, Any]:

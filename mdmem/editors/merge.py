@@ -1,8 +1,9 @@
 """One change taken back out of a text that has gone on since: the inverse patch, by lines."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from mdmem.document import BOM, Document, parse, split_lines, with_line_end
+from mdmem.document import Document, bare_lines, parse, with_line_end
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem
 from mdmem.facts import items
@@ -35,22 +36,23 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
         SectionProblem: `revert-conflict`, with the lines as they are (`now`) and as they would become (`then`): they were changed
             again since.
     """
-    old, changed, lines = _lines(before), _lines(after), list(now.lines)
+    old, changed, lines = bare_lines(before), bare_lines(after), list(now.lines)
     hunks = _hunks(changed, old)
     if only is not None:
         came, went = _lines_of(after, only), _lines_of(before, only)
         hunks = [part for hunk in hunks for part in _parts(hunk, changed, came, went)]
-    here, end = _lines(now.text), now.line_end
+    here, end = bare_lines(now.text), now.line_end
     places = _places(changed, here)
     topmost: tuple[int, _Hunk] | None = None
     for hunk in reversed(hunks):
-        if _is_undone(hunk, changed, here, places):
+        start, below = _between(hunk, places, len(here))
+        if _is_undone(hunk, changed, places, here[start:below]):
             continue
         found = _placed(hunk, changed, places, len(lines))
         if found is None and not any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.before)):
             continue  # blank lines that others have come between
         if found is None:
-            raise _conflict(hunk, changed, here, places)
+            raise _conflict(hunk, changed, start, here[start:below])
         topmost = place, part = found
         lines[place : place + part.end - part.start] = [with_line_end(line, end) + end for line in part.before]
     text = _ended(lines, now)
@@ -61,11 +63,6 @@ def _section_of(text: str, now: Document, place: int, hunk: _Hunk) -> SectionPat
     """The section that a hunk's lines came back to; where only lines went, or blank ones came, the one that they stood in."""
     first = next((n for n, line in enumerate(hunk.before) if line.strip()), None)
     return (() if first is None else parse(text).path_at(place + first)) or now.path_at(place)
-
-
-def _lines(text: str) -> list[str]:
-    """Lines without their ends, and without a byte order mark."""
-    return [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
 
 
 def _matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int]]:
@@ -163,27 +160,26 @@ def _place(hunk: _Hunk, places: dict[int, int], total: int, lines: int) -> int |
     return lines if hunk.start == total and not places else places.get(hunk.start)
 
 
-def _between(hunk: _Hunk, here: Sequence[str], places: dict[int, int]) -> tuple[int, int]:
+def _between(hunk: _Hunk, places: dict[int, int], lines: int) -> tuple[int, int]:
     """The lines that stand now between what stood above a hunk and what stood below it: their first, and the one after the last."""
-    start = max((place + 1 for n, place in places.items() if n < hunk.start), default=0)
-    end = min((place for n, place in places.items() if n >= hunk.end and place >= start), default=len(here))
-    return start, end
+    standing = tuple(places)  # from above to below, as are the places
+    above, below = bisect_left(standing, hunk.start), bisect_left(standing, hunk.end)
+    start = places[standing[above - 1]] + 1 if above else 0
+    return start, places[standing[below]] if below < len(standing) else lines
 
 
-def _is_undone(hunk: _Hunk, changed: Sequence[str], here: Sequence[str], places: dict[int, int]) -> bool:
-    """Whether what the change took out stands in its place again, and what it brought in does not."""
+def _is_undone(hunk: _Hunk, changed: Sequence[str], places: dict[int, int], there: Sequence[str]) -> bool:
+    """Whether what the change took out is `there`, in its place, again, and what it brought in is not."""
     if any(n in places for n in range(hunk.start, hunk.end) if changed[n].strip()):
         return False
-    start, end = _between(hunk, here, places)
-    there, wanted = here[start:end], _trimmed(hunk.before)
+    wanted = _trimmed(hunk.before)
     if not wanted:
         return hunk.start < hunk.end and any(map(str.strip, changed[hunk.start : hunk.end])) and not _trimmed(there)
     return any(tuple(there[at : at + len(wanted)]) == wanted for at in range(len(there)))
 
 
-def _conflict(hunk: _Hunk, changed: Sequence[str], here: Sequence[str], places: dict[int, int]) -> SectionProblem:
-    start, end = _between(hunk, here, places)
-    now, then, made = here[start:end], hunk.before, changed[hunk.start : hunk.end]
+def _conflict(hunk: _Hunk, changed: Sequence[str], start: int, now: Sequence[str]) -> SectionProblem:
+    then, made = hunk.before, changed[hunk.start : hunk.end]
     return SectionProblem(
         "revert-conflict",
         f"line {start + 1}: what the change made of it was changed again since",

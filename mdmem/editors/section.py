@@ -26,6 +26,7 @@ from mdmem.document import (
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import PATH_SEPARATOR, Action, EditSection, Op, SectionPath
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 
 _OPS = {
@@ -39,9 +40,9 @@ _OPS = {
 _MAX_LEVEL = 6
 _BLANK_LINE = "\n\n"
 _ANY_LINE_END = r"(?:\r\n|\n|\r(?!\n))"
-_CLOSING_HASHES = re.compile(r"((?:^|[ \t])#*)(#)([ \t]*)$")
-_ATX = re.compile(r"^( {0,3}#{1,6})([ \t]*)")
-_ATX_CLOSING = re.compile(r"[ \t]#+$")
+_CLOSING_HASHES = pattern(r"((?:^|[ \t])#*)(#)([ \t]*)$")
+_ATX = pattern(r"^( {0,3}#{1,6})([ \t]*)")
+_ATX_CLOSING = pattern(r"[ \t]#+$")
 
 
 @dataclass(frozen=True, slots=True)

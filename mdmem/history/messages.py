@@ -1,13 +1,13 @@
 """What a commit says of a change: the message with its trailers, both ways, and the commit that brought each line in."""
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from mdmem import secrets
-from mdmem.document import join_path, split_lines
+from mdmem.document import bare_lines, join_path, split_lines
 from mdmem.errors import printable
 from mdmem.model import Commit, CommitId, FactId, FilePath, Op, Origin, Provenance, SectionPath, Source, Superseded
+from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 from mdmem.repo import FilePatch
 
@@ -15,11 +15,11 @@ _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200
 _SUBJECT_CHARACTERS = 200
 _TRAILER_CHARACTERS = 1000
-_LIST_MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
-_PATH = re.compile(r"^(.+?\.md): ", re.IGNORECASE)
-_FACT = re.compile(r"[0-9a-f]{8}")
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REVERTED_BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b", re.MULTILINE)
+_LIST_MARKER = pattern(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
+_PATH = pattern(r"(?i)^(.+?\.md): ")
+_FACT = pattern(r"[0-9a-f]{8}")
+_COMMIT = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REVERTED_BY_GIT = pattern(r"(?m)^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
 _BY_A_PERSON = Provenance(Source.USER_STATED, Source.USER_STATED.confidence)
 
 Pair = tuple[FactId, FactId]
@@ -230,6 +230,6 @@ def origins(history: Iterable[tuple[Commit, Sequence[FilePatch]]]) -> Origins:
             if patch.renamed_from:
                 found.lines.setdefault(patch.path, {}).update(found.lines.get(patch.renamed_from, {}))
                 found.renamed[patch.path] = found.renamed.get(patch.renamed_from, patch.renamed_from)
-            if patch.added:
-                found.lines.setdefault(patch.path, {}).update((line.strip(), brought) for line in patch.added)
+            for added in patch.added:
+                found.lines.setdefault(patch.path, {}).update((line.strip(), brought) for line in bare_lines(added))
     return found

@@ -5,11 +5,12 @@ went out. What does not go on was moved (its section or file has another name, i
 elsewhere), was superseded, or was removed. The commit's trailers say what took whose place; of a person's commit the difference does.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
-from typing import Protocol, TypeVar
 
 from mdmem.document import Document
 from mdmem.editors.facts import difference
@@ -33,12 +34,18 @@ from mdmem.model import (
 from mdmem.records import dataclass, field, replace
 from mdmem.versions import Ending, Step
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
+    One = TypeVar("One")
+    Other = TypeVar("Other")
+else:
+    Protocol = object
+
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _FEW = 8
 """Where fewer than one of so many entries of a file changed, the table is asked for these and not for the whole file."""
-
-One = TypeVar("One")
-Other = TypeVar("Other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +165,7 @@ class _Places:
     partner: Mapping[int, Part]
 
     @classmethod
-    def of(cls, change: FileChange) -> "_Places":
+    def of(cls, change: FileChange) -> _Places:
         before = change.before.document if change.before else None
         after = change.after.document if change.after else None
         renamed = change.path != change.before_path

@@ -1,19 +1,26 @@
 """What the table of versions tells: the chain of a fact, who brought which line, what differs word by word, when a text stood. Pure."""
 
-import re
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from enum import StrEnum
-from typing import Protocol
 
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
 from mdmem.model import CommitId, FactId, Fate, FilePath, Landmark, Mark, MarkKind, Occurrence, Revision, SectionPath, Source, Status
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+
 _CONTEXT_LINES = 3
-_WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|.", re.DOTALL)
+_WORD = pattern(r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|.")
 """A word, white space, or one sign; scripts without spaces (Thai to Khmer, Japanese, Chinese) go sign by sign."""
 _ALIKE = 0.5
 """Two lines of which less than this is the same are shown whole, one out and one in: mixed word by word they could not be read."""

@@ -1,13 +1,14 @@
 """Catching up: the index is compared with the commit and the files that are there, and brought to them."""
 
+from __future__ import annotations
+
 import contextlib
-import hashlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem import files
+from mdmem.digests import sha256
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
 from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
@@ -15,6 +16,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.records import dataclass
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mdmem.versions import Versions
 
@@ -44,9 +46,7 @@ class _Survey:
 
 def _survey(workspace: Workspace) -> _Survey:
     what = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
-    return _Survey(
-        workspace.repository.head(), workspace.memory_files(), hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    )
+    return _Survey(workspace.repository.head(), workspace.memory_files(), sha256(what.encode("utf-8", "surrogateescape"))[:16])
 
 
 def _has_seen(index: Index, survey: _Survey) -> bool:
@@ -113,7 +113,7 @@ def _in_memory(workspace: Workspace, note: str) -> Fresh:
     return Fresh(index, index.seen.commit, False, (note,))
 
 
-def _since(index: Index, known: "Versions") -> int | None:
+def _since(index: Index, known: Versions) -> int | None:
     """The number of the landmark up to which the index holds what the table holds; None where that cannot be told."""
     dropped = known.dropped()
     numbers = [number - 1 for _, number, _ in dropped]
@@ -144,7 +144,7 @@ def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progr
     return index
 
 
-def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: "Versions", since: int, progress: Progress | None) -> None:
+def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Versions, since: int, progress: Progress | None) -> None:
     from mdmem.memory import pages  # here, as above
 
     commit = known.head.commit if known.head else None

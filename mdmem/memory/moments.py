@@ -1,20 +1,19 @@
 """Days and moments as the user writes them: ISO dates, and the plain words of many languages."""
 
-import re
-from calendar import monthrange
 from datetime import date, datetime, time, timedelta
 
 from mdmem import config
 from mdmem.errors import UsageProblem
 from mdmem.memory.workspace import Workspace
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 
-_MONTH = re.compile(r"^(\d{4})(?:-(\d{2}))?$")
-_LIKE_ISO = re.compile(r"^\d{4}-\d{1,2}(?:-|$)")
-_COUNTED = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
+_MONTH = pattern(r"^(\d{4})(?:-(\d{2}))?$")
+_LIKE_ISO = pattern(r"^\d{4}-\d{1,2}(?:-|$)")
+_COUNTED = pattern(r"(?<!\d)\d{1,3}(?!\d)")
 _LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "tr", "ar", "hi", "zh", "ja", "ko"]
 """Those whose words are tried: to try all that dateparser knows takes seconds."""
-_SAID_OF_THE_LAST = re.compile(r"^(?:last|past|in|since)\s+(?=[^\W\d]+$)", re.IGNORECASE)
+_SAID_OF_THE_LAST = pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
 
 
@@ -112,4 +111,6 @@ def in_words(workspace: Workspace, text: str) -> Span | None:
 
 
 def _month(year: int, month: int) -> Span:
+    from calendar import monthrange  # here, so that only who names a month pays for loading it
+
     return Span(date(year, month, 1), date(year, month, monthrange(year, month)[1]))

@@ -1,12 +1,14 @@
 """What memory said before: the history of a section and of a fact, who wrote which line, when a text came and went."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING
 
 from mdmem import config, files, history, layout
 from mdmem.document import Document, decode, find, join_path, parse, plain_title
 from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
+from mdmem.facts import id_prefix
 from mdmem.history import trails
 from mdmem.memory import moments, pages, recorded, trail
 from mdmem.memory.standing import identity
@@ -36,6 +38,7 @@ from mdmem.records import replace
 from mdmem.repo import line
 from mdmem.search.results import Match
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mdmem.versions import Versions
 
@@ -64,7 +67,7 @@ def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory |
                 raise
             if (fact := recorded.by_id(known, wanted.what)) is not None:
                 return _of_fact(workspace, known, fact, wanted.limit)
-            if recorded.looks_like_an_id(wanted.what):
+            if id_prefix(wanted.what):
                 message = f"there is no section and no fact {wanted.what!r}"
                 raise FactProblem("fact-not-found", message, "mdmem facts --all lists the facts with their ids.") from problem
             if facts := recorded.like(known, wanted.what):
@@ -76,7 +79,7 @@ def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory |
 # Of a section.
 
 
-def _of_section(workspace: Workspace, known: "Versions", wanted: AskHistory) -> SectionHistory:
+def _of_section(workspace: Workspace, known: Versions, wanted: AskHistory) -> SectionHistory:
     path = layout.parse_path(wanted.file) if wanted.file is not None else workspace.curated
     newest = _lineage(workspace, known, path, wanted.what or "", wanted.nth)
     if newest is None:
@@ -98,7 +101,7 @@ def _on_disk(workspace: Workspace, path: FilePath, wanted: AskHistory) -> tuple[
     return document, section.path, alike.index(section) + 1
 
 
-def _lineage(workspace: Workspace, known: "Versions", path: FilePath, address: str, nth: int | None) -> Revision | None:
+def _lineage(workspace: Workspace, known: Versions, path: FilePath, address: str, nth: int | None) -> Revision | None:
     """The newest revision of the section that is meant: one of the file as it is, else one that it used to have.
 
     None is a section that is in no commit yet.
@@ -132,13 +135,13 @@ def _answers(path: SectionPath, address: str) -> bool:
     return titles[-len(wanted) :] == wanted or titles[-1:] == [plain_title(address).casefold()]
 
 
-def _view(workspace: Workspace, known: "Versions", one: Revision, before: Revision | None) -> RevisionView:
+def _view(workspace: Workspace, known: Versions, one: Revision, before: Revision | None) -> RevisionView:
     landmark = known.landmark(one.begun)
     assert landmark is not None  # a revision begins with a landmark
     return _told(workspace, landmark, one.text, before.text if before else "", one.path, one.section)
 
 
-def _farewell(workspace: Workspace, known: "Versions", last: Revision) -> RevisionView:
+def _farewell(workspace: Workspace, known: Versions, last: Revision) -> RevisionView:
     """The change that took a section out."""
     landmark = known.landmark(last.ended or 0)
     assert landmark is not None  # a revision ends with a landmark
@@ -165,7 +168,7 @@ def _told(workspace: Workspace, landmark: Landmark, text: str, before: str, path
     )
 
 
-def _of_files(workspace: Workspace, known: "Versions", wanted: AskHistory) -> SectionHistory:
+def _of_files(workspace: Workspace, known: Versions, wanted: AskHistory) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
     path = layout.parse_path(wanted.file) if wanted.file is not None else None
     found = known.changes(path, wanted.limit)
@@ -182,7 +185,7 @@ def _of_files(workspace: Workspace, known: "Versions", wanted: AskHistory) -> Se
 # Of a fact.
 
 
-def _of_fact(workspace: Workspace, known: "Versions", fact: FactId, limit: int) -> FactHistory:
+def _of_fact(workspace: Workspace, known: Versions, fact: FactId, limit: int) -> FactHistory:
     today = workspace.now().date()
     chain = [_as_it_stands(link, today) for link in trails.chain(fact, known)]
     holding = [link.status for link in chain if link.id == fact]
@@ -196,7 +199,7 @@ def _as_it_stands(link: trails.Link, today: date) -> trails.Link:
     return replace(link, status=Status.EXPIRED) if over else link
 
 
-def _links(workspace: Workspace, known: "Versions", chain: Sequence[trails.Link]) -> tuple[FactLink, ...]:
+def _links(workspace: Workspace, known: Versions, chain: Sequence[trails.Link]) -> tuple[FactLink, ...]:
     """The links of a chain, with what the commits that brought them in say; a merge may have brought some of these."""
     found = {link.commit: known.landmark_of(link.commit) for link in chain}
     beside = line.described(workspace.repository, [commit for commit, landmark in found.items() if landmark is None])
@@ -286,7 +289,7 @@ def when(workspace: Workspace, text: str, say: Say) -> Stays:
         return Stays(text, tuple(views), _notes(workspace, known))
 
 
-def at(workspace: Workspace, known: "Versions", word: str) -> tuple[Landmark, date]:
+def at(workspace: Workspace, known: Versions, word: str) -> tuple[Landmark, date]:
     """The landmark that a date, a moment or a commit means, and the day on which expiry is judged.
 
     Raises:
@@ -305,7 +308,7 @@ def at(workspace: Workspace, known: "Versions", word: str) -> tuple[Landmark, da
     return found, moment(workspace, found.time).date()
 
 
-def _at_end_of(workspace: Workspace, known: "Versions", word: str, span: moments.Span) -> tuple[Landmark, date]:
+def _at_end_of(workspace: Workspace, known: Versions, word: str, span: moments.Span) -> tuple[Landmark, date]:
     """The newest landmark of the days up to the end of a span."""
     seconds, day = moments.end_of(workspace, span)
     found = known.latest(seconds)
@@ -339,7 +342,7 @@ def _shallow(workspace: Workspace) -> str:
     return "This clone is shallow: git fetch --unshallow brings the rest." if workspace.repository.is_shallow() else ""
 
 
-def _notes(workspace: Workspace, known: "Versions") -> tuple[str, ...]:
+def _notes(workspace: Workspace, known: Versions) -> tuple[str, ...]:
     """How far back can be seen, where that is not to the beginning."""
     first = known.landmark(1)
     if first is None or not workspace.repository.is_shallow():

@@ -1,6 +1,5 @@
 """What a change comes to: where it goes and what it makes of the file as it stands, with nothing written yet."""
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
@@ -30,10 +29,11 @@ from mdmem.model import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
 
 _SHOWN_LINES = 5
-_MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
+_MINUTE = pattern(r"^([01]\d|2[0-3]):[0-5]\d$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,7 @@ def target(workspace: Workspace, change: FileChange) -> FilePath:
 
 
 def _day(workspace: Workspace, change: Log) -> date:
-    if change.day is None:
-        return workspace.now().date()
-    try:
-        return date.fromisoformat(change.day)
-    except ValueError as problem:
-        raise UsageProblem(f"{change.day!r} is not a date", "Write it as 2026-11-21.") from problem
+    return workspace.now().date() if change.day is None else layout.parse_day(change.day)
 
 
 def _minute(now: datetime, change: Log) -> str:

@@ -4,8 +4,8 @@ import os
 
 from mdmem import files, purge, repo
 from mdmem.errors import FactProblem
-from mdmem.facts import parse_item
-from mdmem.memory import naming, planning, recorded
+from mdmem.facts import id_prefix, parse_item
+from mdmem.memory import naming, planning
 from mdmem.memory.workspace import Say, Workspace
 from mdmem.memory.writing import recover
 from mdmem.model import FactId, FileKind, Purge
@@ -60,7 +60,7 @@ def _named(workspace: Workspace, name: str) -> tuple[str, FactId | None]:
     if found:
         fact = next(iter(found.values()))
         return fact.text, fact.id
-    if recorded.looks_like_an_id(name):
+    if id_prefix(name):
         raise FactProblem("fact-not-found", f"no file holds a fact {name.strip()}", "What stands in history only is named by its words.")
     said = parse_item(name.strip())
     return said.text, said.id

@@ -1,21 +1,20 @@
 """Which fact is meant by an id, a prefix of one or a text, among all that memory ever held."""
 
-import re
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from mdmem.errors import FactProblem, TextProblem
-from mdmem.facts import normal, parse_item, parse_text, write
+from mdmem.errors import TextProblem
+from mdmem.facts import id_prefix, normal, parse_item, parse_text, require_one, write
 from mdmem.model import FactId
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mdmem.versions import Versions
 
 _NEAR = 3
 _QUOTED = 80
-_ID = re.compile(r"[0-9a-f]{6,8}")
 
 
-def by_text(known: "Versions", text: str) -> FactId | None:
+def by_text(known: Versions, text: str) -> FactId | None:
     """The fact that a text is, with or without its marker, kind, tags and expiry."""
     said = text.strip()
     readings = [parse_text(said).id, parse_item(said).id, *_as_written(said)]
@@ -30,26 +29,19 @@ def _as_written(text: str) -> list[FactId]:
         return []
 
 
-def by_id(known: "Versions", word: str) -> FactId | None:
+def by_id(known: Versions, word: str) -> FactId | None:
     """The fact whose id begins so.
 
     Raises:
         FactProblem: `fact-ambiguous` where several do.
     """
-    prefix = word.strip().casefold()
-    found = known.with_prefix(prefix) if _ID.fullmatch(prefix) else ()
-    if len(found) > 1:
-        message = f"{prefix} fits several facts: {', '.join(found)}"
-        raise FactProblem("fact-ambiguous", message, "Give more digits of the id.", facts=list(found))
+    prefix = id_prefix(word)
+    found = known.with_prefix(prefix) if prefix else ()
+    require_one(prefix, found)
     return found[0] if found else None
 
 
-def looks_like_an_id(word: str) -> bool:
-    """Whether a word has the form of a fact's id, or of the beginning of one."""
-    return _ID.fullmatch(word.strip().casefold()) is not None
-
-
-def like(known: "Versions", word: str) -> str:
+def like(known: Versions, word: str) -> str:
     """A sentence that names facts with these words, what holds still first; empty where there are none."""
     wanted = normal(word)
     holding = [one for one in known.facts() if wanted and wanted in normal(one.entry.text)]

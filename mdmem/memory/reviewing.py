@@ -1,8 +1,9 @@
 """What could be tidied: the curated files with what the trail knows of them, and the safe part of the advice carried out."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from typing import TYPE_CHECKING
 
 from mdmem import files, layout, review
 from mdmem.document import Document, decode, parse
@@ -34,6 +35,7 @@ from mdmem.records import replace
 from mdmem.review import Budget, Sheet, Standing
 from mdmem.search.entries import entries
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mdmem.versions import Versions
 
@@ -74,7 +76,7 @@ def _with(change: Change, options: WriteOptions) -> Change:
 # The files.
 
 
-def _sheets(workspace: Workspace, known: "Versions") -> Iterator[Sheet]:
+def _sheets(workspace: Workspace, known: Versions) -> Iterator[Sheet]:
     for path, listed in workspace.memory_files().items():
         if workspace.kind_of(path) not in _KINDS:
             continue
@@ -87,7 +89,7 @@ def _sheets(workspace: Workspace, known: "Versions") -> Iterator[Sheet]:
         yield Sheet(path, document, len(data), _changed(workspace, known, path), read_only)
 
 
-def _changed(workspace: Workspace, known: "Versions", path: FilePath) -> Mapping[tuple[SectionPath, int], date]:
+def _changed(workspace: Workspace, known: Versions, path: FilePath) -> Mapping[tuple[SectionPath, int], date]:
     """On which day each section's text was last another one; that it got another place does not count."""
     days: dict[tuple[SectionPath, int], date] = {}
     for one in known.sections(path):
@@ -101,7 +103,7 @@ def _changed(workspace: Workspace, known: "Versions", path: FilePath) -> Mapping
 # What stands in them.
 
 
-def _standing(known: "Versions", sheet: Sheet, today: date) -> Iterator[Standing]:
+def _standing(known: Versions, sheet: Sheet, today: date) -> Iterator[Standing]:
     """The facts of a file, each with the occurrence that the trail knows of it."""
     listed = _facts(sheet.document, sheet.path)
     for entry, one in zip(listed, join(known, sheet.path, listed)[0], strict=True):

@@ -1,12 +1,12 @@
 """The trail: HEAD's first-parent line replayed, commit by commit, into the table of versions."""
 
 import contextlib
-import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from mdmem import files, history, versions
+from mdmem.digests import sha256
 from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem, StorageProblem
@@ -32,7 +32,7 @@ def _settings(workspace: Workspace) -> str:
     shallow = workspace.repository.common_dir / "shallow"
     borders = shallow.read_bytes() if shallow.exists() else b""
     what = repr((workspace.settings.extra_paths, workspace.root.name, workspace.repository.prefix, borders))
-    return hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return sha256(what.encode("utf-8", "surrogateescape"))[:16]
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """A workspace: the folder, its repository, its settings and its state folder; and how one is found."""
 
-import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -9,8 +8,10 @@ from pathlib import Path
 
 from mdmem import config, files, layout, repo
 from mdmem.config import Settings
+from mdmem.digests import sha256
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository
 
@@ -20,7 +21,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of things done and the number to do."""
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
-_AUTHOR = re.compile(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
+_AUTHOR = pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def _state_name(prefix: str) -> str:
     if not prefix:
         return "root"
     word = re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")[:40]
-    return f"{word}-{hashlib.sha256(prefix.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+    return f"{word}-{sha256(prefix.encode('utf-8', 'surrogateescape'))[:8]}"
 
 
 def is_marked(folder: Path) -> bool:

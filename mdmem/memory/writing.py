@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -28,11 +27,12 @@ from mdmem.model import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
 from mdmem.repo import Identity, IndexEntry, State
 
 _TRIES, _WITHDRAWALS = 50, 5
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 
 
 def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:

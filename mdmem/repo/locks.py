@@ -5,16 +5,16 @@ its time stamp: git closes `index.lock` while hooks run, and a git child can out
 """
 
 import os
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 
 _MIN_AGE_SECONDS = 2.0
 _PROCESSES = Path("/proc")
-_NAMED = re.compile(r"(/[^'\"«»„“\n]*\.lock)")
+_NAMED = pattern(r"(/[^'\"«»„“\n]*\.lock)")
 _START_FIELD = 19
 """Where `/proc/PID/stat` has the start, in clock ticks after the boot, counted after the name's closing bracket (proc(5), field 22)."""
 

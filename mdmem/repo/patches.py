@@ -2,22 +2,22 @@
 
 import os
 import re
+from collections.abc import Iterator
 
 from mdmem.model import CommitId, FilePath
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 
-_HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_OBJECT_ID = re.compile(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
-_QUOTED = re.compile(rb"\\([abtnvfr\"\\]|[0-7]{3})")
+HUNK = pattern(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+"""The first line of a hunk: how many lines went, the number of the first new one, how many came; one line where it does not say."""
+_OBJECT_ID = pattern(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
+_QUOTED = pattern(rb"\\([abtnvfr\"\\]|[0-7]{3})")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What one commit did to one Markdown file: the lines it brought in; `renamed_from` where the file had another name.
-
-    `added` are lines as a document has them: without line ends (a lone CR is one too) and byte order mark.
-    """
+    """What one commit did to one Markdown file: the text that each of its hunks brought in; `renamed_from` where it had another name."""
 
     path: FilePath
     renamed_from: FilePath | None
@@ -49,17 +49,22 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
             path = _unquoted(line[10:])
         elif line.startswith(b"+++ ") and line != b"+++ /dev/null":
             path = _unquoted(line[4:].rstrip(b"\t"))
-        elif match := _HUNK.match(line):
-            count = int(match[1] or 1) + int(match[2] or 1)
-            while count:
-                body = next(lines)
-                if body.startswith(b"\\"):
-                    continue
-                count -= 1
-                if body.startswith(b"+"):
-                    added += body[1:].decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r").split("\r")
+        elif match := HUNK.match(line):
+            added.append(new_lines(lines, match))
     close()
     return {commit: tuple(patches) for commit, patches in found.items()}
+
+
+def new_lines(lines: Iterator[bytes], hunk: re.Match[bytes]) -> str:
+    """The lines that a hunk brings in, without the last line end; `lines` are those after the one that `HUNK` matched."""
+    found = []
+    count = int(hunk[1] or 1) + int(hunk[3] or 1)
+    while count:
+        line = next(lines)
+        count -= not line.startswith(b"\\")
+        if line.startswith(b"+"):
+            found.append(line[1:])
+    return b"\n".join(found).decode("utf-8", "replace")
 
 
 def _unquoted(path: bytes) -> FilePath:

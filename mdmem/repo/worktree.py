@@ -1,16 +1,16 @@
 """A work tree: what is in it now, what is committed, what is staged, how it came about."""
 
-import hashlib
 import os
-import re
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from mdmem.digests import sha1
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import locks, plain
 from mdmem.repo.ignored import ignored
@@ -27,8 +27,8 @@ _UNDER_WAY = {
     "sequencer": "a cherry-pick or revert",
     "BISECT_LOG": "a bisect",
 }
-_LOCKED = re.compile(r"Unable to create '[^\n]*\.lock': File exists")
-_OBJECT = re.compile(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
+_LOCKED = pattern(r"Unable to create '[^\n]*\.lock': File exists")
+_OBJECT = pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _is_locked(failed: Outcome) -> bool:
 
 def _blob_id(data: bytes) -> str:
     """The id of these bytes as git stores them (in a repository of the usual kind, and without a filter)."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return sha1(b"blob %d\0" % len(data) + data)
 
 
 def _literal(paths: Sequence[FilePath]) -> list[str]:
@@ -367,9 +367,9 @@ class Repository:
             else:
                 changes.append((path if status[0] != "A" else None, path if status[0] != "D" else None))
         wanted = [(old, new) for old, new in changes if (new or old or "").casefold().endswith(".md")]
-        old_blobs = self.blobs([f"{against}:{old}" for old, _ in wanted if old], extra)
-        new_blobs = self.blobs([f":{new}" for _, new in wanted if new], extra)
-        olds, news = iter(old_blobs), iter(new_blobs)
+        old_names = [f"{against}:{old}" for old, _ in wanted if old]
+        blobs = self.blobs([*old_names, *(f":{new}" for _, new in wanted if new)], extra)
+        olds, news = iter(blobs[: len(old_names)]), iter(blobs[len(old_names) :])
         return [
             StagedFile(
                 new or old or FilePath(""),

@@ -1,14 +1,18 @@
 """Results of looking back: histories, who brought in which line, when a text stood where."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Source, Stays, StayView
 from mdmem.show.words import PLAIN, dim, iso, one_line, short
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mdmem.history.trails import Piece
 
     Marked = tuple[Piece, str]
@@ -134,7 +138,7 @@ def _changed(before: str, after: str, colour: bool) -> Iterator[str]:
             yield f"{_INDENT}…"
 
 
-def _rows(pieces: "Iterable[Marked]") -> "Iterator[list[Marked]]":
+def _rows(pieces: Iterable[Marked]) -> Iterator[list[Marked]]:
     """A difference line by line."""
     row: list[Marked] = []
     for piece, text in pieces:
@@ -148,7 +152,7 @@ def _rows(pieces: "Iterable[Marked]") -> "Iterator[list[Marked]]":
         yield row
 
 
-def _marked(piece: "Piece", text: str, colour: bool) -> str:
+def _marked(piece: Piece, text: str, colour: bool) -> str:
     if not text or piece == "kept":
         return text
     if colour:

@@ -1,12 +1,17 @@
 """Results of reading: sections, tasks, outlines, problems, how a workspace stands."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import Any
 
 from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import Outline, Problem, SectionView, WorkspaceStatus
 from mdmem.show.words import one_line, short, steerless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def section_json(view: SectionView) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """Results of looking after memory: the doctor's findings, purges, reviews, redacted texts."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
 
 from mdmem.document import join_path
 from mdmem.model import Advice, Reviewed
 from mdmem.show.words import one_line, short, steerless
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mdmem.doctor import Finding
     from mdmem.purge import Purged, PurgePlan
     from mdmem.secrets import Secret
@@ -16,13 +20,13 @@ if TYPE_CHECKING:
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def findings_json(findings: "Sequence[Finding]") -> dict[str, Any]:
+def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
     """What the doctor found; `sound` is false where an error remains."""
     rows = ({"check": f.check, "level": f.level, "message": f.message, "fixed": f.fixed, "hint": f.hint} for f in findings)
     return {"findings": list(rows), "sound": not any(f.level == "error" and not f.fixed for f in findings)}
 
 
-def findings_text(findings: "Sequence[Finding]") -> str:
+def findings_text(findings: Sequence[Finding]) -> str:
     """What the doctor found, a line each, hints below; at the end how much of it remains."""
     rows = []
     for found in findings:
@@ -33,28 +37,28 @@ def findings_text(findings: "Sequence[Finding]") -> str:
     return "\n".join([*rows, f"errors: {left['error']}, warnings: {left['warning']}, notes: {left['note']}"])
 
 
-def plan_json(plan: "PurgePlan") -> dict[str, Any]:
+def plan_json(plan: PurgePlan) -> dict[str, Any]:
     """A purge that is not carried out."""
     return {"changed": False, "commit": None, "plan": _numbers(plan), "notices": list(plan.notices)}
 
 
-def _numbers(plan: "PurgePlan") -> dict[str, int]:
+def _numbers(plan: PurgePlan) -> dict[str, int]:
     return {name: getattr(plan, name) for name in ("files", "commits", "messages", "tags", "refs", "signatures", "loose")}
 
 
-def plan_text(plan: "PurgePlan") -> str:
+def plan_text(plan: PurgePlan) -> str:
     """A purge in numbers and sentences."""
     numbers = f"{plan.files} files, {plan.commits} commits, {plan.messages} messages, {plan.tags} tags, {plan.refs} refs"
     numbers += f", {plan.loose} objects that nothing refers to" if plan.loose else ""
     return "\n".join([f"to purge: {numbers}", *(one_line(f"  {notice}") for notice in plan.notices)])
 
 
-def purged_json(done: "Purged") -> dict[str, Any]:
+def purged_json(done: Purged) -> dict[str, Any]:
     """A purge that is done."""
     return {"changed": done.plan.found, "commit": done.commit, "plan": _numbers(done.plan), "notices": list(done.notices)}
 
 
-def purged_text(done: "Purged") -> str:
+def purged_text(done: Purged) -> str:
     """A purge that is done, with the commit that says so; an earlier one may have left nothing to do."""
     return f"{'purged' if done.plan.found else 'nothing is left to purge'} {short(done.commit)}".rstrip()
 
@@ -105,7 +109,7 @@ def _where(advice: Advice) -> str:
     return f"{advice.path}:{advice.line}: {advice.kind}: {advice.message}"
 
 
-def redacted_json(clean: str, found: "Iterable[Secret]") -> dict[str, Any]:
+def redacted_json(clean: str, found: Iterable[Secret]) -> dict[str, Any]:
     """A text without its secrets, and what kind of secret stood in which line."""
     return {"text": clean, "secrets": [{"kind": secret.kind, "line": secret.line} for secret in found]}
 

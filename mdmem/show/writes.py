@@ -1,12 +1,17 @@
 """Results of writing."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
 
 from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op, WriteResult
 from mdmem.show.words import one_line, short
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def write_json(result: WriteResult) -> dict[str, Any]:

@@ -1,0 +1,184 @@
+"""What the table holds: its schema, and its rows to and from values.
+
+Paths and texts are stored as UTF-8 bytes, lone surrogates included, and several words in one column as JSON. Row numbers grow with time
+and are never used twice, except those of rows that were cut away.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import date
+from functools import lru_cache
+
+from mdmem.model import CommitId, Entry, FactId, Fate, FilePath, Landmark, Mark, MarkKind, Occurrence, Origin, Revision, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Row = tuple["Any", ...]
+
+VERSION = 1
+"""Of the table; a file of another version counts as empty."""
+APPLICATION = 0x6D646D76
+"""Tells the file from other programs' (`PRAGMA application_id`)."""
+
+# `reached` is the latest time up to a landmark. A landmark that is older than that is late, and those are few: this is what makes
+# `latest` quick without a row ever changing. `added` is the landmark that brought a mark in: one that went along with a moved
+# occurrence has an older `begun`.
+SCHEMA = f"""
+CREATE TABLE about (settings BLOB);
+CREATE TABLE landmarks (number INTEGER PRIMARY KEY, id BLOB, time INTEGER, author BLOB, message BLOB, reached INTEGER);
+CREATE INDEX landmarks_id ON landmarks (id);
+CREATE INDEX landmarks_reached ON landmarks (reached);
+CREATE INDEX landmarks_late ON landmarks (number, time) WHERE time < reached;
+CREATE TABLE touched (landmark INTEGER, path BLOB, PRIMARY KEY (landmark, path)) WITHOUT ROWID;
+CREATE TABLE occurrences (
+    number INTEGER PRIMARY KEY, begun INTEGER,
+    path BLOB, start_line INTEGER, end_line INTEGER, section BLOB, day TEXT, text BLOB, kind BLOB, key BLOB, tags BLOB, until TEXT,
+    fact BLOB, first_line BLOB,
+    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, also INTEGER,
+    ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT
+);
+CREATE INDEX occurrences_standing ON occurrences (path) WHERE ended IS NULL;
+CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
+CREATE INDEX occurrences_fact ON occurrences (fact) WHERE fact IS NOT NULL;
+CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
+CREATE TABLE revisions (
+    number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, path BLOB, section BLOB, nth INTEGER, quiet INTEGER, ended INTEGER,
+    next INTEGER, head INTEGER, tail INTEGER, text BLOB
+);
+CREATE INDEX revisions_standing ON revisions (path) WHERE ended IS NULL;
+CREATE INDEX revisions_ended ON revisions (ended) WHERE ended IS NOT NULL;
+CREATE INDEX revisions_lineage ON revisions (lineage);
+CREATE INDEX revisions_newest ON revisions (lineage) WHERE next IS NULL;
+CREATE INDEX revisions_path ON revisions (path, lineage);
+CREATE TABLE marks (
+    number INTEGER PRIMARY KEY, kind TEXT, begun INTEGER, one BLOB, other BLOB, occurrence INTEGER, ended INTEGER,
+    added INTEGER, path BLOB
+);
+CREATE INDEX marks_kind ON marks (kind) WHERE ended IS NULL;
+CREATE INDEX marks_begun ON marks (begun) WHERE ended IS NULL;
+CREATE INDEX marks_path ON marks (path) WHERE ended IS NULL;
+CREATE INDEX marks_occurrence ON marks (occurrence) WHERE ended IS NULL;
+CREATE INDEX marks_other ON marks (other) WHERE ended IS NULL;
+CREATE INDEX marks_added ON marks (added);
+CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
+CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BLOB);
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+"""
+LANDMARKS = "SELECT number, id, time, author, message FROM landmarks"
+OCCURRENCES = "SELECT *, (SELECT id FROM landmarks WHERE landmarks.number = occurrences.ended - 1) FROM occurrences"
+REVISIONS = "SELECT * FROM revisions"
+MARKS = "SELECT kind, begun, one, other, occurrence, ended FROM marks"
+PAIRS = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
+
+
+def blob(text: str) -> bytes:
+    """A text as the table keeps it."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decoded(data: bytes) -> str:
+    """The text that `blob` kept."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def maybe_blob(text: str | None) -> bytes | None:
+    """A text that may be missing."""
+    return None if text is None else blob(text)
+
+
+def _maybe_text(data: bytes | None) -> str | None:
+    return None if data is None else decoded(data)
+
+
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def joined(words: Sequence[str]) -> bytes:
+    """Several words in one column."""
+    return blob(_as_json(list(words)))
+
+
+@lru_cache(4096)
+def _words(data: bytes) -> tuple[str, ...]:
+    return tuple(json.loads(decoded(data)))
+
+
+def _day(day: date | None) -> str | None:
+    return None if day is None else day.isoformat()
+
+
+@lru_cache(4096)
+def _date(text: str | None) -> date | None:
+    return None if text is None else date.fromisoformat(text)
+
+
+def columns(one: Occurrence) -> Row:
+    """An occurrence that begins, without its row's number and its landmark."""
+    entry, origin = one.entry, one.origin
+    return (
+        *(blob(entry.path), entry.start_line, entry.end_line, joined(entry.section), _day(entry.day), blob(entry.text)),
+        *(
+            maybe_blob(entry.kind),
+            maybe_blob(entry.key),
+            joined(entry.tags),
+            _day(entry.until),
+            maybe_blob(entry.fact),
+            blob(entry.first_line),
+        ),
+        *(blob(origin.commit), origin.time, origin.source.value, origin.confidence, one.also),
+    )
+
+
+def last_columns(entry: Entry) -> Row:
+    """Lines, tags and date as the last commit that held an occurrence has them."""
+    return (entry.start_line, entry.end_line, joined(entry.tags), _day(entry.until))
+
+
+def as_landmark(row: Row) -> Landmark:
+    """From a row of `LANDMARKS`."""
+    number, commit, time, author, message = row
+    return Landmark(number, CommitId(decoded(commit)), time, decoded(author), decoded(message))
+
+
+def as_occurrence(row: Row) -> Occurrence:
+    """From a row of `OCCURRENCES`."""
+    number, begun, path, start, end, section, day, text, kind, key, tags, until, fact, first_line, *rest = row
+    commit, time, source, confidence, also, ended, fate, successor, last_start, last_end, last_tags, last_until, last = rest
+    if ended is not None:
+        start, end, tags, until = last_start, last_end, last_tags, last_until
+    named = None if fact is None else FactId(decoded(fact))
+    words = (_words(section), _date(day), decoded(text), _maybe_text(kind), _maybe_text(key), _words(tags), _date(until))
+    return Occurrence(
+        Entry(FilePath(decoded(path)), start, end, *words, named, decoded(first_line)),
+        begun,
+        Origin(CommitId(decoded(commit)), time, Source(source), float(confidence)),
+        bool(also),
+        ended,
+        None if fate is None else Fate(fate),
+        None if successor is None else FactId(decoded(successor)),
+        None if last is None else CommitId(decoded(last)),
+        number,
+    )
+
+
+def as_revision(row: Row) -> Revision:
+    """From a row of `REVISIONS` with its whole text."""
+    number, lineage, begun, path, section, nth, quiet, ended, _, _, _, text = row
+    return Revision(lineage, begun, FilePath(decoded(path)), _words(section), nth, decoded(text), bool(quiet), ended, number)
+
+
+def as_mark(row: Row) -> Mark:
+    """From a row of `MARKS`."""
+    kind, begun, one, other, occurrence, ended = row
+    return Mark(MarkKind(kind), begun, FactId(decoded(one)), None if other is None else FactId(decoded(other)), occurrence, ended)
+
+
+def as_dropped(row: Row) -> tuple[CommitId, int, tuple[FilePath, ...]]:
+    """Commit, number and files of a landmark that was cut away."""
+    commit, number, paths = row
+    return CommitId(decoded(commit)), number, tuple(FilePath(path) for path in _words(paths))
