@@ -1,8 +1,11 @@
 """Events: one JSON line for each thing done or refused, in the state folder, for `mdmem doctor` and `mdmem stats`.
 
-A line says what was done, how long it took and how it ended; never what a person wrote, asked or keeps secret. A path and a commit are
-those of the result, not those that were asked for.
+A line says what was done, how long it took and how it ended, and of a search how its answer looked; never what a person wrote or keeps
+secret, and what was asked only where the settings say so (`log_queries`). A path and a commit are those of the result, not those that
+were asked for.
 """
+
+from __future__ import annotations
 
 import contextlib
 import errno
@@ -12,22 +15,26 @@ import math
 import os
 import stat
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
 
 from mdmem.errors import MdmemError, StorageProblem
-from mdmem.model import CommitId
+from mdmem.model import CommitId, Quality
+from mdmem.records import asdict, dataclass, field, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 NAME, OLDER_NAME = "events.jsonl", "events.1.jsonl"
 MAX_BYTES = 1_000_000
 """A file that would grow larger becomes the older one; the one that was older goes."""
 
 _MODE = 0o600
+_QUERY = b'"query": '
 _MAX_CHARS = 300
 """Of each text."""
 
@@ -48,7 +55,10 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing done or refused. `time` is the real clock's, `warnings` are codes, `bug` is an error's class and where it was raised."""
+    """One thing done or refused. `time` is the real clock's, `warnings` are codes, `bug` is an error's class and where it was raised.
+
+    `quality` is a search's; its fields stand in the line among the others.
+    """
 
     verb: str
     ms: float
@@ -61,9 +71,10 @@ class Event:
     warnings: tuple[str, ...] = ()
     bug: str | None = None
     time: datetime = field(default_factory=_now)
+    quality: Quality | None = None
 
 
-_OPTIONAL = ("path", "commit", "warnings", "bug")
+_OPTIONAL = ("path", "commit", "warnings", "bug", "quality")
 
 
 # Writing.
@@ -81,8 +92,11 @@ def record(state: Path, event: Event) -> None:
 
 def _line(event: Event) -> bytes:
     found = {"time": event.time.isoformat(timespec="milliseconds")}
-    for name, value in asdict(event).items():
-        if name != "time" and (value or name not in _OPTIONAL):
+    told = {name: value for name, value in asdict(event).items() if value or name not in _OPTIONAL}
+    if event.quality is not None:
+        told |= {name: value for name, value in asdict(event.quality).items() if value is not None and value is not False}
+    for name, value in told.items():
+        if name not in ("time", "quality"):
             found[name] = value[:_MAX_CHARS] if isinstance(value, str) else value
     return json.dumps(found).encode() + b"\n"
 
@@ -153,6 +167,10 @@ class Watch:
         outcome = Outcome.DONE if changed else Outcome.UNCHANGED
         self._event = replace(self._event, outcome=outcome, path=path, commit=commit, warnings=warnings)
 
+    def answered(self, quality: Quality) -> None:
+        """Say how the answer of a search looks."""
+        self._event = replace(self._event, quality=quality)
+
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         event = replace(self._event, ms=round((time.monotonic() - self._started) * 1000, 1), time=_now())
         if problem is not None:
@@ -187,20 +205,40 @@ def _place(problem: BaseException) -> str:
 # Reading.
 
 
-def read(state: Path) -> Iterator[Event]:
-    """The events that are kept, oldest first. A line that is not a whole event is passed over.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The events that are kept, oldest first, and the number of lines that are no whole event."""
+
+    events: tuple[Event, ...]
+    damaged: int
+
+
+def kept(state: Path) -> Kept:
+    """The events of a workspace. A line that is not a whole event is counted and passed over.
 
     Raises:
         OSError: they cannot be read.
     """
-    for data in _kept(state):
-        for line in data.split(b"\n"):
-            event = _event(line)
-            if event is not None:
-                yield event
+    lines = [line for data in _files(state) for line in data.split(b"\n") if line]
+    found = tuple(event for event in map(_event, lines) if event is not None)
+    return Kept(found, len(lines) - len(found))
 
 
-def _kept(state: Path) -> tuple[bytes, ...]:
+def read(state: Path) -> tuple[Event, ...]:
+    """The events alone.
+
+    Raises:
+        OSError: they cannot be read.
+    """
+    return kept(state).events
+
+
+def holds_queries(data: bytes) -> bool:
+    """Whether a file of events says what was searched for."""
+    return _QUERY in data
+
+
+def _files(state: Path) -> tuple[bytes, ...]:
     """The older file and the newer. Both are opened before either is read, so that a rotation meanwhile hides nothing."""
     with contextlib.ExitStack() as stack:
         newer = _opened(stack, state / NAME)
@@ -242,10 +280,33 @@ def _event(line: bytes) -> Event | None:
             warnings=tuple(str(code) for code in found.get("warnings", ())),
             bug=_text(found.get("bug")),
             time=datetime.fromisoformat(found["time"]),
+            quality=_quality(found) if "hits" in found else None,
         )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None
     return event if event.time.tzinfo and math.isfinite(event.ms) else None
+
+
+def _quality(found: Mapping[str, Any]) -> Quality:
+    return Quality(
+        words=int(found["words"]),
+        hits=int(found["hits"]),
+        first=_measure(found.get("first")),
+        last=_measure(found.get("last")),
+        spread=_measure(found.get("spread")),
+        text=int(found["text"]),
+        heading=int(found["heading"]),
+        beside=int(found["beside"]),
+        age=_measure(found.get("age")),
+        behind=bool(found.get("behind")),
+        query=_text(found.get("query")),
+    )
+
+
+def _measure(value: Any) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise ValueError(f"{value} is no measure")
+    return None if value is None else float(value)
 
 
 def _text(value: Any) -> str | None:

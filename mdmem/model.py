@@ -3,15 +3,23 @@
 Paths are POSIX paths relative to the workspace; lines are counted from 1; days are the user's own days.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import NewType
 
-CommitId = NewType("CommitId", str)
-FactId = NewType("FactId", str)
-FilePath = NewType("FilePath", str)
+from mdmem.records import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NewType
+
+    CommitId = NewType("CommitId", str)
+    FactId = NewType("FactId", str)
+    FilePath = NewType("FilePath", str)
+else:
+    CommitId = FactId = FilePath = str
 SectionPath = tuple[str, ...]
 """The headings from the outermost to the section itself, as written. The empty path is the text before the first heading."""
 
@@ -434,6 +442,7 @@ class Search:
     """A query over what is current. `since` and `until` are ISO dates, both inclusive; `confidence` is from 0 to 1.
 
     `history` adds what was superseded, has expired or was removed; `as_of` (a date, a moment or a commit) asks memory as it was then.
+    With `explain` each hit says how its score came about.
     """
 
     query: str
@@ -448,6 +457,7 @@ class Search:
     recent_days: int | None = None
     history: bool = False
     as_of: str | None = None
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,6 +532,32 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one word of a query (`said`) adds to a score: by being a term of a field, or by having one for a relative."""
+
+    field: str
+    term: str
+    said: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One thing that makes a score higher or lower."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """How a score came about: the sum of its parts times its factors."""
+
+    parts: tuple[Part, ...]
+    factors: tuple[Factor, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One entry that a search found. Lines are of the file as it is on disk. `since` is when it was brought in, in the user's time."""
 
@@ -545,6 +581,34 @@ class Hit:
     superseded_by: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
     since: datetime | None = None
+    why: Why | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What can be told of a search's answer without knowing the right one.
+
+    - `words`: the number of terms that the query asks for.
+    - `hits`: how many there are; `first`, `last`: the score of the first and the last.
+    - `spread`: how far the median score stays behind the first, as a share of it.
+    - `text`, `heading`, `beside`: of the first hits, how many have a word of the query in their text, only in headings or file name, in
+      neither.
+    - `age`: the median, in days.
+    - `behind`: the index could not be brought up to date.
+    - `query`: as it was typed, without secrets; None unless the settings say so.
+    """
+
+    words: int
+    hits: int
+    first: float | None = None
+    last: float | None = None
+    spread: float | None = None
+    text: int = 0
+    heading: int = 0
+    beside: int = 0
+    age: float | None = None
+    behind: bool = False
+    query: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

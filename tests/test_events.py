@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 from mdmem import events
 from mdmem.errors import MdmemError, RefusedChange, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.events import Event, Outcome, Watch
-from mdmem.model import CommitId
+from mdmem.model import CommitId, Quality
 
 WHEN = datetime(2026, 3, 5, 9, 30, 0, 123000, tzinfo=UTC)
 PROCESSES, EACH = 8, 200
+PLAIN = ("time", "verb", "ms", "outcome", "code", "actor", "session")
 
 
 def event(number: int = 0, **fields: Any) -> Event:
@@ -52,6 +53,23 @@ def test_what_a_line_says(tmp_path: Path):
     assert stat.S_IMODE((tmp_path / events.NAME).stat().st_mode) == 0o600
 
 
+def test_what_a_line_says_of_a_search(tmp_path: Path):
+    events.record(tmp_path, event(quality=Quality(3, 0, behind=True)))
+    events.record(tmp_path, event(quality=Quality(3, 8, 7.91, 2.2, 0.42, 5, 1, 2, 12.5, query="w" * 1000)))
+    nothing, some = ({name: value for name, value in json.loads(line).items() if name not in PLAIN} for line in lines(tmp_path))
+    assert nothing == {"words": 3, "hits": 0, "text": 0, "heading": 0, "beside": 0, "behind": True}
+    assert {**some, "query": len(some["query"])} == {
+        **{"words": 3, "hits": 8, "first": 7.91, "last": 2.2, "spread": 0.42, "text": 5, "heading": 1, "beside": 2, "age": 12.5},
+        "query": 300,
+    }
+    assert [events.holds_queries(line) for line in lines(tmp_path)] == [False, True]
+
+
+def test_a_line_stays_small(tmp_path: Path):
+    events.record(tmp_path, event(verb="search", session=None, quality=Quality(12, 8, 107.91, 12.25, 0.42, 5, 1, 2, 112.5)))
+    assert len(lines(tmp_path)[0]) < 260
+
+
 def test_the_real_clock_with_its_offset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MDMEM_NOW", "1999-01-01T00:00:00")
     before = datetime.now(UTC) - timedelta(milliseconds=1)
@@ -63,6 +81,15 @@ def test_the_real_clock_with_its_offset(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 TEXT = st.none() | st.text(max_size=60)
+COUNT = st.integers(0, 1000)
+MEASURE = st.none() | st.floats(0, 1e4)
+QUALITIES = st.builds(
+    Quality,
+    **dict.fromkeys(("words", "hits", "text", "heading", "beside"), COUNT),
+    **dict.fromkeys(("first", "last", "spread", "age"), MEASURE),
+    behind=st.booleans(),
+    query=TEXT,
+)
 EVENTS = st.builds(
     Event,
     verb=st.text(max_size=20),
@@ -76,6 +103,7 @@ EVENTS = st.builds(
     warnings=st.lists(st.sampled_from(["shrink", "append"]), max_size=2).map(tuple),
     bug=TEXT.filter(lambda text: text != ""),
     time=st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))])).map(lambda t: t.replace(microsecond=0)),
+    quality=st.none() | QUALITIES,
 )
 
 
@@ -84,7 +112,7 @@ def test_what_is_recorded_is_read(listed: list[Event], tmp_path_factory: pytest.
     state = tmp_path_factory.mktemp("state")
     for one in listed:
         events.record(state, one)
-    assert list(events.read(state)) == listed
+    assert events.kept(state) == events.Kept(tuple(listed), 0)
     assert not (state / events.NAME).exists() or len(lines(state)) == len(listed)
 
 
@@ -161,6 +189,8 @@ def test_what_is_no_file_is_named(make: Callable[[Path], object], name: str, tmp
 
 # Lines that are not whole.
 
+SEARCH = b'{"time":"2026-03-05T09:30:00+00:00","verb":"search","ms":1,"outcome":"done","code":null,"actor":null,"session":null,%s}'
+
 
 @pytest.mark.parametrize(
     "bad",
@@ -179,6 +209,12 @@ def test_what_is_no_file_is_named(make: Callable[[Path], object], name: str, tmp
         b'{"time":7,"verb":"log","ms":1,"outcome":"done","code":null,"actor":null,"session":null}',
         b'{"time":"2026-03-05T09:30:00+00:00","verb":"log","ms":NaN,"outcome":"done","code":null,"actor":null,"session":null}',
         b'{"time":"2026-03-05T09:30:00+00:00","verb":"log","ms":1e999,"outcome":"done","code":null,"actor":null,"session":null}',
+        b'{"time":"2026-03-05T09:30:00+00:00","verb":"log","ms":1%s,"outcome":"done","code":null,"actor":null,"session":null}'
+        % (b"0" * 400),
+        SEARCH % b'"hits":"many"',
+        SEARCH % b'"hits":3',
+        SEARCH % b'"hits":3,"words":1,"text":1,"heading":1,"beside":1,"first":NaN',
+        SEARCH % b'"hits":3,"words":1,"text":1,"heading":1,"beside":1,"query":7',
         b"[" * 100_000,
     ],
 )
@@ -187,7 +223,9 @@ def test_lines_that_are_no_events_are_passed_over(bad: bytes, tmp_path: Path):
     with (tmp_path / events.NAME).open("ab") as file:
         file.write(bad + b"\n")
     events.record(tmp_path, event(2))
-    assert [found.session for found in events.read(tmp_path)] == ["s-1", "s-2"]
+    found = events.kept(tmp_path)
+    assert [one.session for one in found.events] == ["s-1", "s-2"]
+    assert found.damaged == (1 if bad else 0)
 
 
 @given(cut=st.integers(1, 120))
@@ -298,6 +336,14 @@ def test_many_processes_and_many_rotations(tmp_path: Path):
 
 
 # Watching a verb.
+
+
+def test_a_search_that_is_watched(tmp_path: Path):
+    with Watch(tmp_path, "search") as watch:
+        watch.answered(Quality(1, 2))
+    (found,) = events.read(tmp_path)
+    assert (found.verb, found.outcome, found.quality) == ("search", Outcome.DONE, Quality(1, 2))
+
 
 PROBLEMS = [
     (MdmemError("section-not-found", "secret words"), Outcome.REFUSED, "section-not-found"),

@@ -3,6 +3,7 @@
 import subprocess
 from dataclasses import replace
 from datetime import date, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,11 +21,13 @@ from mdmem.model import (
     FactHistory,
     FactId,
     FactLink,
+    Factor,
     FilePath,
     Hit,
     Op,
     Outline,
     OutlineRow,
+    Part,
     Problem,
     Reviewed,
     RevisionView,
@@ -36,11 +39,13 @@ from mdmem.model import (
     Stays,
     StayView,
     Superseded,
+    Why,
     WorkspaceStatus,
     WriteResult,
 )
 from mdmem.purge import Purged, PurgePlan
 from mdmem.render import plain
+from mdmem.search import ranking
 from mdmem.search.catalogue import TagCount
 from mdmem.secrets import Secret
 from mdmem.show import hits, past, reads, upkeep, writes
@@ -180,7 +185,15 @@ class TestSearch:
         assert len(shown.split("\n")) == 2
         assert not set(shown) & set(STEERS + "\r\t")
 
-    @given(st.one_of(st.text(st.characters(codec=None)), st.text("ab1 .,:;-+=#!()'\"\\`*_[]<>&~|^$/%@{}\t\nöß日", max_size=12)))
+    @given(
+        st.one_of(
+            st.text(st.characters(codec=None)),
+            st.text("ab1 .,:;-+=#!()'\"\\`*_[]<>&~|^$/%@{}\t\nöß日", max_size=12),
+            st.lists(st.sampled_from(["a", "a_b", " ", "**", "`", "_", "*", "\\", ",", "1.", "**bold**", "`code x`", "`a_b`", "日"])).map(
+                "".join
+            ),
+        )
+    )
     def test_the_words_are_those_of_the_parser_whether_it_is_asked_or_not(self, text: str):
         line = hits.search_text(found(replace(HIT, text=text), query=""), colour=False).split("\n")[1]
         assert line == f"    {printable(' '.join(plain(text).split()) or text, keep='')}"[:324]
@@ -191,6 +204,70 @@ class TestSearch:
         (hit,) = value["hits"]
         assert (hit["section"], hit["day"], hit["tags"], hit["superseded_by"]) == ("Memory > Work", "2026-03-05", ["a", "b"], None)
         assert (hit["source"], hit["status"], hit["contradicts"]) == ("inferred", "current", [])
+
+
+class TestExplained:
+    PARTS = (
+        Part("text", "tea", "Tea", 1.25),
+        Part("around", "tea", "Tea", 0.5),
+        Part("heading", "Memory", "memories", 0.4),
+        Part("asked", "puppi", "dog", 0.25),
+        Part("grams", "東京", "東京", 0.1),
+        Part("later", "tea", "tea", 0.1),
+    )
+    FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "day")
+
+    def lines(self, why: Why, **fields: Any) -> list[str]:
+        return hits.search_text(found(replace(HIT, why=why, **fields)), colour=False).splitlines()[2:]
+
+    def test_words(self):
+        assert self.lines(Why(self.PARTS, ())) == [
+            "      score 1.50",
+            '      +1.75  "Tea": in its text 1.25; in or near it 0.50',
+            '      +0.40  "memories": in its headings or file name as "Memory" 0.40',
+            '      +0.25  "dog": in a question before it by a related word 0.25',
+            '      +0.10  "東京": by its characters 0.10',
+            '      +0.10  "tea": later 0.10',
+        ]
+
+    def test_factors(self):
+        assert self.lines(Why((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5))[1:] == [
+            "      x1.50  stands in an agent's prompt already",
+            "      x1.50  by its confidence, 0.7",
+            "      x1.50  contradicts what is better founded",
+            "      x1.50  said by whom the query names",
+            "      x1.50  of the date that the query names",
+            "      x1.50  ends in a question, and a question is no answer",
+            "      x1.50  has words of time, as the query asks when",
+            "      x1.50  has an amount, as the query asks how many",
+            "      x1.50  by what else was logged on its day",
+        ]
+
+    def test_what_an_entry_without_day_or_commit_lacks(self):
+        why = Why((), (Factor("confidence", 0.99), Factor("day", 1.1), Factor("later", 2)))
+        assert self.lines(why, confidence=None)[1:] == [
+            "      x0.99  not committed yet, and so a person's",
+            "      x1.10  of no day, so nothing is missing beside it",
+            "      x2.00  later",
+        ]
+
+    @given(text=st.text(alphabet=STEERS + "ab", min_size=1))
+    def test_no_terminal_is_steered(self, text: str):
+        shown = self.lines(Why((Part(text, text, text, 1.0),), (Factor("later", 1.0),)))
+        assert all(printable(line, keep="") == line for line in shown)
+        assert len(shown) == 3
+
+    def test_every_field_and_factor_of_the_ranking_has_its_words(self):
+        assert set(hits._PLACES) == set(ranking.FIELD_WEIGHTS)
+        assert {name for name, _ in ranking.ANSWERS.values()} <= set(hits._FACTORS)
+
+    def test_json(self):
+        (hit,) = hits.search_json(found(replace(HIT, why=Why(self.PARTS[:1], (Factor("day", 1.1),)))))["hits"]
+        assert hit["explain"] == {
+            "parts": [{"field": "text", "term": "tea", "said": "Tea", "score": 1.25}],
+            "factors": [{"name": "day", "value": 1.1}],
+        }
+        assert "explain" not in hits.hit_json(HIT)
 
 
 class TestFacts:

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
 from mdmem import check, memory, secrets
 from mdmem.cli import past, tending
@@ -34,7 +33,10 @@ from mdmem.records import replace
 from mdmem.show import hits, reads, upkeep, writes
 from mdmem.show.words import one_line, short
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Annotated
+
     import typer
 
     from mdmem.cli.options import (
@@ -304,13 +306,16 @@ def search(
             "--as-of", metavar="DATE|COMMIT", help="In memory as it was at the end of that day (in words too), or at that commit."
         ),
     ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say of each hit how its score came about.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something."""
     if combined and recent_days is not None:
         raise UsageProblem("--combined and --recent-days go against each other")
     days = _COMBINED_DAYS if combined else recent_days
-    wanted = Search(" ".join(query), limit, file, section, kind, tuple(tag or ()), since, until, min_confidence, days, history, as_of)
+    wanted = Search(
+        " ".join(query), limit, file, section, kind, tuple(tag or ()), since, until, min_confidence, days, history, as_of, explain
+    )
     found = opened(call).search(wanted)
     return Answer(hits.search_json(found), hits.search_text(found, colour()), hits.search_notes(found))
 
@@ -479,6 +484,7 @@ COMMANDS: Mapping[str, Callable[..., Answer]] = {
     "redact": redact,
     "status": status,
     "doctor": doctor,
+    "stats": tending.stats,
     "reindex": reindex,
     "hooks install": hooks_install,
     "hooks uninstall": hooks_uninstall,

@@ -116,6 +116,7 @@ TABLE: Table = {
         Parameter("combined", ("--combined",), bool, False),
         Parameter("history", ("--history",), bool, False),
         Parameter("as_of", ("--as-of",), str, None),
+        Parameter("explain", ("--explain",), bool, False),
         Parameter("as_json", ("--json",), bool, False),
     ),
     "facts": (
@@ -208,6 +209,11 @@ TABLE: Table = {
     ),
     "doctor": (
         Parameter("fix", ("--fix",), bool, False),
+        Parameter("as_json", ("--json",), bool, False),
+    ),
+    "stats": (
+        Parameter("what", (), str, None),
+        Parameter("weeks", ("--weeks",), int, 12),
         Parameter("as_json", ("--json",), bool, False),
     ),
     "reindex": (

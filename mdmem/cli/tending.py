@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, given, opened, write_options, written
+from mdmem.cli.call import Answer, Call, colour, given, opened, write_options, written
 from mdmem.errors import UsageProblem
 from mdmem.model import WriteOptions
 from mdmem.show import reads, upkeep, writes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Annotated
+
     import typer
 
     from mdmem.cli.options import Actor, Json, Reason, Session, TaskName, Writing
+
+_SEARCH = "search"
 
 
 def task_start(
@@ -89,3 +93,36 @@ def review(
     memory = opened(call)
     found = memory.tidy(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
     return Answer(upkeep.reviewed_json(found), upkeep.reviewed_text(found), () if found.advice else ("nothing to tidy",))
+
+
+def stats(
+    call: Call,
+    what: Annotated[
+        str | None, typer.Argument(metavar="WHAT", help="search: how its answers looked. [default: what was done, by command]")
+    ] = None,
+    weeks: Annotated[int, typer.Option("--weeks", metavar="N", help="The last N weeks, the one under way included.")] = 12,
+    as_json: Json = False,
+) -> Answer:
+    """Show what was done, as figures over weeks.
+
+    How often each command ran, how long it took (median, and what 95 of 100 stay below), how often it was refused or failed. Of searches:
+    the share without a hit, hits, the score of the first, how far the median score stays behind it (spread), the age of what was found
+    in days; and a sentence where the newest week is unlike those before it by more than chance.
+    """
+    from mdmem.show import figures  # here, so that no other command pays for loading it
+
+    if what is None:
+        done = opened(call).figures(weeks)
+        nothing = "" if done.verbs else "nothing was done in these weeks"
+        return Answer(figures.figures_json(done), figures.figures_text(done, colour()), figures.notes(done.damaged, nothing))
+    if what != _SEARCH:
+        raise UsageProblem(f"there are no figures of {what!r}", _nearest(what))
+    found = opened(call).search_figures(weeks)
+    nothing = "" if found.weeks else "no search in these weeks"
+    return Answer(figures.searches_json(found), figures.searches_text(found, colour()), figures.notes(found.damaged, nothing))
+
+
+def _nearest(what: str) -> str:
+    from difflib import get_close_matches  # here, so that only a failure pays for loading it
+
+    return f"Did you mean {_SEARCH}?" if get_close_matches(what, [_SEARCH]) else f"mdmem stats, or mdmem stats {_SEARCH}"

@@ -3,11 +3,12 @@
 A verb imports what it needs when it is called, so that no command pays for loading what another one does.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem import secrets
 from mdmem.events import Watch
@@ -46,11 +47,13 @@ from mdmem.model import (
     WriteResult,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.memory.adopting import Initialised
     from mdmem.purge import Purged, PurgePlan
     from mdmem.search.catalogue import TagCount
+    from mdmem.stats import Figures, SearchFigures
 
 
 def _silent(_: str) -> None:
@@ -77,7 +80,7 @@ class Memory:
         self._progress = progress
 
     @classmethod
-    def open(cls, named: Path | None = None, say: Say = _silent, progress: Progress | None = None) -> "Memory":
+    def open(cls, named: Path | None = None, say: Say = _silent, progress: Progress | None = None) -> Memory:
         """The memory of a folder, else of `MDMEM_WORKSPACE`, else of the first workspace from here upwards.
 
         Raises:
@@ -106,7 +109,7 @@ class Memory:
             background.start_catching_up(self.workspace)
         return result
 
-    def plan_purge(self, wanted: Purge) -> "PurgePlan":
+    def plan_purge(self, wanted: Purge) -> PurgePlan:
         """What a purge would change and what it cannot reach; nothing is changed.
 
         Raises:
@@ -119,7 +122,7 @@ class Memory:
             watch.done(False)
         return plan
 
-    def purge(self, wanted: Purge) -> "Purged":
+    def purge(self, wanted: Purge) -> Purged:
         """Take a text out of files, index and all history; it cannot be undone.
 
         Raises:
@@ -176,8 +179,10 @@ class Memory:
         """
         from mdmem.memory import searching
 
-        with self._watch("search"):
-            return searching.search(self.workspace, wanted, self._say, self._progress)
+        with self._watch("search") as watch:
+            found = searching.search(self.workspace, wanted, self._say, self._progress)
+            watch.answered(searching.quality(self.workspace, wanted, found))
+        return found
 
     def facts(self, wanted: ListFacts) -> tuple[Hit, ...]:
         """The facts of memory, by path and line."""
@@ -296,7 +301,7 @@ class Memory:
 
         return most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
 
-    def tags(self) -> "tuple[TagCount, ...]":
+    def tags(self) -> tuple[TagCount, ...]:
         """The catalogue of labels, most used first."""
         from mdmem.search.catalogue import catalogue
 
@@ -329,7 +334,7 @@ class Memory:
         with self._watch("reindex"):
             return freshness.rebuild(self.workspace, full, self._say, self._progress).index.count
 
-    def examine(self, fix: bool = False) -> "tuple[Finding, ...]":
+    def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Everything around the workspace that is known to go wrong, looked at; with `fix` mended where that is safe."""
         from mdmem import doctor
         from mdmem.memory import freshness
@@ -338,6 +343,28 @@ class Memory:
             found = doctor.examine(self.workspace, lambda: freshness.is_current(self.workspace), self.reindex, fix)
             watch.done(any(finding.fixed for finding in found))
         return found
+
+    def figures(self, weeks: int) -> Figures:
+        """What was done in the last so many weeks, verb by verb.
+
+        Raises:
+            UsageProblem: the number of weeks is out of its range.
+        """
+        from mdmem import stats
+        from mdmem.memory import counting
+
+        return counting.told(self.workspace, weeks, stats.figures)
+
+    def search_figures(self, weeks: int) -> SearchFigures:
+        """How the answers of searches looked in the last so many weeks.
+
+        Raises:
+            UsageProblem: the number of weeks is out of its range.
+        """
+        from mdmem import stats
+        from mdmem.memory import counting
+
+        return counting.told(self.workspace, weeks, stats.searches)
 
     def install_hooks(self) -> tuple[str, ...]:
         """Put the hooks where git looks; the names of those that were written.
@@ -370,7 +397,7 @@ class Memory:
         return hookfiles.state(self.workspace.repository.hooks_dir)
 
 
-def initialise(wanted: Initialise) -> "Initialised":
+def initialise(wanted: Initialise) -> Initialised:
     """Make or adopt a workspace.
 
     Raises:

@@ -1,15 +1,15 @@
 """Reading verbs that ask the index: search, facts, conflicts, status."""
 
-from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
-from mdmem import config, hookfiles
+from mdmem import config, secrets
 from mdmem.errors import UsageProblem
 from mdmem.facts import normal
 from mdmem.memory import moments
 from mdmem.memory.freshness import Fresh, fresh, is_current
 from mdmem.memory.workspace import Progress, Say, Workspace, both_curated
-from mdmem.model import ConflictView, FactId, FileKind, Hit, ListFacts, Search, SearchResult, WorkspaceStatus
+from mdmem.model import ConflictView, FactId, FileKind, Hit, ListFacts, Quality, Search, SearchResult, WorkspaceStatus
+from mdmem.records import replace
 from mdmem.search.indexer import BrokenIndex
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.results import Match
@@ -69,12 +69,30 @@ def _matches(
     workspace: Workspace, found: Fresh, wanted: Search, passing: Filter, today: date, say: Say, progress: Progress | None
 ) -> tuple[Fresh, tuple[Match, ...]]:
     """The matches, and the index that gave them: built anew where the one that was there turns out to be damaged."""
-    asked = Wanted(wanted.query, wanted.limit, passing, today)
+    asked = Wanted(wanted.query, wanted.limit, passing, today, wanted.explain)
     try:
-        return found, found.index.search(asked)
+        matches = found.index.search(asked)
     except BrokenIndex:
         found = fresh(workspace, say, progress, full=True)
-        return found, found.index.search(asked)
+        matches = found.index.search(asked)
+    return found, _explained(matches, wanted.query) if wanted.explain else matches
+
+
+def _explained(matches: tuple[Match, ...], asked: str) -> tuple[Match, ...]:
+    """The matches with hits that say how their score came about."""
+    from mdmem.search.explained import in_words  # here, so that no other search pays for loading it
+
+    return tuple(replace(one, hit=replace(one.hit, why=one.why and in_words(one.why, asked, one.row.entry))) for one in matches)
+
+
+def quality(workspace: Workspace, wanted: Search, found: SearchResult) -> Quality:
+    """What the events keep of a search. Ages are by the real clock; what was asked is kept only where the settings say so."""
+    from mdmem.search.quality import quality as measured  # here, so that no other command pays for loading it
+
+    day = datetime.now(config.zone(workspace.settings.timezone)).date()
+    told = measured(wanted.query, found.hits, day)
+    query = secrets.redact(wanted.query) if workspace.settings.log_queries else None
+    return replace(told, behind=found.stale, query=query)
 
 
 def _holding(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
@@ -128,6 +146,8 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
 
 def status(workspace: Workspace) -> WorkspaceStatus:
     """How the workspace stands; nothing is changed by asking."""
+    from mdmem import hookfiles  # here, so that no search pays for loading it
+
     listed = workspace.memory_files()
     kinds = [workspace.kind_of(path) for path in listed]
     index, current = is_current(workspace)

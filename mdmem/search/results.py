@@ -1,33 +1,18 @@
 """Rows of the index -> what a search answers: one hit each statement, how it stands, in which order. Pure."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import date, datetime
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, tzinfo
+from functools import lru_cache
 
-from mdmem.model import Hit, Status
+from mdmem.model import Factor, FileKind, Hit, Status, Why
+from mdmem.records import dataclass
+from mdmem.search import ranking
 from mdmem.search.query import Filter
-from mdmem.search.ranking import Factor
-from mdmem.search.schema import Row, statement_label
+from mdmem.search.schema import Row, statement_number
 
+_MOMENTS_KEPT = 1024
 _MOST_CURRENT = (Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOVED)
-
-
-class Part(NamedTuple):
-    """What one word of the query adds to a score: by being (or having for a relative) a term of a field, with the field's weight."""
-
-    field: str
-    term: str
-    said: str
-    score: float
-
-
-class Why(NamedTuple):
-    """How a score came about: the sum of its parts times its factors."""
-
-    parts: tuple[Part, ...]
-    factors: tuple[Factor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +22,18 @@ class Match:
     hit: Hit
     row: Row
     why: Why | None = None
+
+
+def founded(row: Row, factors: Iterable[Factor]) -> Iterator[Factor]:
+    """The factors of the score of a row, with what it is worth whatever is asked (`trust`) told apart: file, confidence, contradiction."""
+    for factor in factors:
+        if factor.name != "trust":
+            yield factor
+            continue
+        own = Factor("file", ranking.factor(row.kind, 1.0))
+        sure = Factor("confidence", ranking.factor(FileKind.EVERGREEN, row.origin.confidence if row.origin else None))
+        weaker = Factor("contradicted", ranking.factor(FileKind.EVERGREEN, 1.0, row.life.weaker))
+        yield from (one for one in (own, sure, weaker) if one.value != 1)
 
 
 def order(match: Match) -> tuple[float, int, int, str, int, float]:
@@ -49,9 +46,9 @@ def order(match: Match) -> tuple[float, int, int, str, int, float]:
 def shown(rows: Iterable[Row], wanted: Filter, today: date) -> list[Row]:
     """Of what is current one occurrence of each statement, the first in the file; and every occurrence that is over."""
     over: list[Row] = []
-    best: dict[str, Row] = {}
+    best: dict[int, Row] = {}
     for row in rows:
-        label = statement_label(row.entry)
+        label = statement_number(row.entry)
         if _status(row, wanted, today) is not Status.CURRENT:
             over.append(row)
         elif label not in best or row.entry.start_line < best[label].entry.start_line:
@@ -75,25 +72,32 @@ def hit(row: Row, score: float, wanted: Filter, today: date) -> Hit:
     entry, origin, life = row.entry, row.origin, row.life
     now = wanted.as_of is None
     brought_in = origin.commit if origin else None
-    return Hit(
-        path=entry.path,
-        start_line=entry.start_line,
-        end_line=entry.end_line,
-        section=entry.section,
-        kind=entry.kind,
-        day=entry.day,
-        text=entry.text,
-        score=score,
-        fact=entry.fact,
-        key=entry.key,
-        tags=entry.tags,
-        source=origin.source if origin else None,
-        confidence=origin.confidence if origin else None,
-        status=_status(row, wanted, today),
-        until=entry.until,
-        commit=(row.last or brought_in) if now else brought_in,
-        uncommitted=row.uncommitted,
-        superseded_by=life.superseded_by if now else None,
-        contradicts=life.contradicts if now else (),
-        since=datetime.fromtimestamp(origin.time, wanted.zone).astimezone(wanted.zone) if origin else None,
+    return Hit(  # by position, which takes half the time
+        entry.path,
+        entry.start_line,
+        entry.end_line,
+        entry.section,
+        entry.kind,
+        entry.day,
+        entry.text,
+        score,
+        entry.fact,
+        entry.key,
+        entry.tags,
+        origin.source if origin else None,
+        origin.confidence if origin else None,
+        _status(row, wanted, today),
+        entry.until,
+        (row.last or brought_in) if now else brought_in,
+        row.uncommitted,
+        life.superseded_by if now else None,
+        life.contradicts if now else (),
+        _moment(origin.time, wanted.zone) if origin else None,
+        None,
     )
+
+
+@lru_cache(maxsize=_MOMENTS_KEPT)
+def _moment(seconds: int, zone: tzinfo | None) -> datetime:
+    """A time since 1970, with its offset. Most rows of one answer share a few commits."""
+    return datetime.fromtimestamp(seconds, zone).astimezone(zone)

@@ -1,26 +1,51 @@
 """Results of search: hits, facts, labels, contradictions."""
 
-import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.document import join_path
-from mdmem.model import ConflictView, Hit, SearchResult
+from mdmem.model import ConflictView, Factor, Hit, Part, SearchResult, Why
+from mdmem.patterns import pattern
 from mdmem.render import plain
 from mdmem.show.words import PLAIN, dim, iso, one_line, short, standing
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mdmem.search.catalogue import TagCount
 
 _SNIPPET = 320
 _BOLD = "\x1b[1m"
-_WORD = re.compile(r"\w+")
-_MARKS = re.compile(r"[\\`*_\[\]<>&~|]")
+_WORD = pattern(r"\w+")
+_PLACES = {
+    "text": "in its text",
+    "around": "in or near it",
+    "asked": "in a question before it",
+    "heading": "in its headings or file name",
+    "grams": "by its characters",
+}
+_FACTORS = {
+    "file": "stands in an agent's prompt already",
+    "contradicted": "contradicts what is better founded",
+    "speaker": "said by whom the query names",
+    "date": "of the date that the query names",
+    "asks": "ends in a question, and a question is no answer",
+    "time": "has words of time, as the query asks when",
+    "amount": "has an amount, as the query asks how many",
+    "day": "by what else was logged on its day",
+    "no day": "of no day, so nothing is missing beside it",
+}
+"""What raised or lowered a score, by the names that `ranking` gives."""
+_MARKS = pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
+_SURE_MARKS = pattern(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
+"""Bold words and code as they are mostly written, of which no parser makes anything else."""
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """One hit of a search."""
-    return {
+    """One hit of a search; with `explain` where that was asked for."""
+    told = {
         "path": hit.path,
         "start_line": hit.start_line,
         "end_line": hit.end_line,
@@ -39,6 +64,12 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "commit": hit.commit,
         "uncommitted": hit.uncommitted,
     }
+    return told if hit.why is None else told | {"explain": _why_json(hit.why)}
+
+
+def _why_json(why: Why) -> dict[str, Any]:
+    parts = [{"field": part.field, "term": part.term, "said": part.said, "score": part.score} for part in why.parts]
+    return {"parts": parts, "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors]}
 
 
 def search_json(result: SearchResult) -> dict[str, Any]:
@@ -74,13 +105,44 @@ def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
     head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
     words = _window(one_line(_words(hit.text)), stems)
     lit = _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words) if colour else words
-    return f"{dim(head, colour)}\n    {lit}"
+    return "\n".join([dim(head, colour), f"    {lit}", *(f"      {dim(line, colour)}" for line in _why_lines(hit))])
+
+
+def _why_lines(hit: Hit) -> Iterator[str]:
+    """How a score came about: each word of the query with what it gave, and what then raised or lowered the sum."""
+    if hit.why is None:
+        return
+    by_word: dict[str, list[Part]] = {}
+    for part in hit.why.parts:
+        by_word.setdefault(part.said, []).append(part)
+    own = " ".join((hit.text, *hit.section)).casefold()
+    yield f"score {hit.score:.2f}"
+    for said, parts in by_word.items():
+        where = "; ".join(_place(part, own) for part in parts)
+        yield one_line(f'{sum(part.score for part in parts):+.2f}  "{said}": {where}')
+    yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.why.factors)
+
+
+def _place(part: Part, own: str) -> str:
+    """Where a word was found, as what where it is not the very word, and what that gave; a word beside the hit is not known."""
+    said, term = part.said.casefold(), part.term.casefold()
+    as_what = "" if term == said else f' as "{part.term}"' if term in own else " by a related word"
+    return f"{_PLACES.get(part.field, part.field)}{as_what} {part.score:.2f}"
+
+
+def _factor(factor: Factor, hit: Hit) -> str:
+    if factor.name == "confidence":
+        return "not committed yet, and so a person's" if hit.confidence is None else f"by its confidence, {hit.confidence:g}"
+    if factor.name == "day":
+        return _FACTORS["day" if hit.day else "no day"]
+    return _FACTORS.get(factor.name, factor.name)
 
 
 def _words(text: str) -> str:
-    """The words of a hit on one line. What has no mark of Markdown in it says them as it stands, and no parser is loaded."""
-    unmarked = text[:1].isalpha() and text.isprintable() and not _MARKS.search(text)
-    return " ".join((text if unmarked else plain(text)).split()) or text
+    """The words of a hit on one line. Where it has no mark of Markdown but sure ones, no parser is loaded for them."""
+    unmarked = _SURE_MARKS.sub(lambda mark: mark[1] or mark[2], text)
+    is_sure = unmarked[:1].isalpha() and text.isprintable() and not _MARKS.search(unmarked)
+    return " ".join((unmarked if is_sure else plain(text)).split()) or text
 
 
 def _window(words: str, stems: set[str]) -> str:
@@ -126,12 +188,12 @@ def _fact_text(hit: Hit) -> str:
     return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{said}  {hit.path}:{hit.start_line}")
 
 
-def tags_json(tags: "Iterable[TagCount]") -> dict[str, Any]:
+def tags_json(tags: Iterable[TagCount]) -> dict[str, Any]:
     """The catalogue of labels."""
     return {"tags": [{"tag": one.tag, "count": one.count} for one in tags]}
 
 
-def tags_text(tags: "Iterable[TagCount]") -> str:
+def tags_text(tags: Iterable[TagCount]) -> str:
     """The catalogue of labels, a line each with its count."""
     return "\n".join(one_line(f"{one.tag} {one.count}") for one in tags)
 

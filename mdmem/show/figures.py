@@ -1,0 +1,127 @@
+"""Results of `mdmem stats`: figures over weeks, as aligned columns of plain ASCII with a small chart at the end of each line."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mdmem.show.words import dim, one_line
+
+if TYPE_CHECKING:
+    from mdmem.stats import Drift, Figures, SearchFigures, Week
+
+_BAR = 20
+"""The width of the longest bar."""
+_HEIGHTS = ".:-=+*#"
+"""From none to the most."""
+_DIGITS = 3
+_FIGURES = {
+    "without_hit": "the share of searches without a hit",
+    "median_ms": "the time that a search takes, in ms,",
+    "median_hits": "the number of hits",
+    "median_first": "the score of the first hit",
+    "median_spread": "the spread of the scores",
+    "median_age_days": "the age of the hits, in days,",
+}
+
+
+def figures_json(found: "Figures") -> dict[str, Any]:
+    """What was done, by verb."""
+    names = ("verb", "count", "median_ms", "p95_ms", "refused", "failed", "bugs")
+    verbs = [{**{name: _short(getattr(one, name)) for name in names}, "weeks": list(one.weeks)} for one in found.verbs]
+    return {"weeks": list(found.weeks), "verbs": verbs, "damaged": found.damaged}
+
+
+def figures_text(found: "Figures", colour: bool) -> str:
+    """What was done, a line a verb; the chart has a character a week."""
+    if not found.verbs:
+        return ""
+    head = ("verb", "count", "median ms", "p95 ms", "refused", "failed", "bugs", "by week")
+    rows = [
+        (
+            *(one_line(one.verb), str(one.count), f"{one.median_ms:,.0f}", f"{one.p95_ms:,.0f}"),
+            *(_count(one.refused), _count(one.failed), _count(one.bugs), _heights(one.weeks)),
+        )
+        for one in found.verbs
+    ]
+    until = f"{found.weeks[0]} to {found.weeks[-1]}" if len(found.weeks) > 1 else found.weeks[0]
+    return "\n".join([*_columns(head, rows, colour), dim(f"{until}; a character a week, from . for none to # for the most", colour)])
+
+
+def _count(number: int) -> str:
+    return str(number) if number else "-"
+
+
+def _heights(counts: Sequence[int]) -> str:
+    """A character for each number: `.` for none, the last for the largest."""
+    most = max(counts)
+    return "".join(_HEIGHTS[-(-count * (len(_HEIGHTS) - 1) // most)] for count in counts)
+
+
+def searches_json(found: "SearchFigures") -> dict[str, Any]:
+    """The searches, week by week, and what has drifted."""
+    names = ("week", "searches", "without_hit", "median_ms", "median_hits", "median_first", "median_spread", "median_age_days", "behind")
+    weeks = [{name: _short(getattr(week, name)) for name in names} for week in found.weeks]
+    drift = [{name: _short(getattr(one, name)) for name in ("figure", "value", "low", "high")} for one in found.drift]
+    return {"weeks": weeks, "drift": drift, "damaged": found.damaged}
+
+
+def _short(value: Any) -> Any:
+    """A value as a program reads it, without digits that say nothing."""
+    return round(value, _DIGITS) if isinstance(value, float) else value
+
+
+def searches_text(found: "SearchFigures", colour: bool) -> str:
+    """The searches, a line a week with a bar; below, whether the newest week drifts."""
+    if not found.weeks:
+        return ""
+    most = max(week.searches for week in found.weeks)
+    head = ("week", "searches", "no hit", "ms", "hits", "first", "spread", "age", f"# with a hit, . without; {_BAR} are {most}")
+    rows = [
+        (
+            *(week.week, str(week.searches), _share(week.without_hit), _number(week.median_ms, 1), _number(week.median_hits, 1)),
+            *(_number(week.median_first, 2), _number(week.median_spread, 2), _number(week.median_age_days, 0), _bar(week, most)),
+        )
+        for week in found.weeks
+    ]
+    return "\n".join([*_columns(head, rows, colour), *([_sentence(found.weeks[-1].week, found.drift)] if found.drift else [])])
+
+
+def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
+    """What is to be said beside figures: that there are none, that lines could not be read."""
+    lost = (f"lines of the events that could not be read: {damaged}",) if damaged else ()
+    return (*([nothing] if nothing else []), *lost)
+
+
+def _bar(week: "Week", most: int) -> str:
+    """As long as its share of the most searches in a week; of what it has, none is too few to be seen."""
+    size = -(-_BAR * week.searches // most) if most else 0
+    without = -(-int(1000 * size * (week.without_hit or 0)) // 1000)
+    return "#" * (size - without) + "." * without
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def _sentence(week: str, drift: "Sequence[Drift]") -> str:
+    return f"{week} drifts: {'; '.join(map(_drift, drift))}."
+
+
+def _drift(one: "Drift") -> str:
+    say = _share if one.figure == "without_hit" else lambda value: _number(value, 2)
+    return f"{_FIGURES[one.figure]} is {say(one.value)}, where the weeks before let expect {say(one.low)} to {say(one.high)}"
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> list[str]:
+    """Lines of aligned columns: names on the left, numbers on the right, the chart last."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *numbers, chart = cells
+        right = (cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True))
+        return "  ".join([first.ljust(widths[0]), *right, chart]).rstrip()
+
+    return [dim(line(head), colour), *map(line, rows)]
