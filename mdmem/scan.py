@@ -107,6 +107,7 @@ _PARAGRAPH = (
 _PLAIN_BLOCK = (
     rf"(?P<blank>(?:{_BLANK})++)"
     rf"|(?P<heading> {{0,3}}(?P<hashes>#{{1,6}})(?:[ \t](?P<title>[^\n]*))?\n(?:{_BLANK})*+)"
+    r"|(?P<comment> {0,3}<!--(?:(?!-->)[^\n])*+-->[^\n]*\n)"
     rf"|(?P<run>{_ITEMS}(?:(?:{_BLANK})*+{_ITEMS})*+(?P<closed>(?:{_BLANK})++(?![ \t])|(?={_OPENER})|\Z)?)"
     rf"|(?![ \t`~>*_+<\[0-9-]){_PARAGRAPH}"
 )
@@ -215,7 +216,7 @@ class _Scanner:
                     self._quote(end)
                 case "raw":
                     self._raw(match["opener"], match.start("opener"))
-                case "tag":
+                case "comment" | "tag":
                     self._take(BlockKind.HTML, end)
                 case _:
                     self._hand_over()

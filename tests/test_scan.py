@@ -75,6 +75,7 @@ def ends_open(lines: list[str]) -> bool:
 @example("a\n2. b\n1. c\n", False)
 @example("- ```\n  b\nc\n", False)
 @example("> - <!--\n>", False)
+@example("<!-- a --> b\n- c\n <!-- d -->\n---\n", False)
 @example("``` x`y\n\nz\n", False)
 @settings(max_examples=1000)
 def test_a_text_reads_as_markdown_it_reads_it(text: str, fragment: bool) -> None:
