@@ -108,6 +108,8 @@ class Bench:
         for name, value in settings.items():
             setattr(ranking, name, value)
         ranking._cue_worth.cache_clear()
+        for index in self.indexes.values():
+            index._lexicon.forget_likes()
         return [(question["conversation"], self.ask(question)) for question in self.questions]
 
     def ask(self, question: dict[str, str]) -> list[float]:

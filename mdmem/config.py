@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
 
@@ -37,6 +37,30 @@ class Settings:
     budget_bytes: int = 25_000
     log_queries: bool = False
 
+
+LANGUAGES = {
+    "ar": "arabic",
+    "da": "danish",
+    "nl": "dutch",
+    "en": "english",
+    "fi": "finnish",
+    "fr": "french",
+    "de": "german",
+    "el": "greek",
+    "hu": "hungarian",
+    "it": "italian",
+    "no": "norwegian",
+    "nb": "norwegian",
+    "nn": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "es": "spanish",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+"""The languages that words can be stemmed in, by ISO 639 code; `search.words` has the means."""
 
 _CHOICES = {"direct_edits": ("commit", "refuse")}
 _NAMES = Settings.__match_args__
@@ -76,7 +100,7 @@ def _value(name: str, value: Any, where: str) -> Any:
             raise wrong("a one-line text")
         if value not in _CHOICES.get(name, (value,)):
             raise wrong(" or ".join(_CHOICES[name]))
-        return value
+        return _language(value, where) if name == "language" else value
     if name in _LISTS:
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
             raise wrong("a list of texts")
@@ -84,6 +108,24 @@ def _value(name: str, value: Any, where: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
         raise wrong("a number above 0")
     return int(value) if name.startswith("budget") else float(value)
+
+
+def _language(said: str, where: str) -> str:
+    """The English name of a language, from that or its code; of a code with a country (de-AT, pt_BR) the country is left out."""
+    name = said.strip().casefold()
+    code = name.replace("_", "-").partition("-")[0]
+    found = LANGUAGES.get(code) or (name if name in LANGUAGES.values() else None)
+    if found is None:
+        known = list(dict.fromkeys(LANGUAGES.values()))
+        raise WorkspaceProblem("bad-settings", f"{where}: language {said!r} is not one that words can be stemmed in", _nearest(name, known))
+    return found
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    import difflib  # here, so that only a failure pays for loading it
+
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -43,6 +43,8 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
         ("timezone = 'Nowhere/None'", "Europe/Berlin"),
         ("timezone = '../etc'", "Europe/Berlin"),
         ("timezone = 3", "a one-line text"),
+        ("language = 'germna'", "Did you mean german?"),
+        ("language = 'klingon'", "There are arabic, danish, dutch"),
         ("author = ''", "a one-line text"),
         ('author = "a\\nb"', "a one-line text"),
         ("direct_edits = 'perhaps'", "commit or refuse"),
@@ -69,6 +71,15 @@ def test_settings_that_are_refused(folder: Path, text: str, said: str) -> None:
         load(folder)
     assert caught.value.code == "bad-settings"
     assert said in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [("de", "german"), ("German", "german"), (" PT_br ", "portuguese"), ("de-AT", "german"), ("nb", "norwegian"), ("en", "english")],
+)
+def test_a_language_has_one_name(folder: Path, said: str, language: str) -> None:
+    (folder / "mdmem.toml").write_text(f"language = '{said}'\n")
+    assert load(folder).language == language
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"a = 1\0"])

@@ -8,11 +8,12 @@ import pytest
 from mdmem.document import parse
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
-from mdmem.search import query, ranking
+from mdmem.search import query, ranking, schema
 from mdmem.search.entries import entries
 from mdmem.search.indexer import EMPTY, FileEntries, Index
 from mdmem.search.query import Filter, Lexicon, Wanted
 from mdmem.search.results import Match
+from mdmem.search.schema import Life, Row
 from mdmem.search.words import related, stem
 
 TODAY = date(2025, 6, 1)
@@ -114,7 +115,10 @@ def test_of_frequent_words_no_relatives_are_looked_for(monkeypatch: pytest.Monke
 
 
 def test_days_share_what_they_match() -> None:
-    assert ranking.day_factors([1, 1, 2, None], [4.0, 2.0, 3.0, 1.0]) == pytest.approx([1.1, 1.1, 1.05, 1.1])
+    days = [1, 1, 2, ranking.NO_DAY]
+    assert ranking.day_factors(days, [4.0, 2.0, 3.0, 1.0]) == pytest.approx([1.1, 1.1, 1.05, 1.1])
+    assert ranking.day_factors(days, [2.0, 4.0, 3.0, 9.0]) == pytest.approx([1.1, 1.1, 1.05, 1.1])
+    assert ranking.day_factors([1, 2, 2, 2], [6.0, 1.0, 3.0, 2.0]) == pytest.approx([1.1, 1 + 0.5 / 6, 1 + 0.5 / 6, 1 + 0.5 / 6])
     assert ranking.day_factors([], []) == []
     assert ranking.day_factors([1], [0.0]) == [1.0]
 
@@ -123,7 +127,7 @@ def test_a_score_is_explained() -> None:
     index = index_of(on_2025_05_01="- Zoe: the dog sleeps\n- Adam: yes?\n", topic="- a dog\n")
     first, *rest = search(index, "When does Zoe's dog sleep on 1 May 2025?", explain=True)
     assert first.why is not None
-    assert {factor.name for factor in first.why.factors} == {"trust", "speaker", "date", "day"}
+    assert {factor.name for factor in first.why.factors} == {"confidence", "speaker", "date", "day"}
     assert {(part.field, part.said) for part in first.why.parts} >= {("text", stem("dog")), ("around", stem("sleep"))}
     for match in (first, *rest):
         assert match.why is not None
@@ -192,10 +196,40 @@ def test_awkward_questions_are_answered(question: str) -> None:
     assert len(search(index, question, explain=True)) <= 2
 
 
+def test_a_search_reads_what_it_shows_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = index_of(on_2025_05_01="".join(f"- tea {'and more ' * number}\n" for number in range(3 * ranking.CANDIDATES)))
+    read: list[Row] = []
+    looked_for: list[int] = []
+    row_of, found_by = schema.row_of, query.found_by
+    monkeypatch.setattr(schema, "row_of", lambda document: read.append(row := row_of(document)) or row)
+    monkeypatch.setattr(query, "found_by", lambda clauses: looked_for.append(len(clauses)) or found_by(clauses))
+    found = search(index, "Where is more tea, or a teapot?", limit=8)
+    assert {id(match.row) for match in found} <= set(map(id, read))
+    assert (len(found), looked_for) == (8, [3])
+    assert len(read) <= 2 * 8  # what matches as well as the last one shown is read too
+
+
+def test_only_what_stands_somewhere_is_looked_for() -> None:
+    index = index_of(topic="# Harbour\n\n- a boat\n- the sail\n", on_2025_05_01="- is the sail torn?\n- no\n")
+    asked = query.clauses("Where are boats and sails in a harbour of xyzzy or qwerty?", index._lexicon)
+    assert {(one.field, one.term) for one in asked} == {
+        *((name, stem(word)) for name in ("text", "around", "asked") for word in ("boat", "sail")),
+        ("heading", stem("harbour")),
+    }
+
+
+def test_what_a_lexicon_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query, "_TOLD_KEPT", 3)
+    asked: list[str] = []
+    monkeypatch.setattr(query, "related", lambda word: asked.append(word) or ())
+    lexicon = Lexicon(100, lambda term: 1, lambda term: 0, lambda start: ())
+    for word in ("one", "two", "one", "three", "four", "one"):
+        lexicon.likes(word)
+    assert asked == ["one", "two", "three", "four", "one"]
+
+
 def test_past_entries_do_not_hide_current_ones() -> None:
     """A search that at first sees only what is over looks on."""
-    from mdmem.search.schema import Life
-
     path = FilePath("memory/topic.md")
     found = entries(parse("".join(f"- tea {number}\n" for number in range(ranking.CANDIDATES + 50))), path)
     ended = Life(begun=1, ended=2, standing=False)

@@ -59,16 +59,21 @@ def _has_seen(index: Index, survey: _Survey) -> bool:
     )
 
 
+def _opened(workspace: Workspace, anew: bool = False) -> Index:
+    """The index as it is, or an empty one that takes its place."""
+    return (Index.anew if anew else Index.open)(workspace.state / INDEX_NAME, workspace.settings.language)
+
+
 def is_current(workspace: Workspace) -> tuple[Index, bool]:
     """The index as it is, and whether it has seen everything that is there."""
-    index = Index.open(workspace.state / INDEX_NAME)
+    index = _opened(workspace)
     return index, _has_seen(index, _survey(workspace))
 
 
 def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False) -> Fresh:
     """The index, brought up to date first, or (`full`) built anew. Another process that is busy with it is waited for."""
     try:
-        index = Index.anew(workspace.state / INDEX_NAME) if full else Index.open(workspace.state / INDEX_NAME)
+        index = _opened(workspace, full)
         survey = _survey(workspace)
         if _has_seen(index, survey):
             return Fresh(index, survey.commit)
@@ -96,19 +101,19 @@ def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | Non
 
 
 def _bring_up(workspace: Workspace, full: bool = False, progress: Progress | None = None) -> Fresh:
-    index = Index.anew(workspace.state / INDEX_NAME) if full else Index.open(workspace.state / INDEX_NAME)
+    index = _opened(workspace, full)
     survey = _survey(workspace)
     if _has_seen(index, survey):
         return Fresh(index, survey.commit)
     try:
         index = _update(workspace, index, survey, progress)
     except BrokenIndex:
-        index = _update(workspace, Index.anew(workspace.state / INDEX_NAME), survey, progress)
+        index = _update(workspace, _opened(workspace, anew=True), survey, progress)
     return Fresh(index, index.seen.commit)
 
 
 def _in_memory(workspace: Workspace, note: str) -> Fresh:
-    index, survey = Index.in_memory(), _survey(workspace)
+    index, survey = Index.in_memory(workspace.settings.language), _survey(workspace)
     index = _update(workspace, index, survey, None, stored=False)
     return Fresh(index, index.seen.commit, False, (note,))
 
@@ -136,7 +141,7 @@ def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progr
     with trail.fresh(workspace) as known:
         since = _since(index, known)
         if index.seen != EMPTY and (since is None or index.seen.settings != survey.settings):
-            index, since = Index.anew(workspace.state / INDEX_NAME), 0
+            index, since = _opened(workspace, anew=True), 0
         _read_changes(workspace, index, survey, known, since or 0, progress)
         if stored and known.dropped():
             with known.writing():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from mdmem.model import Hit
 from mdmem.records import dataclass
-from mdmem.search.schema import label
+from mdmem.search.schema import folded_label
 
 _COUNTED = 3
 """So many tags of a fact are what it is about; those after them are remarks, and would fill the catalogue (design)."""
@@ -25,17 +25,17 @@ def catalogue(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}
     for hit in once.values():
-        for name, tag in {label(tag): tag for tag in reversed(hit.tags[:_COUNTED])}.items():
+        for name, tag in {folded_label(tag): tag for tag in reversed(hit.tags[:_COUNTED])}.items():
             spellings[name][tag] += 1
     found = [TagCount(min(said, key=lambda tag: (-said[tag], tag)), said.total()) for said in spellings.values()]
-    return tuple(sorted(found, key=lambda one: (-one.count, label(one.tag))))
+    return tuple(sorted(found, key=lambda one: (-one.count, folded_label(one.tag))))
 
 
 def most_tagged(facts: Iterable[Hit], tags: Iterable[str]) -> tuple[Hit, ...]:
     """Facts in the order of how many of the tags they bear, then the newest first; what is not committed yet is the newest."""
-    wanted = {label(tag) for tag in tags}
+    wanted = {folded_label(tag) for tag in tags}
 
     def order(hit: Hit) -> tuple[int, float]:
-        return -len(wanted & {label(tag) for tag in hit.tags}), -(hit.since.timestamp() if hit.since else math.inf)
+        return -len(wanted & {folded_label(tag) for tag in hit.tags}), -(hit.since.timestamp() if hit.since else math.inf)
 
     return tuple(sorted(facts, key=order))

@@ -6,13 +6,14 @@ What a search works with are named tuples: a dataclass takes half a millisecond 
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
 from mdmem.model import Entry
-from mdmem.search.words import STOP_WORDS, folded, split
+from mdmem.search.words import STOP_WORDS, Split, folded, split
 
 ASKS, TIME, AMOUNT = 1, 2, 4
 """What an entry shows: it ends in a question, holds words of time, holds an amount."""
@@ -22,6 +23,7 @@ _DAYS_BEFORE, _DAYS_AFTER = 1, 3
 """What happened on a day is written down on it, or a little later."""
 _YEAR_DIGITS = 4
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "sir"))
+_NAMES_KEPT = 1000
 _LONGEST_NAME = 4
 """Of a name in a script without spaces, in characters."""
 
@@ -48,6 +50,8 @@ _ASKS_AMOUNT = re.compile(r"\bhow (?:many|often)\b", re.IGNORECASE)
 _ISO = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
 _HAN = re.compile(r"(\d{4})年(?:\s*(\d{1,2})月(?:\s*(\d{1,2})日)?)?")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_DIGIT = re.compile(r"\d")
+_MONTH_NAMES = frozenset(_MONTHS)
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})\b", re.IGNORECASE)
 _VERBS_TOO = frozenset(("may", "march"))
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
@@ -98,7 +102,10 @@ def cues(entry: Entry, words: Collection[str]) -> int:
 def asked(question: str) -> Asked:
     """What a question names and asks for; of words alone, nothing is looked up."""
     answer = TIME * bool(_ASKS_TIME.match(question)) | AMOUNT * bool(_ASKS_AMOUNT.search(question))
-    return Asked(frozenset(map(_name, _possible_names(question))), _date(question), answer)
+    said = split(question)
+    words = folded(said.spaced)
+    date = _date(question) if _DIGIT.search(question) or not _MONTH_NAMES.isdisjoint(words) else None
+    return Asked(frozenset(map(_name, _possible_names(said, words))), date, answer)
 
 
 def questions(text: str) -> str:
@@ -109,7 +116,8 @@ def questions(text: str) -> str:
 
 
 def _asks(text: str) -> bool:
-    return any(mark in text for mark in _MARKS)
+    latin, chinese, arabic = _MARKS
+    return latin in text or chinese in text or arabic in text
 
 
 def _without_bracket(text: str) -> str:
@@ -129,20 +137,22 @@ def _name(word: str) -> int:
 def _speaker(text: str) -> int:
     """The first name, as a number, of whoever a text begins with; 0 where it begins otherwise."""
     match = re.match(_SPEAKER, text)
-    if not match:
-        return 0
-    said = split(match[1])
+    return _first_name(match[1]) if match else 0
+
+
+@lru_cache(maxsize=_NAMES_KEPT)
+def _first_name(speaker: str) -> int:
+    said = split(speaker)
     names = [*said.runs, *(word for word in folded(said.spaced) if word not in _TITLES)]
     return _name(names[0]) if names and len(names[0]) > 1 else 0
 
 
-def _possible_names(question: str) -> Iterator[str]:
+def _possible_names(said: Split, words: Iterable[str]) -> Iterator[str]:
     """Every word but those that stand in any question; these only where a capital says that someone is called so (Will, May)."""
-    said = split(question)
-    for number, word in enumerate(said.spaced.split()):
-        for part in folded(word):
-            if part not in STOP_WORDS or (number and word[0].isupper()):
-                yield part
+    yield from (word for word in words if word not in STOP_WORDS)
+    for word in said.spaced.split()[1:]:
+        if word[0].isupper():
+            yield from folded(word)
     for run in said.runs:
         yield from (run[at : at + size] for size in range(2, _LONGEST_NAME + 1) for at in range(len(run) - size + 1))
 

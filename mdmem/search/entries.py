@@ -2,15 +2,13 @@
 
 import re
 from datetime import date
-from functools import lru_cache
 
 from mdmem.document import Block, BlockKind, Document
-from mdmem.facts import content, parse_item
+from mdmem.facts import has_words, parse_item
 from mdmem.layout import day_of
 from mdmem.model import Entry, Fact, FilePath, SectionPath
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_ITEMS_KEPT = 20_000
 _SPEAKS = re.compile(r"[^\s!-/:-@\[-`{-~]")
 """Something other than white space and ASCII punctuation."""
 
@@ -32,9 +30,9 @@ def _entry(
     document: Document, block: Block, path: FilePath, section: SectionPath, day: date | None, file_tags: tuple[str, ...]
 ) -> Entry | None:
     raw = document.slice(block.start, block.end)
-    fact, speaks = _item(raw) if block.kind is BlockKind.ITEM else (None, False)
+    fact = parse_item(raw) if block.kind is BlockKind.ITEM else None
     text = fact.text if fact else _text(block.kind, raw)
-    if not (speaks if fact else _SPEAKS.search(text)):
+    if not (_has_words(raw, fact) if fact else _SPEAKS.search(text)):
         return None
     return Entry(
         path=path,
@@ -52,10 +50,9 @@ def _entry(
     )
 
 
-@lru_cache(maxsize=_ITEMS_KEPT)
-def _item(raw: str) -> tuple[Fact, bool]:
-    """A list item as a fact, and whether it says anything. Kept, as the versions of a file have most of their items in common."""
-    return parse_item(raw), bool(_COMMENT.sub("", content(raw)).strip())
+def _has_words(raw: str, fact: Fact) -> bool:
+    """Whether a list item says anything; most have nothing that could be taken for a comment or block id."""
+    return has_words(raw) if "<!--" in raw or "^" in raw else bool(fact.text)
 
 
 def _text(kind: BlockKind, raw: str) -> str:

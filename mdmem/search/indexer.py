@@ -9,23 +9,22 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cache
 from itertools import chain, groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from mdmem.errors import StorageProblem
 from mdmem.files import sync_folder
-from mdmem.model import CommitId, Entry, FileKind, FilePath, Hit, Origin
+from mdmem.model import CommitId, Entry, FileKind, FilePath, Hit, Origin, Part, Why
+from mdmem.records import dataclass, field, replace
 from mdmem.search import cues, query, ranking, results, schema
 from mdmem.search.cues import Asked
 from mdmem.search.query import Clause, Filter, Lexicon, Wanted
 from mdmem.search.ranking import Candidates
-from mdmem.search.results import Match, Part, Why
+from mdmem.search.results import Match
 from mdmem.search.schema import Life, Row
+from mdmem.search.words import ENGLISH
 
 if TYPE_CHECKING:
     import tantivy
@@ -39,8 +38,8 @@ _SEEN_NAME = "seen.json"
 _DOCUMENTS_NAME = "documents"
 _MOST_INFLECTED = 5
 """So many words that begin like an unknown one are looked at, by the alphabet."""
-_HEAP_BYTES = 15_000_000
-"""The least that a writer takes."""
+_HEAP_BYTES = 100_000_000
+"""What a writer may hold before it starts a segment: each segment of a memory built at once costs a search 30 µs. Taken as it is needed."""
 
 
 class BrokenIndex(StorageProblem):
@@ -118,10 +117,12 @@ class _Ranked(NamedTuple):
     addresses: "Sequence[tantivy.DocAddress]"
     scores: Sequence[float]
 
-    def in_order(self) -> list[tuple[float, float, int]]:
+    def in_order(self) -> Iterator[tuple[float, int, int]]:
         """Score, day and number of each: the better score first, then the newer day."""
-        days = (day or 0 for day in self.candidates.days)
-        return sorted(zip(self.scores, days, range(len(self.scores)), strict=True), key=itemgetter(0, 1), reverse=True)
+        scores, days = self.scores, self.candidates.days
+        best = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+        for score, alike in groupby(best, lambda number: round(scores[number], ranking.SCORE_DIGITS)):
+            yield from ((score, days[number], number) for number in sorted(alike, key=days.__getitem__, reverse=True))
 
 
 class Index:
@@ -130,41 +131,46 @@ class Index:
     Open it again while holding the lock before an update: what another process has indexed since is not known to this object.
     """
 
-    def __init__(self, folder: Path | None, index: "tantivy.Index | None", seen: Seen) -> None:
+    def __init__(self, folder: Path | None, index: "tantivy.Index | None", seen: Seen, language: str | None) -> None:
         self._folder = folder
+        self._language = language or ENGLISH
         self._index = index
-        self._searcher = _read(index.searcher) if index else None
+        self._searcher: tantivy.Searcher | None = None
+        self._lexicon = query.NO_WORDS
+        if index:
+            self._look(_read(index.searcher))
         self.seen: Seen = seen
         """The workspace as the index knows it."""
 
     @classmethod
-    def open(cls, folder: Path) -> "Index":
+    def open(cls, folder: Path, language: str | None = None) -> "Index":
         """The index in a folder. What is broken, half written or of another version counts as empty.
 
-        Nothing is made or deleted before `update`.
+        Nothing is made or deleted before `update`. The language of its words (by default English) is the caller's to keep: an index that
+        was made for another is to be built anew.
 
         Raises:
             OSError: the folder cannot be read.
         """
         seen = _read_seen(folder / _SEEN_NAME)
         if seen is None:
-            return cls.anew(folder)
+            return cls.anew(folder, language)
         try:
-            return cls(folder, _read(_open_documents, folder / _DOCUMENTS_NAME), seen)
+            return cls(folder, _read(_open_documents, folder / _DOCUMENTS_NAME), seen, language)
         except BrokenIndex:
-            return cls.anew(folder)
+            return cls.anew(folder, language)
 
     @classmethod
-    def anew(cls, folder: Path) -> "Index":
+    def anew(cls, folder: Path, language: str | None = None) -> "Index":
         """An empty index that takes the place of whatever the folder holds, at the first update."""
-        return cls(folder, None, EMPTY)
+        return cls(folder, None, EMPTY, language)
 
     @classmethod
-    def in_memory(cls) -> "Index":
+    def in_memory(cls, language: str | None = None) -> "Index":
         """An empty index that leaves nothing behind."""
         import tantivy
 
-        return cls(None, schema.prepare(tantivy.Index(schema.schema())), EMPTY)
+        return cls(None, schema.prepare(tantivy.Index(schema.schema())), EMPTY, language)
 
     @property
     def count(self) -> int:
@@ -229,19 +235,20 @@ class Index:
         try:
             touched = set(removed)
             for path in removed:
-                _stored(writer.delete_documents_by_term, "path", schema.file_label(path))
+                _stored(writer.delete_documents_by_term, "label", schema.file_label("path", path))
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
-                _stored(writer.delete_documents_by_term, "path", schema.file_label(file.path))
-                for document in chain(schema.documents(file.path, _rows(file)), schema.documents(file.path, _in_order(file.unseen))):
-                    _stored(writer.add_document, document)
+                _stored(writer.delete_documents_by_term, "label", schema.file_label("path", file.path))
+                for together in (_rows(file), _in_order(file.unseen)):
+                    for document in schema.documents(file.path, together, self._language):
+                        _stored(writer.add_document, document)
                 if progress:
                     progress(number)
             for commit in dropped:
-                _stored(writer.delete_documents_by_term, "gone", commit)
+                _stored(writer.delete_documents_by_term, "label", schema.as_label("gone", commit))
             for commit, rows in past:
-                _stored(writer.delete_documents_by_term, "gone", commit)
-                for document in _gone(commit, rows):
+                _stored(writer.delete_documents_by_term, "label", schema.as_label("gone", commit))
+                for document in _gone(commit, rows, self._language):
                     _stored(writer.add_document, document)
             if self._folder is not None and (self._folder / _SEEN_NAME).exists():
                 self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, UNSEEN)}), durably=True)
@@ -250,7 +257,11 @@ class Index:
             # A writer that goes without this leaves the segments of its merges behind for good.
             _stored(writer.wait_merging_threads)
         _stored(self._index.reload)
-        self._searcher = self._index.searcher()
+        self._look(self._index.searcher())
+
+    def _look(self, searcher: "tantivy.Searcher") -> None:
+        """Search what `searcher` sees from now on."""
+        self._searcher, self._lexicon = searcher, _lexicon(searcher)
 
     def _remember(self, seen: Seen, durably: bool = False) -> None:
         if self._folder is not None:
@@ -266,7 +277,7 @@ class Index:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        looked_for = query.clauses(wanted.query, self._lexicon()) if self._searcher and wanted.limit > 0 else ()
+        looked_for = query.clauses(wanted.query, self._lexicon, self._language) if wanted.limit > 0 else ()
         if not looked_for:
             return ()
         asked = cues.asked(wanted.query)
@@ -280,34 +291,19 @@ class Index:
                 break
             candidates, narrowed = candidates * (4 if narrowed else 1), True
         if wanted.filter.history:
-            numbers = {schema.statement_label(row.entry): number for number, row in best}
-            rows = self._all(query.occurrences(numbers, wanted.filter, wanted.today))
-            best = [(numbers[schema.statement_label(row.entry)], row) for row in results.shown(rows, wanted.filter, wanted.today)]
+            numbers = {schema.statement_number(row.entry): number for number, row in best}
+            alike = self._all(query.occurrences(numbers, wanted.filter, wanted.today))
+            rows = [row for row in alike if schema.statement_number(row.entry) in numbers]
+            best = [(numbers[schema.statement_number(row.entry)], row) for row in results.shown(rows, wanted.filter, wanted.today)]
         matches = [
             Match(
-                results.hit(row, ranked.scores[number], wanted.filter, wanted.today),
+                results.hit(row, round(ranked.scores[number], ranking.SCORE_DIGITS), wanted.filter, wanted.today),
                 row,
                 self._why(ranked, number, looked_for, asked) if wanted.explain else None,
             )
             for number, row in best
         ]
         return tuple(sorted(matches, key=results.order)[: wanted.limit])
-
-    def _lexicon(self) -> Lexicon:
-        assert self._searcher is not None
-        searcher = self._searcher
-
-        @cache
-        def holding(term: str) -> int:
-            return _read(searcher.doc_freq, "text", term)
-
-        def heading(term: str) -> int:
-            return _read(searcher.doc_freq, "heading", term)
-
-        def beginning(start: str) -> list[str]:
-            return [term for term, _ in _read(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
-
-        return Lexicon(searcher.num_docs, holding, heading, beginning)
 
     def entries(self, wanted: Filter, today: date | None = None) -> tuple[Hit, ...]:
         """Every entry that passes the filter, by path and line, with the score 0; where the past is asked for, as in a search.
@@ -346,24 +342,24 @@ class Index:
             found = self._found(query.narrowed(asked, wanted.filter, wanted.today), limit)
             return found, len(found) < limit
         found = self._found(asked, limit)
-        lasts = self._values("last", found)
+        lasts: list[int] = self._column("last", [address for _, address in found])
         day = wanted.filter.valid_on.toordinal() if wanted.filter.valid_on else 1
-        return [one for one, last in zip(found, lasts, strict=True) if last and last >= day], len(found) < limit
+        return [one for one, last in zip(found, lasts, strict=True) if last >= day], len(found) < limit
 
-    def _values(self, name: str, found: "list[tuple[float, tantivy.DocAddress]]") -> list[float | None]:
-        """A number of each document."""
-        return _read(self._searcher.fast_field_values, name, [address for _, address in found]) if found and self._searcher else []
+    def _column(self, name: str, addresses: "list[tantivy.DocAddress]") -> Any:
+        """A number of each document; each has one of these."""
+        return _read(self._searcher.fast_field_values, name, addresses) if self._searcher and addresses else []
 
     def _ranked(self, found: "list[tuple[float, tantivy.DocAddress]]", asked: Asked) -> _Ranked:
-        trust, shown, days = (self._values(name, found) for name in ("factor", "cues", "day"))
-        matched = [score for score, _ in found]
-        candidates = Candidates(matched, [one or 0.0 for one in trust], [int(one or 0) for one in shown], days)
-        return _Ranked(candidates, [address for _, address in found], ranking.scores(candidates, asked))
+        addresses = [address for _, address in found]
+        columns = (self._column(name, addresses) for name in ("factor", "cues", "day"))
+        candidates = Candidates([score for score, _ in found], *columns)
+        return _Ranked(candidates, addresses, ranking.scores(candidates, asked))
 
     def _best(self, ranked: _Ranked, wanted: Wanted) -> list[tuple[int, Row]]:
         """The first hits among the candidates, by number, and those in the same place as the last; no more are read than it takes."""
         best: dict[object, tuple[int, Row]] = {}
-        last = 0.0, 0.0
+        last = 0.0, 0
         for score, day, number in ranked.in_order():
             if len(best) >= wanted.limit and (score, day) < last:
                 break
@@ -371,7 +367,7 @@ class Index:
             row = self._row(ranked.addresses[number])
             entry = row.entry
             own = entry.path, entry.section, entry.fact or entry.start_line
-            same = schema.statement_label(entry) if wanted.filter.reaches_back else own
+            same = schema.statement_number(entry) if wanted.filter.reaches_back else own
             known = best.get(same)
             if known is None or entry.start_line < known[1].entry.start_line:
                 best[same] = (known[0] if known else number, row)
@@ -386,11 +382,25 @@ class Index:
             except ValueError:  # the term is not in this entry
                 continue
             parts.append(Part(one.field, one.term, one.said, round(one.weight * json.loads(told)["value"], ranking.SCORE_DIGITS)))
-        return Why(tuple(parts), tuple(ranking.told(ranked.candidates, number, ranked.scores[number], asked)))
+        factors = ranking.told(ranked.candidates, number, ranked.scores[number], asked)
+        return Why(tuple(parts), tuple(results.founded(self._row(ranked.addresses[number]), factors)))
 
     def _row(self, address: "tantivy.DocAddress") -> Row:
         assert self._searcher is not None
         return _read(schema.row_of, _read(self._searcher.doc, address))
+
+
+def _lexicon(searcher: "tantivy.Searcher") -> Lexicon:
+    def holding(term: str) -> int:
+        return _read(searcher.doc_freq, "text", term)
+
+    def heading(term: str) -> int:
+        return _read(searcher.doc_freq, "heading", term)
+
+    def beginning(start: str) -> list[str]:
+        return [term for term, _ in _read(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
+
+    return Lexicon(searcher.num_docs, holding, heading, beginning)
 
 
 def _peeked(values: Iterable[T]) -> Iterator[T] | None:
@@ -399,10 +409,10 @@ def _peeked(values: Iterable[T]) -> Iterator[T] | None:
     return next((chain([first], rest) for first in rest), None)
 
 
-def _gone(commit: CommitId, rows: Iterable[Row]) -> "Iterator[tantivy.Document]":
+def _gone(commit: CommitId, rows: Iterable[Row], language: str) -> "Iterator[tantivy.Document]":
     """The documents of what ended with a commit: those of one file stood near each other."""
     for path, together in groupby(_in_order(rows), key=lambda row: row.entry.path):
-        yield from schema.documents(path, list(together), commit)
+        yield from schema.documents(path, list(together), language, commit)
 
 
 def _in_order(rows: Iterable[Row]) -> list[Row]:

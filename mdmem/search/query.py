@@ -2,23 +2,28 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from operator import attrgetter
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from mdmem.records import dataclass, replace
+from mdmem.records import dataclass
 from mdmem.search import ranking
-from mdmem.search.schema import FACT_MARK, MOVED_MARK, PAST_MARK, address_label, label, schema
-from mdmem.search.words import Terms, encodable, members, query_terms, related, weak_terms
+from mdmem.search.schema import FACT, MOVED, PAST, address_digest, as_label, folded_label, schema, statement_label
+from mdmem.search.words import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 
 if TYPE_CHECKING:
     from tantivy import FieldType, Occur, Query
 
+_TOLD_KEPT = 20_000
 _MAX_ASKED = 24
 """Words of a question; a text that says more has its like among its own words."""
 
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 """In letters, where no stemmer tells them apart."""
 
+_SOME_DAY = 1
+"""The first ordinal; what has no day has less."""
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
 """Between these every zone can tell the seconds of a day; no commit lies outside."""
 
@@ -59,12 +64,16 @@ class Filter:
     @property
     def is_plain(self) -> bool:
         """Whether it asks for nothing but what is current, on some day: the everyday search."""
-        return replace(self, valid_on=None, zone=None) == Filter()
+        return _narrowing(self) == _NOT_NARROWED
 
     @property
     def reaches_back(self) -> bool:
         """Whether more than what is current is asked for."""
         return self.history or self.as_of is not None
+
+
+_narrowing = attrgetter(*(name for name in Filter.__match_args__ if name not in ("valid_on", "zone")))
+_NOT_NARROWED = _narrowing(Filter())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +99,22 @@ class Clause(NamedTuple):
     said: str
 
 
-class Lexicon(NamedTuple):
-    """What an index knows of words.
+class Lexicon:
+    """What an index that does not change knows of words. It keeps what it has told, as one question has words in common with the next.
 
     - `total`: the number of its entries.
-    - `holding`: how many of them hold a term in their own text.
+    - `holding`: how many of them hold a term in their own text; what none of them does stands in no field but `heading`.
     - `heading`: how many of them stand under a heading that holds it.
     - `beginning`: some of the terms in their text that begin so.
     """
 
-    total: int
-    holding: Callable[[str], int]
-    heading: Callable[[str], int]
-    beginning: Callable[[str], Iterable[str]]
+    def __init__(
+        self, total: int, holding: Callable[[str], int], heading: Callable[[str], int], beginning: Callable[[str], Iterable[str]]
+    ) -> None:
+        self.total = total
+        self.holding, self.heading = lru_cache(_TOLD_KEPT)(holding), lru_cache(_TOLD_KEPT)(heading)
+        self.beginning = beginning
+        self._likes: dict[str, tuple[tuple[str, float], ...]] = {}
 
     def knows(self, term: str) -> bool:
         """Whether there is anything to find for a term: many are asked about, few are there."""
@@ -112,44 +124,68 @@ class Lexicon(NamedTuple):
         """How much a term says."""
         return ranking.rarity(self.total, self.holding(term))
 
+    def likes(self, word: str) -> tuple[tuple[str, float], ...]:
+        """The terms that may stand where a question has this one, each with its share of this one's worth."""
+        found = self._likes.get(word)
+        if found is None:
+            self.forget_likes(_TOLD_KEPT)
+            found = self._likes[word] = tuple(_likes(word, self))
+        return found
 
-def clauses(question: str, lexicon: Lexicon) -> tuple[Clause, ...]:
-    """What a query, as it was typed, looks for in an index; none where its words ask for nothing."""
-    terms = query_terms(question)
+    def forget_likes(self, beyond: int = 0) -> None:
+        """Work out again what terms are worth, if more of it is kept than that."""
+        if len(self._likes) >= beyond:
+            self._likes.clear()
+
+
+NO_WORDS = Lexicon(0, lambda term: 0, lambda term: 0, lambda start: ())
+"""What an index knows of words that there is none of."""
+
+
+def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
+    """What a query, as it was typed, looks for in an index of a language; none where its words ask for nothing."""
+    terms = query_terms(question, language)
     only_weak = weak_terms().issuperset(terms.words)
     worth = {term: ranking.WEAK if term in weak_terms() and not only_weak else 1.0 for term in terms.words}
-    likes = _likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
+    words = {**{other: said for said, other in terms.also if said in worth}, **{term: term for term in terms.words}}
+    likes = _all_likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
     found = []
     for name, weight in ranking.FIELD_WEIGHTS.items():
         if name == "grams":
             found += [Clause(name, gram, weight, gram) for gram in terms.grams]
             continue
-        found += [Clause(name, term, weight * worth[term], term) for term in terms.words]
-        share = ranking.RELATED_SHARES[name]
-        found += [Clause(name, like, weight * share * worth.get(said, 1.0) * part, said) for like, (said, part) in likes.items()]
+        known = lexicon.heading if name == "heading" else lexicon.holding
+        found += [Clause(name, term, weight * worth[said], said) for term, said in words.items() if known(term)]
+        share = weight * ranking.RELATED_SHARES[name]
+        found += [
+            Clause(name, like, share * worth.get(said, 1.0) * part, said)
+            for like, (said, part) in likes.items()
+            if known(like) and like not in words
+        ]
     return tuple(found)
 
 
-def _likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
+def _all_likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
     """Other terms that the answer may have, each with the query's own and its share of that one's worth."""
     found: dict[str, tuple[str, float]] = {}
     for word in terms.words:
-        rare = lexicon.rarity(word)
-        if rare < ranking.RARE:
-            continue
-        others = dict.fromkeys(members(word), ranking.MEMBER) | dict.fromkeys(related(word), 1.0)
-        if not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
-            others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED)
-        for other, worth in others.items():
-            if other in terms.words or not lexicon.knows(other):
-                continue
-            share = worth * min(1.0, rare / lexicon.rarity(other))
-            if share > found.get(other, ("", 0.0))[1]:
+        for other, share in lexicon.likes(word):
+            if other not in terms.words and share > found.get(other, ("", 0.0))[1]:
                 found[other] = word, share
     for said, joined in terms.joined:
         if lexicon.knows(joined):
             found[joined] = said, ranking.JOINED
     return found
+
+
+def _likes(word: str, lexicon: Lexicon) -> Iterator[tuple[str, float]]:
+    rare = lexicon.rarity(word)
+    if rare < ranking.RARE:
+        return
+    others = dict.fromkeys(members(word), ranking.MEMBER) | dict.fromkeys(related(word), 1.0)
+    if not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
+        others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED)
+    yield from ((other, worth * min(1.0, rare / lexicon.rarity(other))) for other, worth in others.items() if lexicon.knows(other))
 
 
 def _inflected(word: str, lexicon: Lexicon) -> list[str]:
@@ -189,19 +225,19 @@ def passing(wanted: Filter, today: date) -> "Query":
     return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(wanted, today)])
 
 
-def occurrences(statements: Collection[str], wanted: Filter, today: date) -> "Query":
-    """The query for every occurrence of some statements, by their labels, that passes the filter."""
+def occurrences(statements: Collection[int], wanted: Filter, today: date) -> "Query":
+    """The query for every occurrence of some statements, by their numbers, that passes the filter, and for a few of other statements."""
     from tantivy import Occur, Query
 
-    ways = [(Occur.Should, Query.term_query(schema(), "statement", label, index_option="basic")) for label in statements]
-    return Query.boolean_query([(Occur.Must, Query.boolean_query(ways)), *_conditions(wanted, today)])
+    said = Query.term_set_query(schema(), "label", [statement_label(number) for number in statements])
+    return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
 
 
-def labelled(name: str, values: Collection[str]) -> "Query":
-    """The query for what bears one of these labels."""
+def labelled(name: str, *values: str) -> "Query":
+    """The query for what has a label of this name with one of these values."""
     from tantivy import Query
 
-    return Query.term_set_query(schema(), name, [encodable(value) for value in values])
+    return Query.term_set_query(schema(), "label", [as_label(name, encodable(value)) for value in values])
 
 
 def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":
@@ -212,7 +248,7 @@ def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":
         yield Occur.MustNot, _range("begun", FieldType.Integer, lower=wanted.as_of + 1)
         yield Occur.MustNot, _range("ended", FieldType.Integer, upper=wanted.as_of + 1)
     else:
-        yield Occur.MustNot, Query.term_query(schema(), "mark", MOVED_MARK if wanted.history else PAST_MARK, index_option="basic")
+        yield Occur.MustNot, Query.term_query(schema(), "label", MOVED if wanted.history else PAST, index_option="basic")
     for must in _labels(wanted):
         yield Occur.Must, Query.const_score_query(must, 0.0)
     if wanted.since is not None or wanted.until is not None:
@@ -220,25 +256,27 @@ def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":
     if wanted.min_confidence is not None:
         yield Occur.MustNot, _range("confidence", FieldType.Float, upper=wanted.min_confidence)
     if wanted.log_days_from is not None:
-        yield Occur.MustNot, _range("day", FieldType.Integer, upper=wanted.log_days_from.toordinal())
+        yield Occur.MustNot, _range("day", FieldType.Integer, _SOME_DAY, wanted.log_days_from.toordinal())
     if wanted.valid_on is not None and not wanted.history:
         yield Occur.MustNot, _range("until", FieldType.Integer, upper=wanted.valid_on.toordinal())
 
 
 def _labels(wanted: Filter) -> "Iterator[Query]":
+    from tantivy import Query
+
     place = None if wanted.file is None else normpath(encodable(wanted.file))
     if place not in (None, "."):
-        yield labelled("place", [place])
+        yield labelled("place", place)
     if wanted.section is not None:
-        yield labelled("part", [address_label(encodable(wanted.section))])
+        yield labelled("part", address_digest(encodable(wanted.section)))
     if wanted.kind is not None:
-        yield labelled("kind", [label(wanted.kind)])
+        yield labelled("kind", folded_label(wanted.kind))
     for tag in wanted.tags:
-        yield labelled("tag", [label(tag.removeprefix("#"))])
+        yield labelled("tag", folded_label(tag.removeprefix("#")))
     if wanted.any_tags:
-        yield labelled("tag", [label(tag.removeprefix("#")) for tag in wanted.any_tags])
+        yield labelled("tag", *(folded_label(tag.removeprefix("#")) for tag in wanted.any_tags))
     if wanted.facts_only:
-        yield labelled("mark", [FACT_MARK])
+        yield Query.term_query(schema(), "label", FACT, index_option="basic")
 
 
 def _brought_in(wanted: Filter, today: date) -> "Query":
@@ -248,7 +286,7 @@ def _brought_in(wanted: Filter, today: date) -> "Query":
     first, last = wanted.since or date.min, wanted.until or date.max
     by_day = _range("day", FieldType.Integer, first.toordinal(), last.toordinal() + 1)
     start, end = _seconds(first, wanted.zone), _seconds(last, wanted.zone, days=1)
-    has_day, has_time = Query.exists_query("day"), Query.exists_query("time")
+    has_day, has_time = _range("day", FieldType.Integer, lower=_SOME_DAY), Query.exists_query("time")
     by_commit = Query.boolean_query([(Occur.Must, _range("time", FieldType.Integer, start, end)), (Occur.MustNot, has_day)])
     ways = [by_day, by_commit]
     if first <= today <= last:

@@ -10,7 +10,7 @@ from datetime import date
 from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mdmem.document import plain_title
 from mdmem.layout import day_of
@@ -18,12 +18,12 @@ from mdmem.model import PATH_SEPARATOR, CommitId, Entry, FactId, FileKind, FileP
 from mdmem.records import dataclass, field
 from mdmem.search import ranking
 from mdmem.search.cues import cues, questions
-from mdmem.search.words import encodable, folded, grams, split, stemmed, terms
+from mdmem.search.words import encodable, folded, grams, split, spoken, stemmed, terms
 
 if TYPE_CHECKING:
     from tantivy import Document, Index, Schema
 
-VERSION = 5
+VERSION = 6
 
 NEIGHBOURS = 2
 """Entries on each side, in the same file, whose words an entry is found by too; `ranking` says what for."""
@@ -32,18 +32,23 @@ _MAX_NEIGHBOUR_CHARS = 1000
 """Of each neighbour: a long one would drown the entry, and cost five times its size."""
 
 _TERMS = "terms"
-_LABELS = ("path", "gone", "place", "part", "kind", "tag", "statement", "mark")
 _NUMBERS = ("day", "time", "until", "begun", "ended", "last", "cues")
-FACT_MARK = "fact"
-PAST_MARK = "past"
-"""Of what is not current any more, moved or not."""
-MOVED_MARK = "moved"
+FACT = "mark:fact"
+PAST = "mark:past"
+"""The label of what is not current any more, moved or not."""
+MOVED = "mark:moved"
 _NEVER = 2**62
 """When uncommitted text began: after every landmark."""
 _LAST_DAY = date.max.toordinal()
 
 _DAY_NAME = re.compile(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"
+_KINDS = {kind.value: kind for kind in FileKind}
+_STATEMENT_LABELS = 2**16
+_NOTHING_MORE: tuple[Any, ...] = (None, None, (), None, None)
+_KEPT = 4096
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_decode = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +101,15 @@ class Row:
 
 @cache
 def schema() -> "Schema":
-    """The fields. Labels are compared as a whole; days are ordinals, times seconds since 1970; `factor` multiplies the score.
+    """The fields. A label, `NAME:VALUE`, is compared as a whole; days are ordinals, times seconds since 1970; `factor` multiplies the score.
 
-    A document bears `path`, the file that it belongs to, or `gone`, the commit that ended it; it is replaced together with all that bear
-    the same. `statement` tells which occurrences say one thing in one place.
+    A document has the label `path`, the file that it belongs to, or `gone`, the commit that ended it; it is replaced together with all
+    that have the same.
     """
     from tantivy import SchemaBuilder
 
     builder = SchemaBuilder()
-    for label in _LABELS:
-        builder.add_text_field(label, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("label", tokenizer_name="raw", index_option="basic")
     for number in _NUMBERS:
         builder.add_integer_field(number, fast=True)
     builder.add_float_field("confidence", fast=True)
@@ -125,51 +129,62 @@ def prepare(index: "Index") -> "Index":
     return index
 
 
-def file_label(path: str) -> str:
-    """A path as it is indexed; two paths never have the same, even where they are no Unicode."""
-    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
+def as_label(name: str, value: str) -> str:
+    """A label as it is indexed."""
+    return f"{name}:{value}"
 
 
-def address_label(address: str) -> str:
-    """A section address as it is indexed: case and markup folded."""
-    return _digest(_folded(address))
+def file_label(name: str, path: str) -> str:
+    """A label whose value is a path; two paths never have the same, even where they are no Unicode."""
+    return as_label(name, path if path.isascii() else path.encode("utf-8", "backslashreplace").decode())
+
+
+def address_digest(address: str) -> str:
+    """What a section is labelled with: case and markup folded."""
+    return _digest(_folded(address)).hex()
 
 
 def _folded(title: str) -> str:
     return plain_title(title).casefold()
 
 
-def _digest(address: str) -> str:
+def _digest(text: str) -> bytes:
     """Of a fixed length, since a heading can have any."""
-    return blake2b(address.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
 
 
-def label(text: str) -> str:
+def folded_label(text: str) -> str:
     """A kind or tag as it is indexed: in any case."""
     return encodable(text).casefold()
 
 
-@lru_cache(maxsize=4096)
 def _parts(section: SectionPath) -> tuple[str, ...]:
     """The labels of every contiguous part of a section path."""
     titles = [_folded(title) for title in section]
     count = len(titles)
     parts = (titles[start:end] for start in range(count) for end in range(start + 1, count + 1))
-    return tuple(dict.fromkeys(_digest(PATH_SEPARATOR.join(part)) for part in parts))
+    return tuple(dict.fromkeys(_digest(PATH_SEPARATOR.join(part)).hex() for part in parts))
 
 
-def statement_label(entry: Entry) -> str:
+def statement_number(entry: Entry) -> int:
     """What the occurrences of one statement in one section have in common; what is no fact is told by its text."""
     said = (entry.fact, "") if entry.fact else ("", entry.text)
-    return _digest("\n".join((entry.path, PATH_SEPARATOR.join(entry.section), *said)))
+    return int.from_bytes(_digest("\n".join((entry.path, PATH_SEPARATOR.join(entry.section), *said))))
 
 
+def statement_label(number: int) -> str:
+    """The label of a statement, which a few others have too: were it nobody else's, labels would take a quarter as much room as the text."""
+    return as_label("said", f"{number % _STATEMENT_LABELS:x}")
+
+
+@lru_cache(maxsize=_KEPT)
 def _places(path: str) -> tuple[str, ...]:
     """The path, the folders it lies in, and the file's name."""
     pure = PurePosixPath(path)
     return tuple(dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name)))
 
 
+@lru_cache(maxsize=_KEPT)
 def _names(path: str) -> str:
     """The words that a path adds to its entries: not the suffix, not a day's digits, not the name that every memory has."""
     parts = PurePosixPath(path).with_suffix("").parts
@@ -187,66 +202,98 @@ def last_day(entry: Entry, life: Life) -> int:
     return (entry.until.toordinal() if entry.until else _LAST_DAY) if life.is_current else 0
 
 
-def documents(path: FilePath, rows: Sequence[Row], gone: CommitId | None = None) -> "Iterator[Document]":
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The words of an entry: folded, as they are indexed, as much of that as its neighbours take, and what has no spaces."""
+
+    words: list[str]
+    indexed: str
+    beside: str
+    runs: tuple[str, ...]
+
+
+def _said(text: str, language: str) -> _Said:
+    said = split(text)
+    words = folded(said.spaced)
+    indexed = stemmed(words, spoken(said.spaced, words, language))
+    beside = indexed if len(said.spaced) <= _MAX_NEIGHBOUR_CHARS else terms(said.spaced[:_MAX_NEIGHBOUR_CHARS], language)
+    return _Said(words, indexed, beside, said.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the entries of a section have in common: the words of the headings and of the path, labels, the digest of where it is."""
+
+    heading: str
+    runs: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@lru_cache(maxsize=_KEPT)
+def _place(path: FilePath, section: SectionPath, language: str) -> _Place:
+    said = split(" ".join((*section, _names(path))))
+    places = (as_label("place", encodable(place)) for place in _places(path))
+    parts = (as_label("part", part) for part in _parts(section))
+    return _Place(terms(said.spaced, language), said.runs, (*places, *parts))
+
+
+def _labels(row: Row, owner: str, place: _Place) -> list[str]:
+    """What a row is filtered by."""
+    entry, life = row.entry, row.life
+    found = [owner, statement_label(statement_number(entry)), *place.labels]
+    found += [as_label("tag", folded_label(tag)) for tag in entry.tags]
+    if entry.kind is not None:
+        found.append(as_label("kind", folded_label(entry.kind)))
+    if entry.fact is not None:
+        found.append(FACT)
+    if not life.is_current:
+        found.append(PAST)
+    if life.moved:
+        found.append(MOVED)
+    return found
+
+
+def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | None = None) -> "Iterator[Document]":
     """The documents of rows that stand, or stood, near each other.
 
     Args:
         path: their file's.
         rows: in file order.
+        language: that words are stemmed in.
         gone: the commit that ended them all; None where they are the file's own.
     """
     from tantivy import Document
 
-    names, places = _names(path), _places(path)
-    texts = [split(row.entry.text) for row in rows]
-    words = [folded(text.spaced) for text in texts]
-    own = [stemmed(said) for said in words]
-    cut = [
-        own[at] if len(text.spaced) <= _MAX_NEIGHBOUR_CHARS else terms(text.spaced[:_MAX_NEIGHBOUR_CHARS]) for at, text in enumerate(texts)
-    ]
+    owner = as_label("gone", gone) if gone else file_label("path", path)
+    said = [_said(row.entry.text, language) for row in rows]
     for at, row in enumerate(rows):
         entry, origin, life = row.entry, row.origin, row.life
-        document = Document()
-        document.add_text("gone", gone) if gone else document.add_text("path", file_label(path))
-        document.add_text("statement", statement_label(entry))
-        for place in places:
-            document.add_text("place", encodable(place))
-        for part in _parts(entry.section):
-            document.add_text("part", part)
-        for tag in entry.tags:
-            document.add_text("tag", label(tag))
-        if entry.kind is not None:
-            document.add_text("kind", label(entry.kind))
-        if entry.fact is not None:
-            document.add_text("mark", FACT_MARK)
-        if not life.is_current:
-            document.add_text("mark", PAST_MARK)
-        if life.moved:
-            document.add_text("mark", MOVED_MARK)
-        document.add_integer("last", last_day(entry, life))
-        document.add_integer("begun", _NEVER if life.begun is None else life.begun)
+        first, last = max(0, at - NEIGHBOURS), at + NEIGHBOURS + 1
+        near = [number for number, other in enumerate(rows[first:last], first) if _are_near(row, other)]
+        place = _place(path, entry.section, language)
+        values: dict[str, Any] = {
+            "label": _labels(row, owner, place),
+            "last": last_day(entry, life),
+            "begun": _NEVER if life.begun is None else life.begun,
+            "day": entry.day.toordinal() if entry.day else ranking.NO_DAY,
+            "factor": ranking.factor(row.kind, origin.confidence if origin else None, life.weaker),
+            "cues": cues(entry, said[at].words),
+            "text": said[at].indexed,
+            "around": " ".join([said[at].indexed if other == at else said[other].beside for other in near]),
+            "heading": place.heading,
+            "row": _dump(row),
+        }
         if life.ended is not None:
-            document.add_integer("ended", life.ended)
-        if entry.day is not None:
-            document.add_integer("day", entry.day.toordinal())
+            values["ended"] = life.ended
         if entry.until is not None:
-            document.add_integer("until", entry.until.toordinal())
+            values["until"] = entry.until.toordinal()
         if origin is not None:
-            document.add_integer("time", origin.time)
-            document.add_float("confidence", origin.confidence)
-        document.add_float("factor", ranking.factor(row.kind, origin.confidence if origin else None, life.weaker))
-        heading = split(" ".join((*entry.section, names)))
-        near = [other for other in range(max(0, at - NEIGHBOURS), min(len(rows), at + NEIGHBOURS + 1)) if _are_near(row, rows[other])]
-        document.add_text("text", own[at])
-        document.add_text("around", " ".join(own[at] if other == at else cut[other] for other in near))
-        if at - 1 in near:
-            document.add_text("asked", terms(split(questions(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])).spaced))
-        document.add_text("heading", terms(heading.spaced))
-        document.add_integer("cues", cues(entry, words[at]))
-        if texts[at].runs or heading.runs:
-            document.add_text("grams", " ".join(grams((*texts[at].runs, *heading.runs))))
-        document.add_bytes("row", _dump(row))
-        yield document
+            values["time"], values["confidence"] = origin.time, origin.confidence
+        if at - 1 in near and (asked := questions(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])):
+            values["asked"] = terms(split(asked).spaced, language)
+        if said[at].runs or place.runs:
+            values["grams"] = " ".join(grams((*said[at].runs, *place.runs)))
+        yield Document.from_dict(values, schema())
 
 
 def _is_plain(entry: Entry) -> bool:
@@ -259,33 +306,59 @@ def _plain_line(text: str) -> str:
 
 
 def _dump(row: Row) -> bytes:
-    entry, origin, life = row.entry, row.origin, row.life
-    values = [
-        [entry.path, entry.start_line, entry.end_line, entry.section, entry.day and entry.day.isoformat(), entry.text, entry.kind],
-        [entry.key, entry.tags, entry.until and entry.until.isoformat(), entry.fact, None if _is_plain(entry) else entry.first_line],
-        origin and [origin.commit, origin.time, origin.source, origin.confidence],
-        row.uncommitted,
-        row.kind,
-        [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.standing, life.moved],
-        row.last,
-    ]
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    """A list in three parts. What the entries of a file, and of a section, have in common comes first and is written once."""
+    entry = row.entry
+    own: list[Any] = [entry.fact, entry.start_line, entry.end_line, entry.text]
+    until, first_line = entry.until and entry.until.isoformat(), None if _is_plain(entry) else entry.first_line
+    if first_line or entry.kind or entry.key or entry.tags or until:
+        own += [entry.kind, entry.key, entry.tags, until, first_line]
+    whole = (
+        f"[{_dumped_file(row.origin, row.uncommitted, row.kind, row.life, row.last)},{_dumped_place(entry.path, entry.day, entry.section)}"
+    )
+    return f"{whole},{_encode(own)}]".encode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=_KEPT)
+def _dumped_file(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life, last: CommitId | None) -> str:
+    lived = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.standing, life.moved]
+    said = origin and [origin.commit, origin.time, origin.source, origin.confidence]
+    return _encode([said, uncommitted, kind, lived[:1] if life == _since(life.begun) else lived, last])
+
+
+@lru_cache(maxsize=_KEPT)
+def _dumped_place(path: FilePath, day: date | None, section: SectionPath) -> str:
+    return _encode([path, day and day.isoformat(), section])
 
 
 def _day(text: str | None) -> date | None:
     return date.fromisoformat(text) if text else None
 
 
+@lru_cache(maxsize=_KEPT)
+def _origin(commit: str, time: int, source: str, confidence: float) -> Origin:
+    """One object for all that a commit brought in: what a search shows of a row is made a dozen times for each question."""
+    return Origin(CommitId(commit), time, Source(source), confidence)
+
+
+@lru_cache(maxsize=_KEPT)
+def _since(begun: int | None) -> Life:
+    """The life of most: it stands, and nothing became of it."""
+    return Life(begun)
+
+
+def _life(begun: int | None, *more: Any) -> Life:
+    if not more:
+        return _since(begun)
+    ended, status, successor, contradicts, *rest = more
+    return Life(begun, ended, Status(status), successor, tuple(contradicts), *rest)
+
+
 def row_of(document: "Document") -> Row:
     """The row that a document of the index was made of."""
     stored: bytes = document.get_all("row")[0]
-    values = json.loads(stored.decode("utf-8", "surrogatepass"))
-    (path, start, end, section, day, text, kind), more, said, uncommitted, file_kind, lived, last = values
-    key, tags, until, fact, first_line = more
-    known = FactId(fact) if fact else None
+    values, _ = _decode(stored.decode("utf-8", "surrogatepass"))
+    (said, uncommitted, file_kind, lived, last), (path, day, section), (fact, start, end, text, *more) = values
+    kind, key, tags, until, first_line = more or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line
-    entry = Entry(FilePath(path), start, end, tuple(section), _day(day), text, kind, key, tuple(tags), _day(until), known, first_line)
-    origin = Origin(CommitId(said[0]), said[1], Source(said[2]), said[3]) if said else None
-    begun, ended, status, successor, contradicts, *rest = lived
-    life = Life(begun, ended, Status(status), successor, tuple(contradicts), *rest)
-    return Row(entry, origin, uncommitted, FileKind(file_kind), life, last)
+    entry = Entry(FilePath(path), start, end, tuple(section), _day(day), text, kind, key, tuple(tags), _day(until), fact, first_line)
+    return Row(entry, _origin(*said) if said else None, uncommitted, _KINDS[file_kind], _life(*lived), last)

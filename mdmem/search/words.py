@@ -3,11 +3,14 @@
 Words are folded to ASCII and lower case, irregular forms are brought to their base, and all are stemmed, as English or as the language
 most written in their script; scripts that are written without spaces are taken out of the text first and cut into overlapping pairs of
 characters, and into single ones, because no dictionary tells their words apart.
+
+In a memory of another language than English (a setting) a text that has more stop words of English is stemmed as English, and any other as
+that language; a query looks for its words in both ways, so that a wrong guess loses nothing.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -38,7 +41,11 @@ _MAX_QUERY_CHARS = 20_000
 _MAX_WORD_BYTES = 100
 _WORDS_KEPT, _RELATIVES_KEPT = 50_000, 4_000
 
-_LATIN = "english"
+ENGLISH = "english"
+_WITHOUT_STOP_WORDS = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))
+"""Languages with a stemmer for which the library has none."""
+_ENDINGS = {"portuguese": (("oes", "ao"), ("ens", "em"))}
+"""Plurals that the stemmer does not know, once their accents are gone: reuniões and reunião, viagens and viagem."""
 _SCRIPTS = (("\u0370", "\u03ff", "greek"), ("\u0400", "\u04ff", "russian"), ("\u0600", "\u06ff", "arabic"), ("\u0b80", "\u0bff", "tamil"))
 """The blocks of Unicode whose words have a stemmer of their own."""
 
@@ -55,12 +62,13 @@ class Split:
 class Terms:
     """What a query asks for, without repetition, as it stands in the index.
 
-    `joined`: the first of two neighbouring words, and both written as one.
+    `joined`: the first of two neighbouring words, and both written as one. `also`: a word, and the same stemmed in another language.
     """
 
     words: tuple[str, ...]
     grams: tuple[str, ...]
     joined: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    also: tuple[tuple[str, str], ...] = ()
 
 
 def encodable(text: str) -> str:
@@ -92,42 +100,93 @@ def folded(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=_WORDS_KEPT)
-def stem(word: str) -> str:
-    """A folded word without its inflection, which its script tells how to take off."""
-    return "".join(_stemming(_language(word)).analyze(vocabulary.BASE_FORMS.get(word, word)))
+def stem(word: str, language: str = ENGLISH) -> str:
+    """A folded word without its inflection, which its script tells how to take off; in Latin script, the language."""
+    if word.isascii() or (script := _script(word)) is None:
+        return "".join(_stemming(language).analyze(_base(word, language)))
+    return "".join(_stemming(script).analyze(word))
 
 
-def _language(word: str) -> str:
-    """The stemmer for a word: that of the language most written in its script."""
-    if word.isascii():
-        return _LATIN
-    return next((language for first, last, language in _SCRIPTS if first <= word[0] <= last), _LATIN)
+def _script(word: str) -> str | None:
+    """The language most written in the script of a word, if there is a stemmer for it."""
+    return next((language for first, last, language in _SCRIPTS if first <= word[0] <= last), None)
 
 
-def terms(text: str) -> str:
+def _base(word: str, language: str) -> str:
+    """A form that the stemmer does not know, as one that it does."""
+    if language == ENGLISH:
+        return vocabulary.BASE_FORMS.get(word, word)
+    return next((word.removesuffix(end) + other for end, other in _ENDINGS.get(language, ()) if word.endswith(end)), word)
+
+
+def spoken(spaced: str, words: Sequence[str], language: str) -> str:
+    """What a text is stemmed as in a memory of a language; `words` are its own, folded."""
+    if language == ENGLISH or language in _WITHOUT_STOP_WORDS:
+        return _latin(language)
+    english = sum(word in STOP_WORDS for word in words)
+    return ENGLISH if english and english > sum(_stop_words(spaced, language)) else _latin(language)
+
+
+def _latin(language: str) -> str:
+    """The language of the words in Latin script, in a memory of this language."""
+    return ENGLISH if any(language == other for _, _, other in _SCRIPTS) else language
+
+
+def _stop_words(spaced: str, language: str) -> list[bool]:
+    """Of each word of a text, whether it is a stop word of the language, which the library knows with its accents."""
+    return [_stops(word, language) for word in _lowering().analyze(spaced)]
+
+
+@lru_cache(maxsize=_WORDS_KEPT)
+def _stops(word: str, language: str) -> bool:
+    return not _stopping(language).analyze(word)
+
+
+def terms(text: str, language: str = ENGLISH) -> str:
     """The words of a text as they are indexed, with spaces between them."""
-    return stemmed(folded(text))
+    words = folded(text)
+    return stemmed(words, spoken(text, words, language))
 
 
-def stemmed(words: Iterable[str]) -> str:
-    """The same of folded words."""
-    return " ".join(map(stem, words))
+def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
+    """The same of folded words in a language."""
+    return " ".join(map(stem, words) if language == ENGLISH else [stem(word, language) for word in words])
 
 
-def query_terms(query: str) -> Terms:
+def query_terms(query: str, language: str = ENGLISH) -> Terms:
     """The terms of a query, whatever it is: operators, quotes and brackets mean nothing, and nothing raises.
 
-    Stop words count only where there is nothing else; a single character only where it stands alone.
+    Stop words of the language that it is in count only where there is nothing else; a single character only where it stands alone.
     """
     text = split(query[:_MAX_QUERY_CHARS])
     pieces = [gram for run in text.runs for gram in _pairs(run) or [run]]
-    spoken = folded(text.spaced)
-    telling = [word for word in spoken if word not in STOP_WORDS]
-    kept = telling or ([] if pieces else spoken)
-    stems = dict.fromkeys(map(stem, kept))
-    pairs = {stem(one + other): stem(one) for one, other in pairwise(spoken[:MAX_TERMS]) if not STOP_WORDS.issuperset((one, other))}
+    words = folded(text.spaced)
+    own = spoken(text.spaced, words, language)
+    kept = _telling(text.spaced, words, own, language) or ([] if pieces else words)
+    stems = dict.fromkeys(stem(word, own) for word in kept)
+    pairs = {
+        stem(one + other, own): stem(one, own) for one, other in pairwise(words[:MAX_TERMS]) if not STOP_WORDS.issuperset((one, other))
+    }
     joined = tuple((said, term) for term, said in pairs.items() if term not in stems)
-    return Terms(tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(pieces))[:MAX_TERMS], joined)
+    also = tuple(_also(kept, own, ENGLISH if own != ENGLISH else _latin(language)))[:MAX_TERMS]
+    return Terms(tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(pieces))[:MAX_TERMS], joined, also)
+
+
+def _telling(spaced: str, words: Sequence[str], own: str, language: str) -> list[str]:
+    """The words of a query without the stop words of the language that it is in, and of the one that the memory has in another script."""
+    telling = [(word, own == ENGLISH and word in STOP_WORDS) for word in words]
+    if language != ENGLISH and own == _latin(language) and language not in _WITHOUT_STOP_WORDS:
+        telling = [(word, stops or other) for (word, stops), other in zip(telling, _stop_words(spaced, language), strict=True)]
+    return [word for word, stops in telling if not stops]
+
+
+def _also(words: Iterable[str], own: str, other: str) -> Iterator[tuple[str, str]]:
+    """The words that another language stems in another way."""
+    if own == other:
+        return
+    for word in dict.fromkeys(words):
+        if stem(word, other) != stem(word, own):
+            yield stem(word, own), stem(word, other)
 
 
 @lru_cache(maxsize=_RELATIVES_KEPT)
@@ -154,6 +213,20 @@ def _folding() -> "TextAnalyzer":
 
     builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES))
     return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
+
+
+@cache
+def _lowering() -> "TextAnalyzer":
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES)).filter(Filter.lowercase()).build()
+
+
+@cache
+def _stopping(language: str) -> "TextAnalyzer":
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stopword(language)).build()
 
 
 @cache

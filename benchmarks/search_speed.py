@@ -1,0 +1,195 @@
+"""How fast a search is in process, how large the index, and how fast it is built, on a memory that this script makes.
+
+    python benchmarks/search_speed.py [--entries 100000] [--runs 5] [--folder DIR] [--trail]
+
+The memory is made of invented words, the same at every run: one MEMORY.md and a daily log for each day, with list items of 8 to 18 words
+whose frequencies fall as in a language (Zipf). Two kinds of queries are asked: words of the memory, from one to six, and questions as a person
+puts them, with a name and a date. Each kind is asked once to warm up; then p50 and p99 are the medians of the runs.
+
+--folder keeps the memory and its index there and uses what an earlier run left. --trail builds everything as `mdmem reindex --full` does, in a
+repository with one commit: the table of versions too, from which the index is made there.
+"""
+
+import argparse
+import random
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
+from itertools import accumulate
+from pathlib import Path
+from statistics import median
+
+from mdmem.document import parse
+from mdmem.layout import kind_of
+from mdmem.memory import freshness
+from mdmem.memory.workspace import open_at
+from mdmem.model import CommitId, FilePath, Origin, Source
+from mdmem.search.entries import entries
+from mdmem.search.indexer import INDEX_NAME, FileEntries, Index, Seen
+from mdmem.search.query import Filter, Wanted
+from mdmem.search.schema import Life
+
+TODAY = date(2026, 3, 1)
+VOCABULARY, SKEW, QUERIES, SHOWN = 8000, 1.05, 600, 8
+ITEMS_A_SECTION, SECTIONS_A_DAY = 5, 9
+NAMES = ("Anna", "Boris", "Chen", "Dora", "Emil", "Fatima", "Goran", "Hana")
+COMMON = """
+    the to and a of in is for on we it was with that this have not but they be at from will when who said about plan meeting release server
+    budget project team trip dinner doctor book garden music school friend house work family question decision
+"""
+QUESTIONS = (
+    "When did {name} go to the {0} {1}?",
+    "What does {name} think of {0} and {1}?",
+    "How many {0} did we buy in {month} 2025?",
+    "Who decided on the {0}, and why not {1} or {2}?",
+    "Where is the {0} of the {1}?",
+    "Which {0} is used for {1} since {month}?",
+)
+MONTHS = ("January", "March", "June", "October")
+ORIGIN = Origin(CommitId("a" * 40), 1_760_000_000, Source.USER_STATED, 0.95)
+
+
+class Language:
+    """Words with the frequencies of a language; the same for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        rng = random.Random(1)
+        made = (
+            "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(rng.randint(2, 4))) for _ in range(3 * VOCABULARY)
+        )
+        self.words = list(dict.fromkeys((*COMMON.split(), *made)))[:VOCABULARY]
+        self.weights = list(accumulate(1 / (rank + 2.7) ** SKEW for rank in range(VOCABULARY)))
+
+    def say(self, count: int) -> list[str]:
+        """So many words, frequent ones more often."""
+        return self.random.choices(self.words, cum_weights=self.weights, k=count)
+
+    def item(self, speaker: str = "") -> str:
+        """A list item."""
+        said = " ".join(self.say(self.random.randint(8, 18)))
+        return f"- {speaker}{said.capitalize()}{'?' if self.random.random() < 0.1 else '.'}\n"
+
+    def section(self, title: str) -> str:
+        """A section of items."""
+        speaker = f"{self.random.choice(NAMES)}: " if self.random.random() < 0.5 else ""
+        return f"\n## {title}\n\n" + "".join(self.item(speaker) for _ in range(ITEMS_A_SECTION))
+
+
+def pages(count: int) -> Iterator[tuple[str, str]]:
+    """The paths and texts of a memory with so many entries."""
+    language = Language(7)
+    yield "MEMORY.md", "# Memory\n" + "".join(language.section(" ".join(language.say(3)).capitalize()) for _ in range(40))
+    left, day = count - 40 * ITEMS_A_SECTION, date(2026, 2, 28)
+    while left > 0:
+        sections = min(SECTIONS_A_DAY, -(-left // ITEMS_A_SECTION))
+        body = "".join(language.section(f"{9 + hour:02}:00 {' '.join(language.say(2))}") for hour in range(sections))
+        yield f"memory/{day}.md", f"# {day}\n{body}"
+        left, day = left - sections * ITEMS_A_SECTION, day - timedelta(days=1)
+
+
+def words_of_memory() -> list[str]:
+    """From one to six words, half of them rare."""
+    language = Language(3)
+    rare = language.words[400:]
+    return [
+        " ".join(language.random.choice(rare) if language.random.random() < 0.5 else language.say(1)[0] for _ in range(1 + number % 6))
+        for number in range(QUERIES)
+    ]
+
+
+def questions() -> list[str]:
+    """Questions as a person puts them."""
+    language = Language(5)
+    choose = language.random.choice
+    return [
+        choose(QUESTIONS).format(*language.say(2), choose(language.words), name=choose(NAMES), month=choose(MONTHS)) for _ in range(QUERIES)
+    ]
+
+
+def make(folder: Path, count: int) -> None:
+    """Write the memory as files, unless it is there."""
+    if (folder / "MEMORY.md").exists():
+        return
+    (folder / "memory").mkdir(parents=True, exist_ok=True)
+    for path, text in pages(count):
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+def read(folder: Path) -> Iterator[FileEntries]:
+    """The files as the index takes them, all from one commit."""
+    for place in (folder / "MEMORY.md", *sorted((folder / "memory").glob("*.md"))):
+        path = FilePath(place.relative_to(folder).as_posix())
+        found = entries(parse(place.read_text(encoding="utf-8")), path)
+        count = len(found)
+        yield FileEntries(path, found, (ORIGIN,) * count, (False,) * count, kind_of(path), (Life(1),) * count)
+
+
+def index_of(folder: Path) -> Index:
+    """The index of the files alone."""
+    place = folder / INDEX_NAME
+    index = Index.open(place)
+    if index.count == 0:
+        index = Index.anew(place)
+        index.update(read(folder), (), Seen(ORIGIN.commit))
+    return index
+
+
+def reindex(folder: Path) -> Index:
+    """The index of a repository with one commit, made from its table of versions."""
+    if not (folder / ".git").exists():
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "memory"]):
+            identity = ["-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"]
+            subprocess.run(["git", *identity, *command], cwd=folder, check=True)
+    return freshness.rebuild(open_at(folder), full=True, say=print).index
+
+
+def ask(index: Index, queries: Sequence[str], runs: int) -> tuple[float, float]:
+    """p50 and p99 in milliseconds."""
+
+    def run() -> list[float]:
+        taken = []
+        for query in queries:
+            begun = time.perf_counter()
+            index.search(Wanted(query, SHOWN, Filter(valid_on=TODAY), TODAY))
+            taken.append(1000 * (time.perf_counter() - begun))
+        return sorted(taken)
+
+    run()
+    rounds = [run() for _ in range(runs)]
+    return median(taken[len(taken) // 2] for taken in rounds), median(taken[len(taken) * 99 // 100] for taken in rounds)
+
+
+def report(folder: Path, build: Callable[[Path], Index], runs: int) -> None:
+    """Build, ask, and print."""
+    texts = [place.read_text(encoding="utf-8") for place in (folder / "MEMORY.md", *(folder / "memory").glob("*.md"))]
+    size, sections = sum(len(text.encode()) for text in texts), sum(text.count("\n#") + text.startswith("#") for text in texts)
+    begun = time.perf_counter()
+    index = build(folder)
+    taken = time.perf_counter() - begun
+    stored = sum(place.stat().st_size for place in folder.rglob(f"{INDEX_NAME}/**/*") if place.is_file())
+    print(f"{index.count} entries in {sections} sections, {size / 1e6:.1f} MB; opened or built in {taken:.1f} s", end="")
+    print(f", {sections / taken:.0f} sections/s; index {stored / size:.2f} x the text", flush=True)
+    for name, queries in (("words", words_of_memory()), ("questions", questions())):
+        middle, slow = ask(index, queries, runs)
+        print(f"{name:<10} p50 {middle:.2f} ms   p99 {slow:.2f} ms", flush=True)
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--entries", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--folder", type=Path, help="kept, and used again (default: a temporary one)")
+    parser.add_argument("--trail", action="store_true", help="build as `mdmem reindex --full` does")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.folder or Path(temporary)
+        make(folder, args.entries)
+        report(folder, reindex if args.trail else index_of, args.runs)
+
+
+if __name__ == "__main__":
+    main()
