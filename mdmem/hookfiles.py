@@ -15,6 +15,13 @@ _PLACEHOLDER = "@PYTHON@"
 _KEPT = ".before-mdmem"
 _ENTRY = "mdmem.githooks"
 _MODE = 0o755
+_OF_A_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction", "post-index-change")
+_STEPPING_ASIDE = '[ "${MDMEM_COMMIT:-}" = 1 ] && exit '
+_BEFORE = {
+    *("", "status=0", "fi", '    "$kept" "$@"', "    status=$?"),
+    *('if [ -x "$kept" ]; then', 'if [ -x "$kept" ]; then "$kept" "$@" || exit; fi'),
+}
+"""Lines of our shims before they step aside; of what they do with a hook that was there before nothing comes where there is none."""
 _READ_BYTES = 65_536
 """More of a hook is not read: a manager's is a few kilobytes, and a hook may be a large binary."""
 _MANAGERS = (
@@ -91,6 +98,19 @@ def managed(message: str, what_to_do: str, python: str) -> RepositoryProblem:
     lines = lines_to_add(python)
     listed = "\n".join(f"  {name}: {line}" for name, line in lines.items())
     return RepositoryProblem("hooks-managed", message, f"{what_to_do}:\n{listed}", lines=lines)
+
+
+def step_aside(folder: Path) -> bool:
+    """Whether of the hooks that a commit runs there are none but our own shims, which do nothing for a commit of mdmem's."""
+    present = [name for name in _OF_A_COMMIT if os.path.lexists(folder / name)]
+    return all(_steps_aside(_read(folder / name) or "", name) and not os.path.lexists(_kept(folder, name)) for name in present)
+
+
+def _steps_aside(text: str, name: str) -> bool:
+    before, stepping, _ = text.partition(_STEPPING_ASIDE)
+    return bool(stepping) and all(
+        line in _BEFORE or line == f'kept="${{0%/*}}/{name}{_KEPT}"' for line in before.splitlines() if line[:1] != "#"
+    )
 
 
 def _refuse_managed(folder: Path, python: str) -> None:

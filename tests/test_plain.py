@@ -1,6 +1,7 @@
 """What is read of a repository without git, beside what git says of the same one."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from workspaces import Desk, desk
 
 from mdmem import repo
-from mdmem.model import FilePath
+from mdmem.errors import MdmemError
+from mdmem.model import CommitId, FilePath
 from mdmem.repo import Repository, plain
+from mdmem.repo import settings as git_settings
 
 HERE = FilePath("MEMORY.md")
 BLOB = "78981922613b2afb6025042ff6bd878ac1994e85"
@@ -53,13 +56,43 @@ class TestFind:
         "setting",
         [
             *("core.worktree=..", "include.path=more", "includeIf.onbranch:main.path=more", "core.bare=true"),
-            *("extensions.worktreeConfig=true", "core.bare=yes"),
+            *("extensions.worktreeConfig=true", "core.bare=yes", "core.repositoryFormatVersion=99"),
         ],
     )
     def test_settings_that_mean_more_are_for_git(self, at: Desk, setting: str):
         name, _, value = setting.partition("=")
         at.git("config", name, value)
         assert plain.find(str(at.root)) is None
+
+    @pytest.mark.parametrize(
+        "line",
+        ["[core] bare = true", "[core]worktree=..", "[core", 'bare = true x="', "[core]\n\tbare", "[a]\nx = y \\", "\ufeff[core]", "x y"],
+    )
+    def test_lines_that_are_not_of_the_usual_form_are_for_git(self, at: Desk, line: str):
+        with (at.root / ".git" / "config").open("a") as file:
+            file.write(line)
+        assert plain.find(str(at.root)) is None
+
+    def test_settings_of_the_usual_form(self, at: Desk):
+        text = '; a\n\n[remote "origin"]\r\n\turl = x#"y z" ; b\n[branch.main]\n# "\n merge-x=\n[Core]\nBARE = false\n'
+        with (at.root / ".git" / "config").open("a", newline="") as file:
+            file.write(text)
+        assert plain.find(str(at.root)) == (str(at.root), str(at.root / ".git"))
+
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_one_with_objects_that_stand_for_others_is_for_git(self, at: Desk, packed: bool):
+        at.write("MEMORY.md", "x")
+        at.commit()
+        at.git("replace", "HEAD", "HEAD~1")
+        if packed:
+            at.git("pack-refs", "--all")
+        assert plain.find(str(at.root)) is None
+        assert opened(at).state(HERE).pending
+
+    def test_what_is_no_folder_at_all_is_for_git(self, at: Desk):
+        assert plain.find(str(at.root / "MEMORY.md")) is None
+        with pytest.raises(MdmemError):
+            repo.discover(at.root / "MEMORY.md")
 
     def test_what_is_no_folder_of_its_own_is_for_git(self, at: Desk, tmp_path: Path):
         at.git("worktree", "add", "-q", "--detach", tmp_path / "linked")
@@ -111,6 +144,25 @@ class TestHead:
         (at.root / ".git" / "refs" / "heads" / "main").write_bytes(text)
         assert plain.head(str(at.root / ".git")) is None
 
+    def test_a_branch_that_is_a_link_is_for_git(self, at: Desk):
+        heads = at.root / ".git" / "refs" / "heads"
+        (heads / "main").rename(heads / "other")
+        (heads / "main").symlink_to("other")
+        assert plain.head(str(at.root / ".git")) is None
+
+    @pytest.mark.parametrize(
+        ("name", "known"),
+        [
+            *((name, True) for name in ("HEAD", "-a", "a.b/c", "refs/heads/main", "a.lock.b", "a_b")),
+            *((name, False) for name in ("a.lock", ".a", "a/.b", "a//b", "a/", "/a", "a.", "a.lock/b", "@", "a@{b", "ü")),
+        ],
+    )
+    def test_names_of_branches(self, at: Desk, name: str, known: bool):
+        (at.root / ".git" / "HEAD").write_text(f"ref: refs/heads/{name}\n")
+        said = at.world.git(at.root, "symbolic-ref", "HEAD", check=False)
+        assert plain.head(str(at.root / ".git")) == ((name, None) if known else None)
+        assert not known or said.stdout == f"refs/heads/{name}\n"
+
     @pytest.mark.parametrize(
         "text", ["ref: refs/heads/../x\n", "ref: refs/heads/\n", "ref: refs/heads/a b\n", "ref: refs/heads/main", "", "x\n"]
     )
@@ -146,7 +198,20 @@ STEPS: dict[str, Callable[[Desk], object]] = {
     "split": lambda at: at.git("update-index", "--split-index", check=False),
     "version": lambda at: at.git("update-index", "--index-version", "4", check=False),
     "like it": lambda at: (at.write("sub/MEMORY.md", (at.root / "MEMORY.md").read_text()), at.git("add", "sub")),
-    "filter": lambda at: at.write(".gitattributes", "*.md text eol=crlf\n"),
+    "line ends": lambda at: at.write(".gitattributes", "*.md text eol=crlf\n"),
+    "carriage returns": lambda at: at.write("MEMORY.md", "# Memory\r\n\r\n- a\r\n"),
+    "ident": lambda at: (
+        at.write("MEMORY.md", "$Id: x $\n"),
+        at.git("commit", "-qam", "x", check=False),
+        at.write(".gitattributes", "*.md ident\n"),
+    ),
+    "filter": lambda at: (at.git("config", "filter.up.clean", "tr a-z A-Z"), at.write("sub/.gitattributes", "*.md filter=up\n")),
+    "own filter": lambda at: (at.git("config", "filter.up.clean", "tr a-z A-Z"), at.write(".git/info/attributes", "*.md filter=up\n")),
+    "unfiltered": lambda at: at.write(".git/info/attributes", ""),
+    "old": lambda at: [os.utime(at.root / name, (1, 1)) for name in ("MEMORY.md", "sub/MEMORY.md") if (at.root / name).is_file()],
+    "linked": lambda at: (at.root / "sub").is_dir() and [(at.root / "sub").rename(at.root / "else"), (at.root / "sub").symlink_to("else")],
+    "replace": lambda at: at.git("replace", "-f", "HEAD", "HEAD~1", check=False),
+    "replace no more": lambda at: at.git("replace", "-d", "HEAD", check=False),
 }
 
 
@@ -154,6 +219,11 @@ class TestState:
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=6))
     def test_what_is_settled_is_so_for_git(self, at: Desk, steps: list[str]):
+        (at.root / ".git" / "info" / "attributes").unlink(missing_ok=True)
+        for name in at.git("replace", "-l").split():
+            at.git("replace", "-d", name)
+        shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
+        at.git("clean", "-fdq")
         at.git("reset", "-q", "--hard", at.git("rev-list", "--max-parents=0", "HEAD").strip())
         for name in steps:
             STEPS[name](at)
@@ -180,6 +250,10 @@ class TestState:
             (["mode"], False),
             (["skip"], False),
             (["version"], False),
+            (["carriage returns", "only", "line ends", "old"], False),
+            (["ident", "old"], False),
+            (["own filter", "old"], False),
+            (["own filter", "unfiltered"], True),
         ],
     )
     def test_when_it_is_settled(self, at: Desk, steps: list[str], settled: bool):
@@ -187,6 +261,31 @@ class TestState:
         for name in steps:
             STEPS[name](at)
         assert opened(at).state(HERE).settled == settled
+
+    @pytest.mark.parametrize(("steps", "settled"), [([], True), (["linked"], False), (["filter"], False)])
+    def test_below_the_root_of_the_workspace(self, at: Desk, steps: list[str], settled: bool):
+        STEPS["like it"](at)
+        at.git("commit", "-qm", "x")
+        at.git("commit", "-q", "--amend", "--no-edit")
+        for name in steps:
+            STEPS[name](at)
+        found = opened(at).state(FilePath("sub/MEMORY.md"))
+        assert (found.settled, found.pending) == (settled, asked(at).state(FilePath("sub/MEMORY.md")).pending)
+
+    @pytest.mark.parametrize(
+        ("name", "known", "first"),
+        [(b"UNTR", True, False), (b"IEOT", True, True), (b"link", False, True), (b"sdir", False, False), (b"news", False, False)],
+    )
+    def test_what_git_must_know_to_read_an_index(self, at: Desk, name: bytes, known: bool, first: bool):
+        at.git("commit", "-q", "--amend", "--no-edit")
+        index = at.root / ".git" / "index"
+        data = index.read_bytes()
+        place = data.index(b"TREE") if first else len(data) - 20
+        index.write_bytes(data[:place] + name + b"\0\0\0\3abc" + data[place:])
+        told = plain.is_clean(
+            str(at.root / ".git"), at.git("rev-parse", "HEAD:").strip(), b"MEMORY.md", at.git("rev-parse", "HEAD:MEMORY.md").strip(), False
+        )
+        assert told == known
 
     def test_in_a_workspace_below_the_root(self, world: World, repository: Path):
         at = desk(world, repository, "sub")
@@ -220,6 +319,14 @@ class TestObjects:
         place.write_bytes(damage(place.read_bytes()))
         assert plain.tree_of(str(at.root / ".git"), commit) is None
 
+    @pytest.mark.parametrize("tree", [b"100644 MEMORY.md", b"100644 a\0" + b"x" * 20 + b"40000", b"\0"])
+    def test_a_tree_that_is_none_is_for_git(self, at: Desk, tmp_path: Path, tree: bytes):
+        (tmp_path / "tree").write_bytes(tree)
+        name = at.git("hash-object", "-t", "tree", "-w", "--literally", tmp_path / "tree").strip()
+        text = f"tree {name}\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n"
+        commit = at.world.git(at.root, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text).stdout.strip()
+        assert plain.blob_at(str(at.root / ".git"), CommitId(commit), b"MEMORY.md") is None
+
 
 class TestPeople:
     @pytest.mark.parametrize(
@@ -238,13 +345,21 @@ class TestPeople:
             ("[user]\nname = Ada\nemail = a@b\n[author]\nname =\n", "", False),
             ('[user "x"]\nname = Ada\nemail = a@b\n', "", False),
             ("[user] name = Ada\nemail = a@b\n", "", False),
+            ("[user]\nname = Ada\nemail = a@b\n", "[user]name=\n", False),
+            ("[user]\nname = Ada\nemail = a@b\n", "[user] # me\nname=\n", False),
+            ('[user]\nname = "" # none\nemail = a@b\n', "", False),
+            ('[user]\nname = " "\nemail = a@b\n', "", False),
+            ("[user]\nname = Ada\nemail\n", "", False),
+            ("\ufeff[user]\nname = Ada\nemail = a@b\n", "", False),
+            ("[user]\nname = Ada\remail = a@b\n", "", False),
+            ("[USER]\r\nName = Ölrun\r\nEMAIL = a@b\r\n", "", True),
         ],
     )
     def test_who_commits(self, at: Desk, own: str, local: str, known: bool):
-        (at.world.home / ".gitconfig").write_text(own)
+        (at.world.home / ".gitconfig").write_bytes(own.encode())
         config = at.root / ".git" / "config"
         config.write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + local)
-        assert plain.names_a_person(str(at.root / ".git")) == known
+        assert git_settings.names_a_person(str(at.root / ".git")) == known
         if known:
             assert asked(at).identity_known()
 
@@ -253,5 +368,20 @@ class TestPeople:
         (tmp_path / "other").write_text("[user]\nname = Ada\nemail = a@b\n")
         assert not opened(at).identity_known()
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "other"))
-        assert plain.names_a_person(str(at.root / ".git"))
+        assert git_settings.names_a_person(str(at.root / ".git"))
         assert asked(at).identity_known()
+
+    @pytest.mark.parametrize("name", ["GIT_CONFIG_GLOBAL", "HOME"])
+    def test_what_is_not_a_whole_path_is_for_git(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+        at.git("config", "--remove-section", "user")
+        (tmp_path / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv(name, ".gitconfig" if name == "GIT_CONFIG_GLOBAL" else ".")
+        assert not git_settings.names_a_person(str(at.root / ".git"))
+
+    def test_the_last_word_counts(self, at: Desk):
+        (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")
+        assert opened(at).identity_known()
+        at.git("config", "user.name", "")
+        assert at.world.git(at.root, "var", "GIT_AUTHOR_IDENT", check=False).returncode
+        assert not opened(at).identity_known()

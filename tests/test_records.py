@@ -41,13 +41,16 @@ def shown(make: Callable[[], Any]) -> str:
         return type(problem).__name__
 
 
+@pytest.mark.parametrize("before", [0, 200], ids=["few", "many"])
 @pytest.mark.parametrize("how", HOW)
 @given(
     values=st.lists(st.integers(0, 2), max_size=5),
     named=st.dictionaries(st.sampled_from(["x", "y", "tags", "note", "z"]), st.integers(0, 2), max_size=5),
 )
-def test_the_same_words_make_the_same_thing(how: dict[str, bool], values: list[int], named: dict[str, int]):
+def test_the_same_words_make_the_same_thing(how: dict[str, bool], before: int, values: list[int], named: dict[str, int]):
     standard, own = point(STANDARD, how), point(OWN, how)
+    for _ in range(before):
+        own(1)
     assert shown(lambda: own(*values, **named)) == shown(lambda: standard(*values, **named))
 
 
@@ -100,8 +103,24 @@ def test_the_standard_library_takes_it_for_its_own(how: dict[str, bool]):
 
 def test_each_has_a_list_of_its_own():
     own = point(OWN, {})
-    own(1).tags.append("a")
-    assert own(1).tags == []
+    for _ in range(200):
+        own(1).tags.append("a")
+        assert own(1).tags == []
+
+
+@pytest.mark.parametrize(
+    ("bases", "space", "kind"),
+    [
+        ((point(OWN, {}),), {}, TypeError),
+        ((), {"__post_init__": print}, TypeError),
+        ((), {"__eq__": object.__eq__}, TypeError),
+        ((), {"__repr__": object.__repr__}, TypeError),
+        ((), {"__annotations__": {"x": "list[int]"}, "x": []}, ValueError),
+    ],
+)
+def test_what_would_not_be_as_there_is_refused(bases: tuple[type, ...], space: dict[str, Any], kind: type[Exception]):
+    with pytest.raises(kind, match="Thing "):
+        records.dataclass(type("Thing", bases, space))
 
 
 @pytest.mark.parametrize(

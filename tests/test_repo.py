@@ -1,9 +1,15 @@
 """The one door to git: its runner, and what it reads of real repositories."""
 
+import contextlib
+import errno
 import os
+import select
+import signal
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import NAME, World
@@ -36,6 +42,18 @@ def script(folder: Path, text: str) -> Path:
     return folder
 
 
+def ends(number: int) -> bool:
+    """Whether a process has ended, or does so in ten seconds."""
+    try:
+        handle = os.pidfd_open(number)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], 10)[0])
+    finally:
+        os.close(handle)
+
+
 class TestRunner:
     def test_the_environment_is_built(self, world: World, monkeypatch: pytest.MonkeyPatch):
         local = world.git(world.home, "rev-parse", "--local-env-vars").stdout.split()
@@ -62,9 +80,7 @@ class TestRunner:
             runner.run(tmp_path, ["x"], seconds=0.3)
         assert failure.value.code == "git-timeout"
         for name in ("pid", "child"):
-            number = int((tmp_path / name).read_text())
-            state = Path(f"/proc/{number}/stat")
-            assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+            assert ends(int((tmp_path / name).read_text()))
 
     def test_all_that_is_said_is_heard(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         folder = script(tmp_path / "bin", "cat\nhead -c 3000000 /dev/zero\nhead -c 200000 /dev/zero | tr '\\0' x >&2\nexit 7")
@@ -72,8 +88,116 @@ class TestRunner:
         done = runner.run(tmp_path, ["x"], b"y" * 1_000_000)
         assert (done.status, len(done.output), len(done.words)) == (7, 4_000_000, 200_000)
 
-    def test_without_git(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PATH", str(tmp_path))
+    @pytest.mark.parametrize("daemon", ["exec cat never", "while :; do echo a; done"], ids=["silent", "talking"])
+    def test_what_goes_on_in_the_background_is_not_waited_for(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, daemon: str
+    ):
+        os.mkfifo(tmp_path / "never")
+        folder = script(tmp_path / "bin", f'cd "$2"\necho b\n({daemon}) &\necho $! >child\nexit 3')
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        started = time.monotonic()
+        done = runner.run(tmp_path, ["x"], seconds=20)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+        assert time.monotonic() - started < 15
+        assert done.status == 3
+        assert b"b\n" in done.output
+
+    def test_one_that_says_no_more_but_reads_on(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", 'cd "$2"\nexec >&- 2>&-\ncat >given\nexit 4')
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        assert runner.run(tmp_path, ["x"], b"y" * 1_000_000, seconds=10).status == 4
+        assert (tmp_path / "given").stat().st_size == 1_000_000
+
+    def test_a_text_is_given_before_anything_can_happen_here(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", 'cd "$2"\nexec cat >given')
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        start = os.posix_spawnp
+
+        def started(*words: Any, **options: Any) -> int:
+            number = start(*words, **options)
+            assert ends(number)
+            return number
+
+        monkeypatch.setattr(process.os, "posix_spawnp", started)
+        assert runner.run(tmp_path, ["x"], b"a text").status == 0
+        assert (tmp_path / "given").read_bytes() == b"a text"
+
+    def test_one_that_starts_as_ctrl_c_comes_is_ended(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", "exec sleep 60")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        numbers, start = [], os.posix_spawnp
+
+        def started(*words: Any, **options: Any) -> int:
+            numbers.append(start(*words, **options))
+            signal.raise_signal(signal.SIGINT)
+            return numbers[0]
+
+        monkeypatch.setattr(process.os, "posix_spawnp", started)
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(tmp_path, ["x"])
+        with pytest.raises(ProcessLookupError):
+            os.kill(numbers[0], 0)
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
+
+    def test_where_the_ends_of_processes_are_not_told(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", "exit 7")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        try:
+            assert runner.run(tmp_path, ["x"]).status == 7
+        finally:
+            signal.signal(signal.SIGCHLD, before)
+
+    def test_an_end_that_was_heard_by_somebody_else(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", "exit 0")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        start = os.posix_spawnp
+
+        def started(*words: Any, **options: Any) -> int:
+            number = start(*words, **options)
+            os.waitpid(number, 0)
+            return number
+
+        monkeypatch.setattr(process.os, "posix_spawnp", started)
+        assert runner.run(tmp_path, ["x"]).status
+
+    def test_what_is_another_users_is_not_ended(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", "exec sleep 60")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        end = os.killpg
+
+        def refused(number: int, _: int) -> None:
+            end(number, signal.SIGKILL)
+            raise PermissionError
+
+        monkeypatch.setattr(process.os, "killpg", refused)
+        with pytest.raises(MdmemError) as failure:
+            runner.run(tmp_path, ["x"], seconds=0.1)
+        assert failure.value.code == "git-timeout"
+
+    @pytest.mark.parametrize("failing", range(1, 4))
+    def test_where_pipes_run_out_none_is_left_open(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int):
+        made, make = [], os.pipe
+
+        def pipe() -> tuple[int, int]:
+            made.append(failing)
+            if len(made) == failing:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return make()
+
+        monkeypatch.setattr(process.os, "pipe", pipe)
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        with pytest.raises(OSError, match="Too many"):
+            runner.run(tmp_path, ["x"])
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+    @pytest.mark.parametrize("place", ["empty", "file", "unusable"])
+    def test_without_git(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str):
+        (tmp_path / "empty").mkdir()
+        (tmp_path / "file").touch()
+        (script(tmp_path / "unusable", "exit 0") / "git").chmod(0o644)
+        monkeypatch.setenv("PATH", str(tmp_path / place))
         with pytest.raises(MdmemError) as failure:
             runner.run(tmp_path, ["version"])
         assert failure.value.code == "git-missing"

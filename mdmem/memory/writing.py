@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 
-from mdmem import check, config, files, history, repo
+from mdmem import check, config, files, history, hookfiles, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.memory import planning
 from mdmem.memory.planning import FileChange, Plan, Rework
@@ -201,6 +201,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
             identity,
             stale=lambda: stale.append(plan.path),
             found=None if pending else state,
+            no_hooks=hookfiles.step_aside,
         )
     except BaseException as problem:
         if isinstance(problem, RepositoryProblem) and files.read(plan.place) != plan.after:

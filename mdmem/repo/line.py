@@ -96,6 +96,13 @@ def _changes(repository: Repository, asked: bytes) -> dict[CommitId, list[Change
     return found
 
 
+def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
+    """The ids of the workspace's files as a commit has them."""
+    rows = repository.git("ls-tree", "-r", "-z", commit).split(b"\0")
+    listed = (row.partition(b"\t") for row in rows if row)
+    return {FilePath(os.fsdecode(path)): said.split()[2].decode() for said, _, path in listed if said.startswith(_FILE_MODES)}
+
+
 def side(repository: Repository, merge: LineCommit) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
     """What a merge brought besides the first-parent line, oldest first: commits of mdmem's, and those that changed Markdown files.
 

@@ -2,7 +2,8 @@
 
 Each function answers only where nothing else than the plain reading is possible, and says None (or False: not known) for the rest, which
 git is asked then: linked work trees, submodules, extensions (SHA-256, reftable), settings that name another work tree, indexes that are
-split or sparse, objects in packs. Formats: gitformat-index(5), gitrepository-layout(5), gitformat-pack(5).
+split or sparse, objects in packs, objects that others stand for (git-replace). Formats: gitformat-index(5), gitrepository-layout(5),
+gitformat-pack(5), git-config(1).
 """
 
 import os
@@ -12,22 +13,27 @@ import zlib
 from collections.abc import Iterator
 
 from mdmem.model import CommitId
+from mdmem.repo import settings
 
 _SHA1_HEX, _SHA1 = 40, 20
 _BRANCH = b"ref: refs/heads/"
-_MEANS_MORE = (b"worktree", b"include", b"[extensions", b"\\\n")
-"""In a repository's settings: what would have to be read as git reads it."""
-_BRANCH_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_."
-_SAYS_MORE_OF_PEOPLE = (b"[include", b"[author", b"[committer", b"\\", b"[user.", b'[user "', b"] ")
+_BRANCH_BYTES = settings.LETTERS + b"/_"
+_READABLE_FORMATS = (b"0", b"1")
+_SAYS_MORE = (b"include", b"extensions")
+"""Sections of settings, by how they begin, that would have to be read as git reads them."""
 _ENTRY = 62
 """Bytes of an index entry before its path."""
+_SLASH = ord("/")
 _FLAGS_MODE, _FLAGS_ID = slice(24, 28), slice(40, 60)
 _REGULAR, _EXECUTABLE = 0o100644, 0o100755
+_FIRST_EXTENSIONS = (b"IEOT", b"link", b"TREE")
+"""In the order in which git writes them."""
 _NAME_BITS, _OTHER_BITS = 0x0FFF, 0xF000
 """Of an entry's flags: the length of its path; assumed unchanged, extended, and the stage of a merge."""
 
 
-def _read(path: str) -> bytes | None:
+def read(path: str) -> bytes | None:
+    """The bytes of a file; None where it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read()
@@ -43,9 +49,9 @@ def find(folder: str) -> tuple[str, str] | None:
     if sys.platform != "linux" or "GIT_DISCOVERY_ACROSS_FILESYSTEM" in os.environ:
         return None  # elsewhere git compares paths without case, or in another form of Unicode
     device: int | None = None
-    while True:
+    while folder != "/":
         try:
-            here = os.stat(folder)
+            here = os.stat(f"{folder}/")
             if device not in (None, here.st_dev) or here.st_uid != os.geteuid():
                 return None
             device = here.st_dev
@@ -54,9 +60,10 @@ def find(folder: str) -> tuple[str, str] | None:
             return None
         if ".git" in entries:
             return (folder, f"{folder}/.git") if _is_plain(f"{folder}/.git", device) and not _is_above_a_ceiling(folder) else None
-        if "HEAD" in entries or folder == "/" or folder.endswith("/.git"):
+        if "HEAD" in entries or folder.endswith("/.git"):
             return None  # in a git folder, perhaps
         folder = os.path.dirname(folder)
+    return None
 
 
 def _is_above_a_ceiling(folder: str) -> bool:
@@ -69,42 +76,30 @@ def _is_plain(git_dir: str, device: int | None) -> bool:
         own = os.lstat(git_dir)
     except OSError:
         return False
-    settings = _read(f"{git_dir}/config")
+    said = read(f"{git_dir}/config")
     return (
         stat.S_ISDIR(own.st_mode)
         and (own.st_uid, own.st_dev) == (os.geteuid(), device)
-        and settings is not None
-        and _says_nothing_of_its_place(settings.lower())
+        and said is not None
+        and _says_nothing_of_its_place(said)
         and os.path.isdir(f"{git_dir}/objects")
         and os.path.isdir(f"{git_dir}/refs")
         and not os.path.lexists(f"{git_dir}/commondir")
+        and not os.path.lexists(f"{git_dir}/refs/replace")
+        and b" refs/replace/" not in (read(f"{git_dir}/packed-refs") or b"")
         and head(git_dir) is not None
     )
 
 
-def _says_nothing_of_its_place(settings: bytes) -> bool:
-    bare = [line.partition(b"=")[2].strip() for line in settings.splitlines() if line.strip().startswith(b"bare")]
-    return not any(word in settings for word in _MEANS_MORE) and all(value == b"false" for value in bare)
-
-
-def names_a_person(git_dir: str) -> bool:
-    """Whether the user's and the repository's settings, in the usual files and in the usual form, say who commits."""
-    usual = f"{os.environ.get('HOME', '')}/.gitconfig"
-    found: set[bytes] = set()
-    for path in (os.environ.get("GIT_CONFIG_GLOBAL", usual), f"{git_dir}/config"):
-        settings = (_read(path) or b"").lower()
-        if any(word in settings for word in _SAYS_MORE_OF_PEOPLE):
-            return False
-        section = b""
-        for line in settings.splitlines():
-            name, _, value = (word.strip() for word in line.partition(b"="))
-            if name.startswith(b"["):
-                section = name
-            elif section == b"[user]":
-                found.discard(name)
-                if value.strip(b'"') and value[:1] not in (b"#", b";"):
-                    found.add(name)
-    return {b"name", b"email"} <= found
+def _says_nothing_of_its_place(text: bytes) -> bool:
+    found = settings.entries(text)
+    return found is not None and not any(
+        section.startswith(_SAYS_MORE)
+        or (section, name) == (b"core", b"worktree")
+        or ((section, name) == (b"core", b"bare") and value != b"false")
+        or ((section, name) == (b"core", b"repositoryformatversion") and value not in _READABLE_FORMATS)
+        for section, name, value in found
+    )
 
 
 # What HEAD names.
@@ -112,19 +107,19 @@ def names_a_person(git_dir: str) -> bool:
 
 def head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
     """The branch that HEAD is on (None: detached) and its commit (None: there is none yet)."""
-    said = _read(f"{git_dir}/HEAD")
+    said = read(f"{git_dir}/HEAD")
     if said is None or not said.endswith(b"\n") or os.path.islink(f"{git_dir}/HEAD"):
         return None
     if (commit := _commit_id(said)) is not None:
         return None, commit
     name = said[len(_BRANCH) : -1]
-    if not said.startswith(_BRANCH) or name.strip(_BRANCH_BYTES) or not name or b".." in name:
+    if not said.startswith(_BRANCH) or not _is_a_branch(name):
         return None
     loose = f"{git_dir}/refs/heads/{name.decode()}"
     if os.path.lexists(loose):
-        commit = _commit_id(_read(loose) or b"")
+        commit = None if os.path.islink(loose) else _commit_id(read(loose) or b"")
         return None if commit is None else (name.decode(), commit)
-    packed = _read(f"{git_dir}/packed-refs")
+    packed = read(f"{git_dir}/packed-refs")
     if packed is None:
         return None if os.path.lexists(f"{git_dir}/packed-refs") else (name.decode(), None)
     end = packed.find(b" refs/heads/" + name + b"\n")
@@ -132,6 +127,16 @@ def head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
         return name.decode(), None
     commit = _commit_id(packed[end - _SHA1_HEX : end] + b"\n") if packed[end - _SHA1_HEX - 1 : end - _SHA1_HEX] in (b"\n", b"") else None
     return None if commit is None else (name.decode(), commit)
+
+
+def _is_a_branch(name: bytes) -> bool:
+    """Whether git takes it for a name (it takes more: git-check-ref-format(1))."""
+    parts = name.split(b"/")
+    return (
+        not name.strip(_BRANCH_BYTES)
+        and b".." not in name
+        and all(part and not part.startswith(b".") and not part.endswith((b".", b".lock")) for part in parts)
+    )
 
 
 def _commit_id(line: bytes) -> CommitId | None:
@@ -144,8 +149,9 @@ def _commit_id(line: bytes) -> CommitId | None:
 # Objects that are not in a pack yet.
 
 
-def _object(git_dir: str, name: str, kind: bytes) -> bytes | None:
-    packed = _read(f"{git_dir}/objects/{name[:2]}/{name[2:]}")
+def read_object(git_dir: str, name: str, kind: bytes) -> bytes | None:
+    """The bytes of an object of that kind; None where it is in a pack, or damaged."""
+    packed = read(f"{git_dir}/objects/{name[:2]}/{name[2:]}")
     try:
         head, _, data = zlib.decompress(packed or b"").partition(b"\0")
     except zlib.error:
@@ -155,7 +161,7 @@ def _object(git_dir: str, name: str, kind: bytes) -> bytes | None:
 
 def tree_of(git_dir: str, commit: CommitId) -> str | None:
     """The tree of a commit."""
-    data = _object(git_dir, commit, b"commit")
+    data = read_object(git_dir, commit, b"commit")
     if data is None or not data.startswith(b"tree ") or data[5 + _SHA1_HEX : 6 + _SHA1_HEX] != b"\n":
         return None
     return data[5 : 5 + _SHA1_HEX].decode()
@@ -172,16 +178,22 @@ def blob_at(git_dir: str, commit: CommitId, path: bytes) -> str | None:
 
 
 def _entry(git_dir: str, tree: str, words: bytes) -> str | None:
-    data, at = _object(git_dir, tree, b"tree") or b"", 0
-    while at < len(data):
-        end = data.index(b"\0", at)
+    data, at = read_object(git_dir, tree, b"tree") or b"", 0
+    while (end := data.find(b"\0", at)) >= 0:
         if data[at:end] == words:
             return data[end + 1 : end + 1 + _SHA1].hex()
         at = end + 1 + _SHA1
     return None
 
 
-# The index.
+# The index, and the file beside it.
+
+
+def may_be_converted(git_dir: str, root: str, path: bytes, data: bytes) -> bool:
+    """Whether git may store a file as other bytes than those on disk: by a filter, or with other line ends or `$Id$`s."""
+    folders = [root, *(f"{root}/{os.fsdecode(path[:end])}" for end, byte in enumerate(path) if byte == _SLASH)]
+    attributes = (f"{git_dir}/info/attributes", *(f"{folder}/.gitattributes" for folder in folders))
+    return b"\r" in data or b"$Id:" in data or any(b"filter" in (read(place) or b"") for place in attributes)
 
 
 def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) -> bool:
@@ -189,12 +201,12 @@ def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) 
 
     False: not known.
     """
-    data = _read(f"{git_dir}/index")
+    data = read(f"{git_dir}/index")
     if data is None or data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         return False
     kept = dict(_extensions(data))
-    if not set(kept).isdisjoint((b"link", b"sdir")) or _root_tree(kept.get(b"TREE", b"")) != tree:
-        return False
+    if any(name[:1].islower() for name in kept) or _root_tree(kept.get(b"TREE", b"")) != tree:
+        return False  # those in small letters change what the entries mean
     mode = (_EXECUTABLE if executable else _REGULAR).to_bytes(4, "big")
     at = data.find(path + b"\0")
     while at >= 0:
@@ -208,16 +220,17 @@ def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) 
 def _extensions(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The extensions behind the entries: from the first place at which a chain of them begins that ends where the checksum does."""
     end = len(data) - _SHA1
-    start = data.find(b"TREE", 12)
-    while start >= 0:
-        found, at = [], start
-        while at + 8 <= end and data[at : at + 4].isalpha():
-            size = int.from_bytes(data[at + 4 : at + 8], "big")
-            found.append((data[at : at + 4], data[at + 8 : at + 8 + size]))
-            at += 8 + size
-        if at == end:
-            return iter(found)
-        start = data.find(b"TREE", start + 1)
+    for first in _FIRST_EXTENSIONS:
+        start = data.find(first, 12)
+        while start >= 0:
+            found, at = [], start
+            while at + 8 <= end and data[at : at + 4].isalpha():
+                size = int.from_bytes(data[at + 4 : at + 8], "big")
+                found.append((data[at : at + 4], data[at + 8 : at + 8 + size]))
+                at += 8 + size
+            if at == end:
+                return iter(found)
+            start = data.find(first, start + 1)
     return iter(())
 
 

@@ -63,7 +63,7 @@ def run(
     command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
     try:
         status, output, words = converse(command, environment(extra), text, seconds)
-    except FileNotFoundError as problem:
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
         raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
     except TimeUpError as problem:
         raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} seconds") from problem

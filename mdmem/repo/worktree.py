@@ -12,11 +12,14 @@ from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
-from mdmem.repo import locks, plain
+from mdmem.repo import committing, locks, plain, settings
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
 
 _LOCK_SECONDS = 30.0
+_MANY_FILES = 1000
+"""From about here on git takes longer over its index than it takes to write a commit in Python."""
+_RAW_DATE = pattern(r"@(\d+ [+-]\d{4})")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
@@ -47,7 +50,8 @@ class Identity:
 class State:
     """How the repository stands to one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached.
 
-    `known` says that the file is there and in git's index, `settled` that nothing at all is staged or unmerged (False: not looked at).
+    `known` says that the file is there and in git's index. `blob` is the id of what HEAD, index and disk hold of it, where that is known
+    to be one, and that nothing at all is staged or unmerged; then the state is `settled`.
     """
 
     commit: CommitId | None
@@ -55,7 +59,12 @@ class State:
     pending: bool
     ignored: bool
     known: bool
-    settled: bool = False
+    blob: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing that is not committed, in the file or in git's index. False: not known."""
+        return self.blob is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,17 +189,13 @@ class Repository:
 
     def identity_known(self) -> bool:
         """Whether git knows who commits, by its settings or the environment; a guess from the host's name does not count."""
-        if self.plain and plain.names_a_person(str(self.git_dir)):
+        if self.plain and settings.names_a_person(str(self.git_dir)):
             return True
         listed = run(self.folder, ["config", "-z", "--get-regexp", r"^(user|author|committer)\.(name|email)$"])
-        known = {
-            entry.split(b"\n", 1)[0].decode().lower()
-            for entry in listed.output.split(b"\0")
-            if b"\n" in entry and entry.split(b"\n", 1)[1].strip()
-        }
+        said = {name.decode().lower(): value.strip() for name, _, value in (one.partition(b"\n") for one in listed.output.split(b"\0"))}
 
         def has(role: str, part: str) -> bool:
-            return bool(os.environ.get(f"GIT_{role.upper()}_{part.upper()}")) or f"{role}.{part}" in known or f"user.{part}" in known
+            return any((os.environ.get(f"GIT_{role.upper()}_{part.upper()}"), said.get(f"{role}.{part}"), said.get(f"user.{part}")))
 
         return all(has(role, part) for role in ("author", "committer") for part in ("name", "email"))
 
@@ -231,15 +236,22 @@ class Repository:
         found = self._head()
         if found is None or found[1] is None or (tree := plain.tree_of(str(self.git_dir), found[1])) is None:
             return None
-        place = self.folder / path
+        whole = f"{self.prefix}{path}"
+        place = self.root / whole
         try:
-            mode, data = place.lstat().st_mode, place.read_bytes()
+            mode = place.lstat().st_mode
+            if not stat.S_ISREG(mode) or os.path.realpath(place) != str(place):
+                return None
+            data = place.read_bytes()
         except OSError:
             return None
-        whole = os.fsencode(f"{self.prefix}{path}")
-        if not stat.S_ISREG(mode) or not plain.is_clean(str(self.git_dir), tree, whole, _blob_id(data), bool(mode & stat.S_IXUSR)):
+        git_dir, name = str(self.git_dir), os.fsencode(whole)
+        if plain.may_be_converted(git_dir, str(self.root), name, data):
             return None
-        return State(found[1], found[0], pending=False, ignored=False, known=True, settled=True)
+        blob = _blob_id(data)
+        if not plain.is_clean(git_dir, tree, name, blob, bool(mode & stat.S_IXUSR)):
+            return None
+        return State(found[1], found[0], pending=False, ignored=False, known=True, blob=blob)
 
     def _asked_state(self, path: FilePath) -> State:
         output = self.git(
@@ -392,6 +404,7 @@ class Repository:
         own: bool = True,
         stale: Callable[[], None] = lambda: None,
         found: State | None = None,
+        no_hooks: Callable[[Path], bool] = lambda folder: False,
     ) -> CommitId:
         """Commit these paths as they are on disk, and nothing else; no paths: an empty commit.
 
@@ -406,10 +419,16 @@ class Repository:
             own: whether this is mdmem's commit, for which its own hooks step aside.
             stale: called where the commit was made, but the index could not be written (`renew_index` mends that).
             found: how the repository stood to the one path just now, so that git need not be asked again.
+            no_hooks: whether no hook in a folder has anything to say of this commit.
 
         Raises:
             RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
         """
+        by_hand = found and found.settled and self._is_large() and no_hooks(self.git_dir / "hooks")
+        if found and by_hand and (made_so := self._committed_by_hand(paths[0], message, date, identity, found)):
+            if not made_so.is_indexed and not self.renew_index(paths):
+                stale()
+            return made_so.commit
         extra = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_OPTIONAL_LOCKS": "1"}
         if own:
             extra["MDMEM_COMMIT"] = "1"
@@ -459,6 +478,41 @@ class Repository:
         self._unstage(added)
         words = done.words or "a hook refused without a word"
         raise RepositoryProblem("commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed.")
+
+    def _is_large(self) -> bool:
+        """Whether git, which looks at every file, would take longer than it takes to write a commit ourselves."""
+        with (self.git_dir / "index").open("rb", buffering=0) as index:
+            return int.from_bytes(index.read(12)[8:], "big") >= _MANY_FILES
+
+    def _committed_by_hand(
+        self, path: FilePath, message: str, date: str, identity: Identity | None, found: State
+    ) -> committing.Made | None:
+        """The commit of a file that is as it was settled, without git; None where git has to make it."""
+        known, moment = settings.read(str(self.git_dir)), _RAW_DATE.fullmatch(date)
+        if known is None or not known.leave_commits_plain() or not moment or "\0" in message:
+            return None
+        if found.commit is None or found.branch is None or found.blob is None:
+            return None
+        if identity:
+            author = committer = settings.written(os.fsencode(identity.name), os.fsencode(identity.email))
+        else:
+            author, committer = known.person("AUTHOR"), known.person("COMMITTER")
+        if author is None or committer is None:
+            return None
+        return committing.commit(
+            committing.Order(
+                git_dir=str(self.git_dir),
+                root=str(self.root),
+                path=os.fsencode(f"{self.prefix}{path}"),
+                blob=found.blob,
+                parent=found.commit,
+                branch=found.branch,
+                message=message.encode("utf-8", "replace"),
+                date=moment[1].encode(),
+                author=author,
+                committer=committer,
+            )
+        )
 
     def renew_index(self, paths: Sequence[FilePath]) -> bool:
         """Have the index hold what HEAD holds of these paths; whether it could be written."""

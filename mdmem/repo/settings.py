@@ -1,0 +1,161 @@
+"""git's settings, where the files that hold them are written in the usual form; without starting git. See git-config(1)."""
+
+import os
+from collections.abc import Mapping
+
+from mdmem.records import dataclass
+
+LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
+_CRUD, _NEVER = b" .,:;'", b'<>"\\\x7f'
+"""What git takes off the ends of names, and out of them."""
+_SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc"}
+"""Where a git in such a folder looks for the system's settings."""
+_OF_PEOPLE = (b"include", b"author", b"committer")
+"""Sections, by how they begin, that may say otherwise who commits."""
+_OF_NO_MATTER = frozenset(
+    b"user author committer init alias color column pull push remote branch diff merge mergetool difftool safe credential url http fetch "
+    b"rebase log status advice help filter gpg tag maintenance gc rerere stash submodule blame grep format sendemail lfs sequence "
+    b"interactive pager clone transfer receive uploadpack versionsort web browser man gui protocol notes trailer i18n ssh".split()
+)
+"""Sections that change nothing of a commit of one file without a filter, whose author and dates are given, and which is not signed."""
+_PLAIN_CORE: Mapping[bytes, bytes | None] = {
+    **dict.fromkeys(
+        b"repositoryformatversion editor pager quotepath excludesfile symlinks askpass whitespace sshcommand abbrev safecrlf "
+        b"precomposeunicode protecthfs protectntfs preloadindex fsync fsyncmethod fsyncobjectfiles trustctime checkstat eol".split()
+    ),
+    **{b"filemode": b"true", b"bare": b"false", b"logallrefupdates": b"true", b"ignorecase": b"false", b"autocrlf": b"false"},
+}
+"""The settings of `core` that do not matter either, with the value that they must have where that counts."""
+_PLAIN_COMMIT: Mapping[bytes, bytes | None] = {
+    **{b"verbose": None, b"template": None, b"cleanup": None, b"status": None},
+    b"gpgsign": b"false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings by section and name in small letters; of one said twice the last, and by the most local file. None: only git can tell."""
+
+    values: Mapping[tuple[bytes, bytes], bytes | None]
+
+    def person(self, role: str) -> bytes | None:
+        """Who is the AUTHOR, or the COMMITTER, as `NAME <EMAIL>`; None where git has to be asked."""
+        name, email = (os.fsencode(os.environ.get(f"GIT_{role}_{part}", "")) or self._of_person(role, part) for part in ("NAME", "EMAIL"))
+        return written(name, email)
+
+    def _of_person(self, role: str, part: str) -> bytes:
+        own = self.values.get((role.lower().encode(), part.lower().encode()), b"")
+        return (self.values.get((b"user", part.lower().encode())) if own == b"" else own) or b""
+
+    def leave_commits_plain(self) -> bool:
+        """Whether none of them asks for more than a commit of the bytes as they are."""
+        for (section, name), value in self.values.items():
+            known = {b"core": _PLAIN_CORE, b"commit": _PLAIN_COMMIT}.get(section)
+            if known is None:
+                if section.partition(b" ")[0] not in _OF_NO_MATTER:
+                    return False
+            elif name not in known or (known[name] is not None and (value is None or value.lower() != known[name])):
+                return False
+        return True
+
+
+def written(name: bytes, email: bytes) -> bytes | None:
+    """A person as git writes one; None where it would take signs off the ends, or out of it."""
+    odd = any(not word or word.strip(_CRUD) != word or any(byte < 32 or byte in _NEVER for byte in word) for word in (name, email))
+    return None if odd else b"%s <%s>" % (name, email)
+
+
+def read(git_dir: str) -> Settings | None:
+    """The settings for a repository; None where git has to be asked."""
+    values: dict[tuple[bytes, bytes], bytes | None] = {}
+    places = _places()
+    for place in (*places, f"{git_dir}/config") if places is not None else ():
+        try:
+            with open(place, "rb", buffering=0) as file:
+                found = entries(file.read())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return None
+        if found is None or any(section.startswith(b"include") for section, _, _ in found):
+            return None
+        values.update(((section, name), _plain(value)) for section, name, value in found)
+    return Settings(values) if places is not None else None
+
+
+def _plain(value: bytes) -> bytes | None:
+    """A value without the quotes around it; None where there are others in it, or what may be a comment."""
+    inner = value[1:-1] if value[:1] == value[-1:] == b'"' and len(value) > 1 else value
+    return None if any(sign in inner for sign in (b'"', b"#", b";")) else inner
+
+
+def _places() -> list[str] | None:
+    """The files that are not the repository's own, in the order in which they count."""
+    environment, home = os.environ, os.environ.get("HOME", "")
+    system, without = environment.get("GIT_CONFIG_SYSTEM"), environment.get("GIT_CONFIG_NOSYSTEM", "")
+    if without not in ("", "0", "1", "false", "true"):
+        return None
+    places = []
+    if without in ("", "0", "false"):
+        folder = next((one for one in environment.get("PATH", "").split(os.pathsep) if os.access(f"{one}/git", os.X_OK)), "")
+        if system is None and folder not in _SYSTEM:
+            return None
+        places.append(f"{_SYSTEM[folder]}/gitconfig" if system is None else system)
+    if own := environment.get("GIT_CONFIG_GLOBAL"):
+        places.append(own)
+    else:
+        places += [f"{environment.get('XDG_CONFIG_HOME') or home + '/.config'}/git/config", f"{home}/.gitconfig"]
+    return places if all(place.startswith("/") for place in places) else None  # git would look from the root of the work tree
+
+
+def names_a_person(git_dir: str) -> bool:
+    """Whether the user's and the repository's settings, in the usual files and in the usual form, say who commits."""
+    usual = f"{os.environ.get('HOME', '.')}/.gitconfig"
+    found: set[bytes] = set()
+    for path in (os.environ.get("GIT_CONFIG_GLOBAL", usual), f"{git_dir}/config"):
+        try:
+            with open(path, "rb", buffering=0) as file:
+                listed = entries(file.read())
+        except OSError:
+            listed = []
+        if listed is None or not path.startswith("/"):
+            return False
+        for section, name, value in listed:
+            if section.startswith(_OF_PEOPLE):
+                return False
+            if section == b"user":
+                found.discard(name)
+                first = value.removeprefix(b'"')[:1]
+                if first.isalnum() or first >= b"\x80":
+                    found.add(name)
+    return {b"name", b"email"} <= found
+
+
+def entries(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
+    """Section (`core`, `remote "origin"`), name and value of settings; None where a line is not of the usual form.
+
+    Sections and names in small letters. Quotes and a comment are in the value still.
+    """
+    found, section = [], b""
+    for line in (line.strip(b" \t\r") for line in text.split(b"\n")):
+        if line.startswith(b"["):
+            section = line[1:-1].lower()
+            word, quote, rest = section.partition(b' "')
+            if line[-1:] != b"]" or not word or word.strip(LETTERS) or (quote and rest.find(b'"') != len(rest) - 1):
+                return None
+            if b"]" in section or b"\\" in section:
+                return None
+        elif line[:1] not in (b"", b"#", b";"):
+            name, said, value = (word.strip(b" \t") for word in line.partition(b"="))
+            if (
+                not section
+                or not said
+                or not name[:1].isalpha()
+                or name.strip(LETTERS)
+                or b"." in name
+                or b"\\" in value
+                or value.count(b'"') % 2
+            ):
+                return None
+            found.append((section, name.lower(), value))
+    return found
