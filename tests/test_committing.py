@@ -82,6 +82,20 @@ def test_it_is_the_commit_that_git_makes(at: Desk, monkeypatch: pytest.MonkeyPat
     assert logged == [at.git("reflog", "show", "-1", name).split(" ", 1)[1].split(": ", 1)[1] for name in ("HEAD", "main")]
 
 
+@pytest.mark.parametrize("path", ["memory/z.md", "memory/100644 z.md", "z"])
+def test_of_alike_files_of_alike_names_it_is_the_one(at: Desk, monkeypatch: pytest.MonkeyPatch, path: str):
+    for name in ("memory/z.md", "memory/copy z.md", "memory/100644 z.md", "memory/x 100644 z.md", "z", "y z"):
+        at.write(name, "the same\n")
+    at.git("add", ".")
+    at.git("commit", "-qm", "x")
+    at.write(path, "another\n")
+    started = gits(monkeypatch)
+    commit(at, path)
+    assert started == []
+    assert at.git("diff", "--name-only", "HEAD~1").splitlines() == [path]
+    assert at.git("status", "--porcelain") == ""
+
+
 def test_one_after_the_other(at: Desk, monkeypatch: pytest.MonkeyPatch):
     started = gits(monkeypatch)
     for number in range(5):

@@ -310,6 +310,18 @@ class TestObjects:
         at.git("gc", "-q")
         assert plain.blob_at(git_dir, commit, b"MEMORY.md") is None
 
+    def test_of_files_whose_names_have_each_other_in_them(self, at: Desk):
+        names = ("z.md", "copy z.md", "100644 z.md", "x 100644 z.md", "z.md 100644 z.md")
+        for number, name in enumerate(names):
+            at.write(f"memory/{name}", f"{number}\n")
+        at.git("add", ".")
+        at.git("commit", "-qm", "x")
+        commit = opened(at).head()
+        assert commit is not None
+        for name in names:
+            found = plain.blob_at(str(at.root / ".git"), commit, os.fsencode(f"memory/{name}"))
+            assert found == at.git("rev-parse", f"HEAD:memory/{name}").strip()
+
     @pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-5], lambda data: b"x" + data])
     def test_a_damaged_object_is_for_git(self, at: Desk, damage: Callable[[bytes], bytes]):
         commit = opened(at).head()

@@ -120,18 +120,17 @@ def _locked(order: Order, index_lock: "_Lock", branch_lock: "_Lock") -> Made | N
 
 def _trees(order: Order, known: indexes.Index, new: str, objects: list[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, str]]:
     """The trees above a file, from the lowest on, with its new id in it; they end where one is not known to the index, or in a pack."""
-    path, old = order.path, order.blob
+    path, old, is_folder = order.path, order.blob, False
     while path:
         path, _, name = path.rpartition(b"/")
         tree = known.tree(path)
         data = tree and plain.read_object(order.git_dir, tree, b"tree")
-        at = data.find(b" %s\0%s" % (name, bytes.fromhex(old))) if data else -1
-        if tree is None or not data or at < 0:
+        at = plain.place_of(data, name, is_folder) if data else None
+        if tree is None or not data or at is None or not data.startswith(bytes.fromhex(old), at):
             return
-        start = at + len(name) + 2
-        data = data[:start] + bytes.fromhex(new) + data[start + len(new) // 2 :]
+        data = data[:at] + bytes.fromhex(new) + data[at + len(new) // 2 :]
         objects.append((b"tree", data))
-        old, new = tree, object_id(b"tree", data)
+        old, new, is_folder = tree, object_id(b"tree", data), True
         yield path, new
 
 

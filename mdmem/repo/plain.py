@@ -172,17 +172,29 @@ def blob_at(git_dir: str, commit: CommitId, path: bytes) -> str | None:
     name = tree_of(git_dir, commit)
     *folders, last = path.split(b"/")
     for folder in folders:
-        name = name and _entry(git_dir, name, b"40000 " + folder)
-    found = [name and _entry(git_dir, name, mode + last) for mode in (b"100644 ", b"100755 ")]
-    return found[0] or found[1]
+        name = name and _entry(git_dir, name, folder, is_folder=True)
+    return name and _entry(git_dir, name, last, is_folder=False)
 
 
-def _entry(git_dir: str, tree: str, words: bytes) -> str | None:
-    data, at = read_object(git_dir, tree, b"tree") or b"", 0
-    while (end := data.find(b"\0", at)) >= 0:
-        if data[at:end] == words:
-            return data[end + 1 : end + 1 + _SHA1].hex()
-        at = end + 1 + _SHA1
+def _entry(git_dir: str, tree: str, name: bytes, is_folder: bool) -> str | None:
+    data = read_object(git_dir, tree, b"tree") or b""
+    at = place_of(data, name, is_folder)
+    return None if at is None else data[at : at + _SHA1].hex()
+
+
+def place_of(tree: bytes, name: bytes, is_folder: bool) -> int | None:
+    """Where the id of an entry stands in a tree; None where there is none of that name and kind.
+
+    An entry stands behind the id of the one before it, which stands behind a NUL. Not each is looked at: there may be thousands.
+    """
+    for mode in (b"40000",) if is_folder else (b"100644", b"100755"):
+        words = b"%s %s\0" % (mode, name)
+        at = tree.find(words)
+        while at >= 0:
+            end = at + len(words)
+            if (at == 0 or tree[at - _SHA1 - 1 : at - _SHA1] == b"\0") and end + _SHA1 <= len(tree):
+                return end
+            at = tree.find(words, at + 1)
     return None
 
 
