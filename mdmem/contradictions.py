@@ -35,6 +35,8 @@ def found(claims: Sequence[Claim], marks: Sequence[Mark], today: date) -> tuple[
             conflicts[one, other] = Conflict(one, other, key, verdict is not None, weaker(one, other))
     for one, other in _by_hand(holding, [pair for pair, verdict in said.items() if verdict is MarkKind.CONTRADICTS]):
         conflicts.setdefault((one, other), Conflict(one, other, None, True, weaker(one, other)))
+    if not conflicts:
+        return ()
     places = {claim: number for number, claim in enumerate(holding)}
     return tuple(sorted(conflicts.values(), key=lambda conflict: (places[conflict.one], places[conflict.other])))
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache
 from io import StringIO
+from itertools import starmap
+from operator import itemgetter
 
 from mdmem.digests import sha256
 from mdmem.errors import PathProblem, SectionProblem, TextProblem
@@ -21,7 +23,7 @@ from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.scan import Block as Block
 from mdmem.scan import BlockKind as BlockKind
-from mdmem.scan import Found, Head, Piece, blocks, scan
+from mdmem.scan import Found, Head, Piece, scan, spans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ class Document:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The blocks, in their order."""
-        return blocks(self.pieces, self.lines)
+        return tuple(starmap(Block, spans(self.pieces, self.lines)))
 
     @property
     def text(self) -> str:
@@ -121,8 +123,15 @@ class Document:
 
     def blocks_in(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that begin in lines `start` up to `end`."""
-        first = bisect_left(self.blocks, start, key=lambda block: block.start)
-        return self.blocks[first : bisect_left(self.blocks, end, lo=first, key=lambda block: block.start)]
+        return tuple(starmap(Block, self.spans_in(start, end)))
+
+    def spans_in(self, start: int, end: int) -> Iterator[tuple[BlockKind, int, int]]:
+        """The same as kind, first line and the line after the last."""
+        first = max(0, bisect_right(self.pieces, start, key=itemgetter(1)) - 1)
+        last = bisect_left(self.pieces, end, lo=first, key=itemgetter(1))
+        for span in spans(self.pieces[first:last], self.lines):
+            if start <= span[1] < end:
+                yield span
 
 
 @cache

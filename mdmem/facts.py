@@ -27,6 +27,8 @@ _KEY_COLONS = 4
 """A key that holds more of them is looked for by name only."""
 
 _MARKER = pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
+_PLAIN = pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
+"""A list item of one line that is nothing but words; unless they end in a bracket."""
 _KIND = pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
@@ -57,7 +59,10 @@ def normal(text: str) -> str:
 
 def fact_id(text: str) -> FactId:
     """The first 8 hex digits of the SHA-256 of key and text, normalised. A bold key is its words."""
-    key, rest = _split_key(text)
+    return _id(text, *_split_key(text))
+
+
+def _id(text: str, key: str | None, rest: str) -> FactId:
     said = f"{key}: {rest}" if key else text
     return FactId(sha256(normal(said).encode("utf-8", "surrogatepass"))[:_ID_DIGITS])
 
@@ -90,7 +95,8 @@ def _without_space(text: str, end: int) -> int:
 def _before_marks(text: str) -> int:
     """Where the words and tags of an item end and its comments and block id begin."""
     end = _without_space(text, len(text))
-    if match := _BLOCK_ID.search(text, max(0, text.rfind("^", 0, end) - 1), end):
+    caret = text.rfind("^", 0, end)
+    if caret >= 0 and (match := _BLOCK_ID.search(text, max(0, caret - 1), end)):
         end = _without_space(text, match.start())
     while text.endswith("-->", 0, end):
         before = text.rfind("-->", 0, end - 3)
@@ -118,7 +124,7 @@ def _is_tag(name: str) -> bool:
 
 
 def _until(text: str) -> date | None:
-    match = UNTIL.search(text, max(0, text.rfind("(") - 1))
+    match = UNTIL.search(text, max(0, text.rfind("(") - 1)) if "(" in text else None
     if not match or not match.start():
         return None
     try:
@@ -127,10 +133,28 @@ def _until(text: str) -> date | None:
         return None
 
 
-@lru_cache(maxsize=_ITEMS_KEPT)
 def parse_item(item: str) -> Fact:
     """The fact that a list item states; `item` is its Markdown, marker included."""
+    text = plain_words(item)
+    return _parse_item(item) if text is None else Fact(plain_id(text), text)
+
+
+@lru_cache(maxsize=_ITEMS_KEPT)
+def _parse_item(item: str) -> Fact:
     return parse_text(content(item))
+
+
+def plain_words(item: str) -> str | None:
+    """The text of a list item that has nothing but text: no key, kind, expiry, tags, comment or block id. None where that is not sure."""
+    match = _PLAIN.match(item)
+    text = match[1].rstrip() if match else ")"
+    return None if text.endswith(")") else text
+
+
+def plain_id(text: str) -> FactId:
+    """The id of what `plain_words` gives."""
+    said = " ".join(text.split()).lower() if text.isascii() else normal(text)
+    return FactId(sha256(said.encode("utf-8", "surrogatepass"))[:_ID_DIGITS])
 
 
 def split_kind(words: str) -> tuple[str | None, str]:
@@ -146,8 +170,8 @@ def parse_text(words: str) -> Fact:
     end, tags = _before_tags(said, _before_marks(said))
     text = said[:end] if end else said
     tags, until = (tags, _until(text)) if end else ((), None)
-    key, _ = _split_key(text)
-    return Fact(fact_id(UNTIL.sub("", text) if until else text), text, key, kind, tags, until)
+    key, rest = _split_key(text)
+    return Fact(fact_id(UNTIL.sub("", text)) if until else _id(text, key, rest), text, key, kind, tags, until)
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:

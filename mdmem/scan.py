@@ -9,7 +9,7 @@ such a point, and on what follows only as far as its own last line; so the piece
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 
@@ -346,20 +346,20 @@ def scan(source: str, first: int, parser: Parser) -> Found:
     return _Scanner(source, first, parser).run()
 
 
-def blocks(pieces: Sequence[Piece], lines: Sequence[str]) -> tuple[Block, ...]:
-    """The blocks of pieces, without blank lines at their ends; `lines` are those of the whole text."""
-    found: list[Block] = []
+def spans(pieces: Iterable[Piece], lines: Sequence[str]) -> Iterator[tuple[BlockKind, int, int]]:
+    """Kind and lines of each block of pieces, without blank lines at their ends; `lines` are those of the whole text."""
     for kind, start, end in pieces:
-        if kind is None:
-            starts = [number for number in range(start, end) if lines[number][0] not in _SPACE]
-            ends = [*starts[1:], end]
-            found += [Block(BlockKind.ITEM, first, _last(lines, first, stop)) for first, stop in zip(starts, ends, strict=True)]
-        else:
-            found.append(Block(kind, start, _last(lines, start, end)))
-    return tuple(found)
-
-
-def _last(lines: Sequence[str], start: int, end: int) -> int:
-    while end > start + 1 and not lines[end - 1].strip(_SPACE):
-        end -= 1
-    return end
+        while end > start + 1 and not lines[end - 1].strip(_SPACE):
+            end -= 1
+        if kind is not None:
+            yield kind, start, end
+            continue
+        first = start
+        for number in range(start + 1, end):
+            if lines[number][0] not in _SPACE:
+                last = number
+                while last > first + 1 and not lines[last - 1].strip(_SPACE):
+                    last -= 1
+                yield BlockKind.ITEM, first, last
+                first = number
+        yield BlockKind.ITEM, first, end

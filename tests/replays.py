@@ -25,7 +25,6 @@ from mdmem.model import (
     Source,
     Superseded,
 )
-from mdmem.search.entries import entries
 from mdmem.versions import Step, Versions
 
 MEMORY = FilePath("MEMORY.md")
@@ -38,7 +37,7 @@ def page(text: str | None, path: FilePath) -> Page | None:
     if text is None:
         return None
     document = parse(text)
-    return Page(document, entries(document, path, frontmatter.tags(document)))
+    return Page(document, path, frontmatter.tags(document))
 
 
 def fact(words: str) -> FactId:
@@ -127,7 +126,7 @@ class Told:
         """What stands in the table is what a parse of the files gives."""
         for path in {*self.files, MEMORY, TOPIC, LOG}:
             now = page(self.files.get(path), path)
-            listed = now.entries if now else ()
+            listed = now.entries() if now else ()
             assert sorted(map(_told, listed), key=repr) == sorted((_told(one.entry) for one in self.known.standing(path)), key=repr)
             assert sorted((one.section, one.nth, one.text) for one in self.known.sections(path)) == sorted(sections(self.files.get(path)))
 

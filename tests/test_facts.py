@@ -20,6 +20,7 @@ from mdmem.facts import (
     parse_item,
     parse_text,
     pick,
+    plain_words,
     split_key,
     split_kind,
     write,
@@ -313,6 +314,36 @@ def test_what_is_written_reads_back(text: str, kind: str | None, tags: list[str]
     suffix = f" (until {until.isoformat()})" if until else ""
     assert (fact.text, fact.kind, fact.tags, fact.until) == (text + suffix, kind, tuple(tags), until)
     assert fact.id == fact_id(text)
+
+
+@given(st.sampled_from(["- ", "- ", "* ", "+ ", "-", "1. ", "-  "]), said, st.sampled_from(["", "\n", "\r\n"]))
+@settings(max_examples=400)
+def test_what_is_read_at_once_reads_as_the_rest(marker: str, text: str, end: str) -> None:
+    assert parse_item(marker + text + end) == parse_text(content(marker + text + end))
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        ("- Drinks green tea.\n", "Drinks green tea."),
+        ("+ uses `uv`, not pip: it is *fast* ", "uses `uv`, not pip: it is *fast*"),
+        ("- trip (to Oslo) was\xa0good", "trip (to Oslo) was\xa0good"),
+        ("- trip (until 2026-01-01)", None),
+        ("- editor: vim", None),
+        ("- **Editor**: vim", None),
+        ("- [fact] tea", None),
+        ("- tea #drink", None),
+        ("- tea ^b1", None),
+        ("- tea <!-- why -->", None),
+        ("- tea\n  with milk", None),
+        ("- tea\r\n", None),
+        ("1. tea", None),
+        ("-     tea", None),
+        ("- ", None),
+    ],
+)
+def test_what_is_read_at_once(item: str, text: str | None) -> None:
+    assert plain_words(item) == text
 
 
 @given(said, kinds, st.lists(names, max_size=2), st.one_of(st.none(), st.just(DAY)))

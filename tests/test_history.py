@@ -6,12 +6,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import split_lines
-from mdmem.history import Note, changed_lines, message, origin, origins, said, section_name, trailers
+from mdmem.history import Note, changed_lines, common_ends, message, origin, origins, said, section_name, trailers
 from mdmem.model import Commit, CommitId, FactId, FilePath, Op, Provenance, Source, Superseded
 from mdmem.repo import FilePatch
 
 PATH = FilePath("MEMORY.md")
 NOTE = Note(Op.REPLACE, PATH, ("Memory", "Work", "Employer"), Provenance(Source.USER_STATED, 0.95, "agent/main", "2026-11-21-a"))
+
+
+@given(
+    st.text("ab", max_size=8),
+    st.text("ab", max_size=600),
+    st.lists(st.sampled_from("abc"), max_size=8),
+    st.lists(st.sampled_from("abc"), max_size=8),
+)
+def test_what_two_sequences_have_in_common_at_their_ends(start: str, end: str, one: list[str], other: list[str]) -> None:
+    old, new = ([*start, *middle, *end] for middle in (one, other))
+    first, last = common_ends(old, new)
+    assert old[:first] == new[:first]
+    assert old[len(old) - last :] == new[len(new) - last :]
+    most = min(len(old), len(new))
+    assert first == most or old[first] != new[first]
+    assert first + last == most or old[-1 - last] != new[-1 - last]
 
 
 def test_a_message_reads_as_the_format_says() -> None:

@@ -1,5 +1,6 @@
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from generated_markdown import closed_documents
@@ -7,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replays import FACTS, LOG, MEMORY, TOPIC, Told, commit_id, fact, memory, said
 
-from mdmem.history import origin
-from mdmem.model import Commit, CommitId, Fate, FilePath, MarkKind, Op, Source
+from mdmem.history import origin, replay
+from mdmem.model import Commit, CommitId, Entry, Fate, FilePath, MarkKind, Op, Source
+from mdmem.search.entries import entries
 
 OLD, NEW = "employer: Stripe", "employer: Linear"
 DAY = "# 2026-03-05\n\n## 09:00\n\n- {}\n"
@@ -22,6 +24,32 @@ def test_what_stands_goes_on() -> None:
     assert not done.ended
     assert told.one("one").begun == 1
     assert told.one("one").origin.commit == commit_id(1)
+
+
+def test_only_what_changed_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    sections = [f"## {number}\n\n- one of {number}\n- two of {number}\n\n" for number in range(20)]
+    told = Told()
+    told.write("# Memory\n\n" + "".join(sections))
+    seen: list[int] = []
+
+    def looked_at(*arguments: Any) -> tuple[Entry, ...]:
+        found = entries(*arguments)
+        seen.append(len(found))
+        return found
+
+    monkeypatch.setattr(replay, "entries", looked_at)
+    sections[7] = "## 7\n\n- one of 7\n- three of 7\n- two of 7\n\n"
+    done = told.write("# Memory\n\n" + "".join(sections))
+    assert [one.entry.text for one in done.begun] == ["three of 7"]
+    assert seen == [2, 3]
+
+
+def test_an_entry_s_like_in_another_section_of_that_name_counts() -> None:
+    told = Told()
+    told.write("# M\n\n## A\n\n- x\n\n## A\n\n- y\n- z\n")
+    done = told.write("# M\n\n## A\n\n- x\n- y\n\n## A\n\n- y\n- z\n")
+    assert [one.entry.start_line for one in done.begun] == [10]
+    assert not done.ended
 
 
 def test_of_several_alike_the_last_come_and_go() -> None:

@@ -225,7 +225,11 @@ def require_equal(table: Versions, model: Model) -> None:
         assert table.latest(time) == model.latest(time)
     for path in PATHS:
         assert list(table.standing(path)) == [one for one in model.occurrences if one.entry.path == path and one.ended is None]
-        assert list(table.sections(path)) == [one for one in model.revisions if one.path == path and one.ended is None]
+        standing = [one for one in model.revisions if one.path == path and one.ended is None]
+        assert list(table.sections(path)) == standing
+        assert list(table.sections(path, SECTIONS[:1])) == [one for one in standing if one.section == SECTIONS[0]]
+        begun = {one.begun for one in model.occurrences if one.entry.path == path and one.ended is None}
+        assert all(table.began_at(path, number) == (begun <= {number}) for number in range(len(history) + 1))
         ever = {one.lineage for one in model.revisions if one.path == path}
         assert list(table.lineages(path)) == [one for one in model.newest() if one.lineage in ever]
         rows = {one.number for one in model.occurrences if one.entry.path == path and one.ended is None}
@@ -480,6 +484,7 @@ CALLS: dict[str, Callable[[Versions], object]] = {
     "landmarks": lambda table: table.landmarks(20, 5),
     "standing": lambda table: table.standing(PATH),
     "sections": lambda table: table.sections(PATH),
+    "began_at": lambda table: table.began_at(PATH, 3),
     "having": lambda table: table.having(FactId(f"{30:08x}")),
     "with_prefix": lambda table: table.with_prefix("0000001"),
     "ended": lambda table: table.ended(20, 25),

@@ -212,14 +212,15 @@ class _Exchange:
     added: Sequence[Item]
 
 
-def difference(before: Document | None, after: Document) -> Difference:
+def difference(before: Document | None, after: Document, within: Collection[SectionPath] | None = None) -> Difference:
     """What an edit did to the facts, section by section: what goes from one section to another goes out there and comes in here.
 
     Within a section a fact that went out is superseded by one that came in: by the one of the same key; else by the one that is most
-    like it, if it is like enough (`likeness`), one by one. Kind, tags and `until` make no other fact.
+    like it, if it is like enough (`likeness`), one by one. Kind, tags and `until` make no other fact. Where it is known that all else is
+    the same, only the sections `within` these paths are looked at.
     """
-    old = _by_section(before) if before else {}
-    new = _by_section(after)
+    old = _by_section(before, within) if before else {}
+    new = _by_section(after, within)
     exchanges = [
         _Exchange(known, brought, _without(known, brought), _without(brought, known))
         for path in dict.fromkeys((*old, *new))
@@ -232,10 +233,12 @@ def difference(before: Document | None, after: Document) -> Difference:
     return Difference(removed, added, tuple(Superseded(one.fact.id, other.fact.id) for one, other in pairs))
 
 
-def _by_section(document: Document) -> dict[SectionPath, list[Item]]:
+def _by_section(document: Document, within: Collection[SectionPath] | None) -> dict[SectionPath, list[Item]]:
     found: dict[SectionPath, list[Item]] = {}
-    for item in items(document):
-        found.setdefault(document.path_at(item.start), []).append(item)
+    for path, start, end in (((), 0, document.preamble_end), *((one.path, one.body, one.end) for one in document.sections)):
+        if within is None or path in within:
+            for item in items(document, start, end):
+                found.setdefault(path, []).append(item)
     return found
 
 

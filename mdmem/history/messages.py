@@ -15,6 +15,7 @@ _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200
 _SUBJECT_CHARACTERS = 200
 _TRAILER_CHARACTERS = 1000
+_PIECE = 256
 _LIST_MARKER = pattern(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _PATH = pattern(r"(?i)^(.+?\.md): ")
 _FACT = pattern(r"[0-9a-f]{8}")
@@ -88,10 +89,18 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
     """How many things two sequences begin with in common, and how many of the rest they end with in common."""
     most = min(len(old), len(new))
-    start = next((at for at in range(most) if old[at] != new[at]), most)
-    most -= start
-    end = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
-    return start, end
+    start = _common(old, new, most)
+    return start, _common(old[::-1], new[::-1], most - start)
+
+
+def _common(old: Sequence[object], new: Sequence[object], most: int) -> int:
+    """How many of the first `most` things two sequences begin with in common: by large pieces, then by halves."""
+    start, size = 0, _PIECE
+    while size:
+        while start + size <= most and old[start : start + size] == new[start : start + size]:
+            start += size
+        size //= 2
+    return start
 
 
 def _quoted(before: str, after: str) -> list[str]:

@@ -8,14 +8,14 @@ elsewhere), was superseded, or was removed. The commit's trailers say what took 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 
 from mdmem.document import Document
 from mdmem.editors.facts import difference
 from mdmem.history.messages import Said, common_ends, origin, said, section_name
-from mdmem.history.sections import Part, changed, partners, parts
+from mdmem.history.sections import Part, changed, partners, whole
 from mdmem.model import (
     Commit,
     CommitId,
@@ -32,6 +32,7 @@ from mdmem.model import (
     SectionPath,
 )
 from mdmem.records import dataclass, field, replace
+from mdmem.search.entries import entries
 from mdmem.versions import Ending, Step
 
 TYPE_CHECKING = False
@@ -43,17 +44,23 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
+_NOTHING: Mapping[str, Origin] = MappingProxyType({})
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
-_FEW = 8
-"""Where fewer than one of so many entries of a file changed, the table is asked for these and not for the whole file."""
+_FEW = 16
+"""Where fewer entries than one in so many lines of a file changed, the table is asked for these and not for the whole file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A file as one commit holds it."""
+    """A file as one commit holds it; `tags` are the file's own."""
 
     document: Document
-    entries: tuple[Entry, ...]
+    path: FilePath
+    tags: tuple[str, ...] = ()
+
+    def entries(self, start: int = 0, end: int | None = None) -> tuple[Entry, ...]:
+        """Its entries, of all lines or of those that changed."""
+        return entries(self.document, self.path, self.tags, start, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +80,8 @@ class Known(Protocol):
         """What has not ended in a file, in the order in which it began."""
         ...
 
-    def sections(self, path: FilePath) -> tuple[Revision, ...]:
-        """The revisions of a file that have not ended."""
+    def sections(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
+        """The revisions of a file that have not ended; all, or those of sections `among` these paths."""
         ...
 
     def having(self, fact: FactId) -> tuple[Occurrence, ...]:
@@ -115,7 +122,7 @@ def step(
     places = [_Places.of(change) for change in changes]
     texts = [_texts(landmark.number, change, place, known) for change, place in zip(changes, places, strict=True)]
     files = [_lines(change, place, known) for change, place in zip(changes, places, strict=True)]
-    ledger = _Ledger(landmark.number, voices, known, brought)
+    ledger = _Ledger(landmark.number, voices, known, brought, origin(itself))
     ledger.clear()
     ledger.move(files)
     ledger.end(files)
@@ -135,14 +142,16 @@ def _in_order(
     old: Iterable[One], new: Iterable[Other], old_key: Callable[[One], Hashable], new_key: Callable[[Other], Hashable]
 ) -> tuple[list[tuple[One, Other]], list[One], list[Other]]:
     """Those with the same key, one to one and in their order; what is left of both."""
+    olds, news = list(old), list(new)
+    if not olds or not news:
+        return [], olds, news
     waiting: dict[Hashable, deque[tuple[int, Other]]] = {}
-    news = list(new)
     for number, other in enumerate(news):
         waiting.setdefault(new_key(other), deque()).append((number, other))
     pairs: list[tuple[One, Other]] = []
     left: list[One] = []
     taken: set[int] = set()
-    for one in old:
+    for one in olds:
         group = waiting.get(old_key(one))
         if group:
             number, other = group.popleft()
@@ -158,24 +167,35 @@ def _in_order(
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The parts of a file that differ, before and after, and what became of them (by place in the old document)."""
+    """The parts of a file that differ, before and after, what became of them (by place in the old document), and their lines."""
 
     old: tuple[Part, ...]
     new: tuple[Part, ...]
     partner: Mapping[int, Part]
+    old_lines: tuple[int, int]
+    new_lines: tuple[int, int]
 
     @classmethod
     def of(cls, change: FileChange) -> _Places:
         before = change.before.document if change.before else None
         after = change.after.document if change.after else None
-        renamed = change.path != change.before_path
-        old, new = (parts(before), parts(after)) if renamed else changed(before, after)
-        return cls(old, new, partners(old, new))
+        old, new = (whole(before), whole(after)) if change.path != change.before_path else changed(before, after)
+        differing = old.parts, new.parts
+        # An entry may have its like in another section of the same path, which then has to be looked at too.
+        if not old.outside().isdisjoint(part.section for some in differing for part in some):
+            old, new = whole(before), whole(after)
+        return cls(*differing, partners(*differing), old.lines, new.lines)
+
+    @property
+    def paths(self) -> set[SectionPath]:
+        """What the sections that differ are called, before and after."""
+        return {part.section for part in (*self.old, *self.new)}
 
 
 def _texts(number: int, change: FileChange, places: _Places, known: Known) -> tuple[list[int], list[Revision]]:
     """The rows of the revisions that ended in a file, and those that began."""
-    rows = {(row.section, row.nth): row for row in known.sections(change.before_path)}
+    among = {part.section for part in places.old}
+    rows = {(row.section, row.nth): row for row in known.sections(change.before_path, among)} if among else {}
     ended = {one.place: row for one in places.old if (row := rows.get((one.section, one.nth)))}
     was = {part.place: ended[place] for place, part in places.partner.items() if place in ended}
     gone = {row.number for row in ended.values()}
@@ -231,10 +251,11 @@ def _content(entry: Entry) -> tuple[FactId | None, str]:
 
 
 def _lines(change: FileChange, places: _Places, known: Known) -> _File:
-    old = change.before.entries if change.before else ()
-    new = change.after.entries if change.after else ()
-    total, renamed = len(old), change.path != change.before_path
-    if not renamed:
+    old = change.before.entries(*places.old_lines) if change.before else ()
+    new = change.after.entries(*places.new_lines) if change.after else ()
+    total = len(change.before.document.lines) if change.before else 0
+    renamed = change.path != change.before_path
+    if old and new and not renamed:
         start, end = common_ends([_place_in(entry) for entry in old], [_place_in(entry) for entry in new])
         old, new = old[start : len(old) - end], new[start : len(new) - end]
     now = _names(change, places)
@@ -314,6 +335,10 @@ class _Ledger:
     voices: list[_Voice]
     known: Known
     brought: Mapping[FilePath, Mapping[str, Origin]]
+    origin: Origin
+    """Of what the landmark itself brings in."""
+    several: set[CommitId] = field(default_factory=set)
+    """The commits that say that a key has several values."""
     ended: list[Ending] = field(default_factory=list)
     begun: list[Occurrence] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -328,6 +353,7 @@ class _Ledger:
         reverted = {commit for voice in self.voices for commit in voice.said.reverts}
         self.cleared = {found.number for commit in reverted if (found := self.known.landmark_of(commit))}
         self.voices = [*(voice for voice in self.voices[:-1] if voice.commit.id not in reverted), self.voices[-1]]
+        self.several = {voice.commit.id for voice in self.voices if voice.said.also}
 
     # What begins.
 
@@ -342,9 +368,8 @@ class _Ledger:
                 self._begin(entry, moved)
 
     def _begin(self, entry: Entry, moved: _Moved | None) -> None:
-        own = self.voices[-1].commit
-        brought = self.brought.get(entry.path, {}).get(entry.first_line) or origin(own)
-        also = any(voice.said.also for voice in self.voices if voice.commit.id == brought.commit)
+        brought = self.brought.get(entry.path, _NOTHING).get(entry.first_line) or self.origin
+        also = brought.commit in self.several
         if moved is None:
             self.begun.append(Occurrence(entry, self.number, brought, also))
             return
@@ -383,7 +408,7 @@ class _Ledger:
         if not (old and file.change.after and any(entry.fact for entry in file.fresh)):
             return
         homes = {(entry.section, entry.fact) for entry in file.fresh}
-        for pair in difference(_under_new_names(file), file.change.after.document).supersedes:
+        for pair in difference(_under_new_names(file), file.change.after.document, file.places.paths).supersedes:
             found = [one for one in old if one.entry.fact == pair.old and one.row.number in left]
             at_home = [one for one in found if (one.section, pair.new) in homes]
             if found:
@@ -465,6 +490,8 @@ def _move_across(files: Sequence[_File]) -> None:
         lambda old: _content(old.entry),
         _content,
     )
+    if not pairs:
+        return
     gone = {old.row.number for old, _ in pairs}
     arrived = {(entry.path, entry.start_line): old for old, entry in pairs}
     for file in files:

@@ -77,10 +77,42 @@ def parts(document: Document | None, first: int = 0, last: int | None = None) ->
     return tuple(found)
 
 
-def changed(before: Document | None, after: Document | None) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """The parts of two versions of a document, without the sections that both begin with, and those that both end with."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The sections `first` up to `last` of a document; with the first of them comes the text before the first heading."""
+
+    document: Document | None
+    first: int
+    last: int
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The text before the first heading, whatever the first section is, and the sections."""
+        return parts(self.document, self.first, self.last)
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The lines of it, from 0."""
+        if self.document is None:
+            return 0, 0
+        starts = [*(section.start for section in self.document.sections[self.first : self.last + 1]), len(self.document.lines)]
+        return (starts[0] if self.first else 0), starts[self.last - self.first]
+
+    def outside(self) -> set[SectionPath]:
+        """The paths of the other sections."""
+        every = self.document.sections if self.document else ()
+        return {section.path for section in (*every[: self.first], *every[self.last :])}
+
+
+def whole(document: Document | None) -> Stretch:
+    """All of a document; a file that is not there has none."""
+    return Stretch(document, 0, len(document.sections) if document else 0)
+
+
+def changed(before: Document | None, after: Document | None) -> tuple[Stretch, Stretch]:
+    """The stretches of two versions of a document that are left without the sections that both begin with, and those that both end with."""
     if before is None or after is None:
-        return parts(before), parts(after)
+        return whole(before), whole(after)
     old, new = before.sections, after.sections
     above, tail = common_ends(before.lines, after.lines)
     shift = len(after.lines) - len(before.lines)
@@ -94,7 +126,7 @@ def changed(before: Document | None, after: Document | None) -> tuple[tuple[Part
     counts.subtract(section.path for section in new[first : len(new) - last])
     uneven = {path for path, count in counts.items() if count}
     last = next((at for at in range(last) if old[-1 - at].path in uneven), last)
-    return parts(before, first, len(old) - last), parts(after, first, len(new) - last)
+    return Stretch(before, first, len(old) - last), Stretch(after, first, len(new) - last)
 
 
 def _same(one: Section, other: Section, shift: int) -> bool:
@@ -107,6 +139,8 @@ def partners(old: Sequence[Part], new: Sequence[Part]) -> dict[int, Part]:
     First those of the same path; then those with the same text below another heading; then those that kept at least half of their
     lines; then empty ones in the same surroundings. With each go the sections around and inside it that kept their titles.
     """
+    if not old or not new:
+        return {}
     found = _Partners(old, new)
     found.by_path()
     found.by_text()

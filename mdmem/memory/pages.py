@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from mdmem import contradictions, files, layout
+from mdmem.digests import sha1, sha256
 from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
@@ -14,6 +15,7 @@ from mdmem.memory.standing import Standing, join
 from mdmem.memory.workspace import Workspace
 from mdmem.model import Claim, CommitId, Entry, FactId, Fate, FilePath, Mark, MarkKind, Occurrence, Source, Status
 from mdmem.records import replace
+from mdmem.repo import line
 from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, SeenFile, Stamp
 from mdmem.search.schema import Life, Row
@@ -21,6 +23,9 @@ from mdmem.versions import Versions
 
 _RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""
+_MANY = 50
+"""From so many files on it pays to ask for all that HEAD holds, and what the table has of a file need not be read from it."""
+_SHA1_DIGITS = 40
 _UNSETTLED = Stamp(0, 0, 0, 0)
 """No file's stamp: of a file that is to be read again."""
 _STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fate.MOVED: Status.CURRENT}
@@ -34,22 +39,33 @@ def _stamp_of(found: Found) -> Stamp | None:
         return None
 
 
+def _blob_id(data: bytes, like: str) -> str:
+    """The id that git gives to bytes as they are, by the same hash as another one."""
+    named = b"blob %d\0%s" % (len(data), data)
+    return sha1(named) if len(like) == _SHA1_DIGITS else sha256(named)
+
+
 class Pages:
     """Reads files for the index: their entries, where each comes from, since when, and whether it is committed."""
 
-    def __init__(self, workspace: Workspace, known: Versions, due: bool) -> None:
+    def __init__(self, workspace: Workspace, known: Versions, due: int) -> None:
         self._workspace = workspace
         self._known = known
         self._pending = set(workspace.repository.pending()) if due else set()
         self._tracked = workspace.repository.tracked() if due else set()
         self._pairs = known.pairs() if due else ()
+        self._paired_facts = {fact for mark in self._pairs for fact in (mark.one, mark.other)}
+        many = due >= _MANY and known.head is not None
+        self._touches = known.last_touches() if many else {}
+        self._blobs = line.blobs(workspace.repository, known.head.commit) if many and known.head else {}
 
     def read(self, found: Found, before: SeenFile | None) -> tuple[SeenFile, FileEntries | None]:
         """What is to be remembered of a file, and its entries; None where they are the same as `before`."""
         path, now, kind = found.path, time.time_ns(), self._workspace.kind_of(found.path)
         try:
             data = files.read(found.place) or b""
-            document = parse(decode(data))
+            standing = self._whole(path, data)
+            document = None if standing else parse(decode(data))
         except PathProblem as problem:
             return SeenFile(Stamp.of(found.status), "", False, problem.message), FileEntries(path, (), (), (), kind)
         digest = files.digest(data)
@@ -57,15 +73,29 @@ class Pages:
         settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found) == Stamp.of(found.status)
         if before is not None and before.digest == digest and settled:
             return replace(before, stamp=Stamp.of(found.status)), None
-        page = self._page(path, entries(document, path, frontmatter.tags(document)))
+        if document is None:
+            page = self._page(path, tuple([one.occurrence.entry for one in standing if one.occurrence]), standing)
+        else:
+            page = self._page(path, entries(document, path, frontmatter.tags(document)))
         seen_as, digest = (Stamp.of(found.status), digest) if settled else (_UNSETTLED, "")
         return SeenFile(seen_as, digest, any(page.uncommitted)), page
 
-    def _page(self, path: FilePath, listed: tuple[Entry, ...]) -> FileEntries:
+    def _whole(self, path: FilePath, data: bytes) -> tuple[Standing, ...]:
+        """What stands in a file, as the table says it, where that needs no reading.
+
+        It is as HEAD has it, and all that stands in it began with the last commit that touched it, so that lines and tags are that one's.
+        """
+        blob, landmark = self._blobs.get(path), self._touches.get(path)
+        if blob is None or landmark is None or not self._known.began_at(path, landmark) or blob != _blob_id(data, blob):
+            return ()
+        marks = {mark.occurrence: mark for mark in self._known.marks(path)}
+        return tuple([Standing(one, marks.get(one.number), True) for one in self._known.standing(path)])
+
+    def _page(self, path: FilePath, listed: tuple[Entry, ...], whole: tuple[Standing, ...] = ()) -> FileEntries:
         kind = self._workspace.kind_of(path)
         if layout.is_outside(path):
             return FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind)
-        found, gone = join(self._known, path, listed)
+        found, gone = (whole, ()) if whole else join(self._known, path, listed)
         dirty = path in self._pending or path not in self._tracked
         return FileEntries(
             path,
@@ -90,6 +120,8 @@ class Pages:
     def _with_conflicts(
         self, path: FilePath, listed: tuple[Entry, ...], found: Sequence[Standing], lives: Sequence[Life]
     ) -> tuple[Life, ...]:
+        if all(one.key is None and one.fact not in self._paired_facts for one in listed):
+            return tuple(lives)
         today = self._workspace.now().date()
         current = [n for n, life in enumerate(lives) if life.status is Status.CURRENT and listed[n].fact is not None]
         claims = {n: claim(listed[n], found[n].occurrence if found[n].committed else None) for n in current}

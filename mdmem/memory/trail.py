@@ -15,10 +15,11 @@ from mdmem.memory.workspace import Progress, Say, Workspace
 from mdmem.model import CommitId, FilePath, Landmark, Origin
 from mdmem.repo import line
 from mdmem.repo.line import Changed, LineCommit
-from mdmem.search.entries import entries
 from mdmem.versions import BrokenVersions, Versions
 
-_COMMITS_AT_ONCE = 50
+_COMMITS_AT_ONCE, _MOST_AT_ONCE = 50, 500
+_BYTES_AT_ONCE = 8_000_000
+"""Of files, that are read together: where a commit changes little, more commits are."""
 _PAGES_KEPT = 200
 
 
@@ -94,12 +95,14 @@ def catch_up(workspace: Workspace, known: Versions, head: CommitId | None, progr
     pages = _Pages(workspace)
     ids = _newer(workspace, known, head)
     commits = line.told(workspace.repository, ids)
-    done = 0
-    while some := list(islice(commits, _COMMITS_AT_ONCE)):
-        pages.fetch([change for commit in some for change in commit.changes])
+    done, at_once = 0, _COMMITS_AT_ONCE
+    while some := list(islice(commits, at_once)):
+        size = pages.fetch([change for commit in some for change in commit.changes])
+        at_once = min(_MOST_AT_ONCE, max(_COMMITS_AT_ONCE, len(some) * _BYTES_AT_ONCE // max(1, size)))
+        first = known.head.number + 1 if known.head else 1
         with known.writing():
-            for commit in some:
-                _replay(workspace, known, commit, pages)
+            for number, commit in enumerate(some, first):
+                _replay(workspace, known, number, commit, pages)
         done += len(some)
         if progress:
             progress(done, len(ids))
@@ -119,8 +122,7 @@ def _newer(workspace: Workspace, known: Versions, head: CommitId) -> list[Commit
     return every[fork:]
 
 
-def _replay(workspace: Workspace, known: Versions, commit: LineCommit, pages: "_Pages") -> None:
-    number = known.head.number + 1 if known.head else 1
+def _replay(workspace: Workspace, known: Versions, number: int, commit: LineCommit, pages: "_Pages") -> None:
     said = commit.commit
     landmark = Landmark(number, said.id, said.time, said.author, said.message)
     changes = [change for change in map(pages.change, commit.changes) if change is not None]
@@ -136,12 +138,14 @@ class _Pages:
         self._workspace = workspace
         self._kept: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
         self._read: dict[str, bytes] = {}
+        self._memory: dict[FilePath, bool] = {}
 
-    def fetch(self, changes: Sequence[Changed]) -> None:
-        """Read what these changes need, in one go."""
+    def fetch(self, changes: Sequence[Changed]) -> int:
+        """Read what these changes need, in one go: how many bytes that is."""
         wanted = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
         blobs = sorted({blob for blob, path in wanted if blob and self._is_memory(path) and (blob, path) not in self._kept})
         self._read = self._workspace.repository.contents(blobs)
+        return sum(map(len, self._read.values()))
 
     def change(self, changed: Changed) -> FileChange | None:
         """A change of a memory file with both pages; None where no memory file is concerned."""
@@ -154,7 +158,9 @@ class _Pages:
         return FileChange(changed.path, changed.before_path if before else changed.path, before, after)
 
     def _is_memory(self, path: FilePath) -> bool:
-        return self._workspace.kind_of(path).is_memory
+        if path not in self._memory:
+            self._memory[path] = self._workspace.kind_of(path).is_memory
+        return self._memory[path]
 
     def _page(self, blob: str | None, path: FilePath) -> Page | None:
         """A version of a file; None where there is none, or none that can be indexed."""
@@ -173,4 +179,4 @@ class _Pages:
             document = parse(decode(data))
         except PathProblem:
             return None
-        return Page(document, entries(document, path, frontmatter.tags(document)))
+        return Page(document, path, frontmatter.tags(document))

@@ -1,10 +1,10 @@
 """Document -> entries: the pieces of a file that a search finds. Pure; nothing here knows of the index."""
 
 import re
-from datetime import date
+from collections.abc import Iterator
 
-from mdmem.document import Block, BlockKind, Document
-from mdmem.facts import has_words, parse_item
+from mdmem.document import BlockKind, Document
+from mdmem.facts import has_words, parse_item, plain_id, plain_words
 from mdmem.layout import day_of
 from mdmem.model import Entry, Fact, FilePath, SectionPath
 
@@ -13,41 +13,46 @@ _SPEAKS = re.compile(r"[^\s!-/:-@\[-`{-~]")
 """Something other than white space and ASCII punctuation."""
 
 
-def entries(document: Document, path: FilePath, tags: tuple[str, ...] = ()) -> tuple[Entry, ...]:
+def entries(document: Document, path: FilePath, tags: tuple[str, ...] = (), start: int = 0, end: int | None = None) -> tuple[Entry, ...]:
     """The entries of a file in their order; what says nothing (an empty item, a comment, an empty fence) is none.
 
     Args:
         document: the file as it is on disk.
         path: where it is; a daily log's gives its entries their day.
         tags: the file's own (front matter), which each of its entries carries too.
+        start: the first line (from 0) that an entry may begin in.
+        end: the line after the last that one may begin in.
     """
-    day = day_of(path)
-    found = (_entry(document, block, path, document.path_at(block.start), day, tags) for block in document.blocks)
-    return tuple(entry for entry in found if entry is not None)
+    return tuple(_entries(document, path, tuple(dict.fromkeys(tags)), start, len(document.lines) if end is None else end))
 
 
-def _entry(
-    document: Document, block: Block, path: FilePath, section: SectionPath, day: date | None, file_tags: tuple[str, ...]
-) -> Entry | None:
-    raw = document.slice(block.start, block.end)
-    fact = parse_item(raw) if block.kind is BlockKind.ITEM else None
-    text = fact.text if fact else _text(block.kind, raw)
-    if not (_has_words(raw, fact) if fact else _SPEAKS.search(text)):
-        return None
-    return Entry(
-        path=path,
-        start_line=block.start + 1,
-        end_line=block.end,
-        section=section,
-        day=day,
-        text=text,
-        kind=fact.kind if fact else None,
-        key=fact.key if fact else None,
-        tags=tuple(dict.fromkeys((*(fact.tags if fact else ()), *file_tags))),
-        until=fact.until if fact else None,
-        fact=fact.id if fact else None,
-        first_line=document.lines[block.start].strip(),
-    )
+def _entries(document: Document, path: FilePath, tags: tuple[str, ...], start: int, end: int) -> Iterator[Entry]:
+    lines, day = document.lines, day_of(path)
+    section: SectionPath = ()
+    section_end = -1
+    for kind, first, last in document.spans_in(start, end):
+        if first >= section_end:
+            section, section_end = _around(document, first)
+        raw = lines[first] if last == first + 1 else document.slice(first, last)
+        text = plain_words(raw) if kind is BlockKind.ITEM else None
+        if text is not None:
+            yield Entry(path, first + 1, last, section, day, text, None, None, tags, None, plain_id(text), raw.strip())
+        elif kind is not BlockKind.ITEM:
+            text = _text(kind, raw)
+            if _SPEAKS.search(text):
+                yield Entry(path, first + 1, last, section, day, text, None, None, tags, None, None, lines[first].strip())
+        else:
+            fact = parse_item(raw)
+            if _has_words(raw, fact):
+                own = tuple(dict.fromkeys((*fact.tags, *tags))) if fact.tags else tags
+                said = (fact.text, fact.kind, fact.key, own, fact.until, fact.id)
+                yield Entry(path, first + 1, last, section, day, *said, lines[first].strip())
+
+
+def _around(document: Document, line: int) -> tuple[SectionPath, int]:
+    """The path of the section that holds a line, and the line after its own text."""
+    section = document.section_at(line)
+    return (section.path, section.end) if section else ((), document.preamble_end)
 
 
 def _has_words(raw: str, fact: Fact) -> bool:
@@ -57,4 +62,4 @@ def _has_words(raw: str, fact: Fact) -> bool:
 
 def _text(kind: BlockKind, raw: str) -> str:
     """The words of a block that is no list item; in code, what looks like a comment is none."""
-    return raw.strip() if kind is BlockKind.CODE else _COMMENT.sub("", raw).strip()
+    return raw.strip() if kind is BlockKind.CODE or "<" not in raw else _COMMENT.sub("", raw).strip()

@@ -7,7 +7,7 @@ and are never used twice, except those of rows that were cut away.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import lru_cache
 
@@ -98,9 +98,10 @@ def _maybe_text(data: bytes | None) -> str | None:
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def joined(words: Sequence[str]) -> bytes:
+@lru_cache(4096)
+def joined(words: tuple[str, ...]) -> bytes:
     """Several words in one column."""
-    return blob(_as_json(list(words)))
+    return blob(_as_json(words))
 
 
 @lru_cache(4096)
@@ -117,26 +118,38 @@ def _date(text: str | None) -> date | None:
     return None if text is None else date.fromisoformat(text)
 
 
-def columns(one: Occurrence) -> Row:
-    """An occurrence that begins, without its row's number and its landmark."""
-    entry, origin = one.entry, one.origin
-    return (
-        *(blob(entry.path), entry.start_line, entry.end_line, joined(entry.section), _day(entry.day), blob(entry.text)),
-        *(
-            maybe_blob(entry.kind),
-            maybe_blob(entry.key),
-            joined(entry.tags),
-            _day(entry.until),
-            maybe_blob(entry.fact),
-            blob(entry.first_line),
-        ),
-        *(blob(origin.commit), origin.time, origin.source.value, origin.confidence, one.also),
-    )
+def columns(begun: Iterable[Occurrence]) -> Iterator[Row]:
+    """Occurrences that begin, without their rows' numbers and their landmark; what many have in common is made once."""
+    origin, path, day, date_of_it = None, None, None, None
+    for one in begun:
+        entry = one.entry
+        if one.origin is not origin:
+            origin = one.origin
+            brought = (blob(origin.commit), origin.time, origin.source.value, origin.confidence)
+        if entry.path is not path:
+            path, where = entry.path, blob(entry.path)
+        if entry.day is not day:
+            day, date_of_it = entry.day, _day(entry.day)
+        if entry.kind is None and entry.key is None and entry.until is None:
+            more: Row = (None, None, joined(entry.tags), None)
+        else:
+            more = (maybe_blob(entry.kind), maybe_blob(entry.key), joined(entry.tags), _day(entry.until))
+        yield (
+            *(where, entry.start_line, entry.end_line, joined(entry.section), date_of_it, blob(entry.text)),
+            *(*more, maybe_blob(entry.fact), blob(entry.first_line)),
+            *(*brought, one.also),
+        )
 
 
 def last_columns(entry: Entry) -> Row:
     """Lines, tags and date as the last commit that held an occurrence has them."""
     return (entry.start_line, entry.end_line, joined(entry.tags), _day(entry.until))
+
+
+@lru_cache(4096)
+def _origin(commit: bytes, time: int, source: str, confidence: float) -> Origin:
+    """One object for all that a commit brought in."""
+    return Origin(CommitId(decoded(commit)), time, Source(source), float(confidence))
 
 
 def as_landmark(row: Row) -> Landmark:
@@ -156,7 +169,7 @@ def as_occurrence(row: Row) -> Occurrence:
     return Occurrence(
         Entry(FilePath(decoded(path)), start, end, *words, named, decoded(first_line)),
         begun,
-        Origin(CommitId(decoded(commit)), time, Source(source), float(confidence)),
+        _origin(commit, time, source, confidence),
         bool(also),
         ended,
         None if fate is None else Fate(fate),

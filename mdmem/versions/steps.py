@@ -6,7 +6,7 @@ from itertools import islice
 from mdmem.model import Entry, FactId, Fate, FilePath, Landmark, Mark, Occurrence, Revision
 from mdmem.records import dataclass
 from mdmem.versions.revisions import lineage_rows, shorten
-from mdmem.versions.rows import blob, columns, joined, last_columns, maybe_blob
+from mdmem.versions.rows import Row, blob, columns, joined, last_columns, maybe_blob
 from mdmem.versions.storage import Store, broken
 
 
@@ -42,9 +42,9 @@ def append(store: Store, landmark: Landmark, step: Step) -> None:
     """As `Versions.append`."""
     with store.writing():
         number = _add_landmark(store, landmark)
-        store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", ((number, blob(path)) for path in step.paths))
+        store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", [(number, blob(path)) for path in step.paths])
         _end(store, number, step.ended)
-        store.run_many("UPDATE marks SET ended = ? WHERE begun = ? AND ended IS NULL", ((number, one) for one in step.cleared))
+        store.run_many("UPDATE marks SET ended = ? WHERE begun = ? AND ended IS NULL", [(number, one) for one in step.cleared])
         first = _begin(store, number, step.begun)
         _revise(store, number, step.gone, step.revisions)
         _mark(store, number, step.marks, first, step.begun)
@@ -64,7 +64,7 @@ def _end(store: Store, landmark: int, ended: Sequence[Ending]) -> None:
     changed = store.run_many(
         "UPDATE occurrences SET ended = ?, fate = ?, successor = ?, last_start = ?, last_end = ?, last_tags = ?, last_until = ?"
         " WHERE number = ? AND ended IS NULL",
-        ((landmark, one.fate.value, maybe_blob(one.successor), *last_columns(one.entry), one.number) for one in ended),
+        [(landmark, one.fate.value, maybe_blob(one.successor), *last_columns(one.entry), one.number) for one in ended],
     )
     if changed != len(ended):
         raise broken(f"landmark {landmark} ends an occurrence that does not stand")
@@ -77,7 +77,7 @@ def _begin(store: Store, landmark: int, begun: Sequence[Occurrence]) -> int:
     first = _next(store, "occurrences")
     store.run_many(
         f"INSERT INTO occurrences VALUES ({', '.join('?' * 19)}{', NULL' * 7})",
-        ((first + place, landmark, *columns(one)) for place, one in enumerate(begun)),
+        ((number, landmark, *row) for number, row in enumerate(columns(begun), first)),
     )
     return first
 
@@ -85,17 +85,22 @@ def _begin(store: Store, landmark: int, begun: Sequence[Occurrence]) -> int:
 def _revise(store: Store, landmark: int, gone: Sequence[int], begun: Sequence[Revision]) -> None:
     if any(one.begun != landmark for one in begun):
         raise ValueError(f"landmark {landmark} begins a revision of another one")
-    changed = store.run_many("UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL", ((landmark, one) for one in gone))
+    changed = store.run_many("UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL", [(landmark, one) for one in gone])
     if changed != len(gone):
         raise broken(f"landmark {landmark} ends a revision that does not stand")
-    for number, one in enumerate(begun, _next(store, "revisions")):
+    new: list[Row] = []
+    for number, one in enumerate(begun, _next(store, "revisions") if begun else 0):
         text = blob(one.text)
         if one.lineage:
+            _insert_revisions(store, new)
+            new.clear()
             shorten(store, one.lineage, number, text)
-        store.run(
-            "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, 0, 0, ?)",
-            *(number, one.lineage or number, landmark, blob(one.path), joined(one.section), one.nth, one.quiet, text),
-        )
+        new.append((number, one.lineage or number, landmark, blob(one.path), joined(one.section), one.nth, one.quiet, text))
+    _insert_revisions(store, new)
+
+
+def _insert_revisions(store: Store, rows: Sequence[Row]) -> None:
+    store.run_many("INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, 0, 0, ?)", rows)
 
 
 def _mark(store: Store, landmark: int, marks: Sequence[Mark], first: int, begun: Sequence[Occurrence]) -> None:
@@ -117,7 +122,7 @@ def _mark(store: Store, landmark: int, marks: Sequence[Mark], first: int, begun:
 def cut(store: Store, number: int, dropped: Iterable[tuple[Landmark, Collection[FilePath]]]) -> None:
     """Take out what the landmarks after `number` did; of each of them, and the files that it changed something in, a note stays."""
     for landmark, paths in dropped:
-        store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(landmark.commit), landmark.number, joined(sorted(paths)))
+        store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(landmark.commit), landmark.number, joined(tuple(sorted(paths))))
     _cut_revisions(store, number)
     store.run("DELETE FROM occurrences WHERE number > ?", _last(store, "occurrences", "begun", number))
     store.run(

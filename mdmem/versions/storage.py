@@ -127,7 +127,9 @@ class Store:
             self._connection.execute(asked, values)
 
     def run_many(self, asked: str, values: Iterable[Sequence[object]]) -> int:
-        """Carry it out with each of the values: the number of rows changed."""
+        """Carry it out with each of the values, none of them if there are none: the number of rows changed."""
+        if not values:
+            return 0
         with _failing():
             return self._connection.executemany(asked, values).rowcount
 

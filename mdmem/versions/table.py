@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 
-from mdmem.model import CommitId, FactId, FilePath, Landmark, Mark, MarkKind, Occurrence, Revision
+from mdmem.model import CommitId, FactId, FilePath, Landmark, Mark, MarkKind, Occurrence, Revision, SectionPath
 from mdmem.records import replace
 from mdmem.versions import steps
 from mdmem.versions.revisions import lineage_rows, whole
@@ -26,6 +26,7 @@ from mdmem.versions.rows import (
     as_revision,
     blob,
     decoded,
+    joined,
 )
 from mdmem.versions.steps import Step
 from mdmem.versions.storage import Store, broken, parsed
@@ -137,6 +138,16 @@ class Versions:
         """The occurrences in a file that have not ended, in the order in which they began."""
         return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
 
+    def last_touches(self) -> dict[FilePath, int]:
+        """The last landmark that touched each file."""
+        rows = self._store.rows("SELECT path, max(landmark) FROM touched GROUP BY path")
+        return {FilePath(decoded(path)): landmark for path, landmark in rows}
+
+    def began_at(self, path: FilePath, number: int) -> bool:
+        """Whether all that stands in a file began with one landmark."""
+        other = "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
+        return not self._store.rows(other, blob(path), number)
+
     def having(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, standing or not, oldest first."""
         return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
@@ -184,9 +195,12 @@ class Versions:
 
     # Revisions.
 
-    def sections(self, path: FilePath) -> tuple[Revision, ...]:
-        """The revisions in a file that have not ended, in the order in which they began."""
+    def sections(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
+        """The revisions in a file that have not ended, in the order in which they began; all, or those of sections `among` these paths."""
         rows = self._store.rows(f"{REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
+        if among is not None:
+            wanted = set(map(joined, among))
+            rows = [row for row in rows if row[4] in wanted]
         return parsed(as_revision, (whole(self._store, row) for row in rows))
 
     def revisions(self, lineage: int, limit: int | None = None, quiet: bool = False) -> tuple[Revision, ...]:

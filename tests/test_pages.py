@@ -1,0 +1,81 @@
+"""Files for the index whose entries the table of versions has already."""
+
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, desk
+
+from mdmem import document
+from mdmem.memory import freshness, pages
+from mdmem.model import Forget, Hit, Log, Remember
+from mdmem.scan import Found, Parser, scan
+from mdmem.search.query import Filter
+
+NEVER = 10**9
+
+
+def say(line: str) -> None:
+    raise AssertionError(line)
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def rebuilt(at: Desk, many: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
+    """All that the index holds, the past included, if so many files are many."""
+    monkeypatch.setattr(pages, "_MANY", many)
+    return freshness.rebuild(at.workspace, True, say).index.entries(Filter(history=True))
+
+
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are read from now on."""
+    read: list[str] = []
+
+    def counted(source: str, first: int, parser: Parser) -> Found:
+        read.append(source)
+        return scan(source, first, parser)
+
+    document._parsed_file.cache_clear()
+    monkeypatch.setattr(document, "scan", counted)
+    return read
+
+
+def test_a_file_that_came_with_one_commit_is_read_once(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day in range(10, 20):
+        at.write(f"memory/2026-01-{day}.md", f"# 2026-01-{day}\n\n## 09:00\n\n- tea on the {day}th\n")
+    at.commit()
+    read = scans(monkeypatch)
+    assert len(rebuilt(at, 1, monkeypatch)) == 12
+    assert len(read) == 11
+
+
+def test_what_stands_there_is_what_a_parse_finds(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    at.write(".gitattributes", "memory/crlf.md text eol=crlf\n")
+    at.write("memory/crlf.md", "# C\r\n\r\n- one\r\n  two\r\n")
+    at.write("memory/tags.md", "---\ntags: [a, b]\n---\n# T\n\n- same #b\n- same #b\n\ntext\n")
+    at.write("memory/keys.md", "# K\n\n- editor: vim\n- editor: emacs\n- tea (until 2020-01-01)\n")
+    at.write("memory/twice.md", "# T\n\n- first\n")
+    at.write("memory/edited.md", "# E\n\n- one\n- two\n")
+    at.write("memory/empty.md", "")
+    at.write("memory/not.md", b"\xff")
+    at.write("memory/gone.md", "- gone\n")
+    at.write("memory/old.md", "# O\n\n- stays\n- as it is\n")
+    at.commit()
+    at.write("memory/twice.md", "A line above.\n\n# T\n\n- first\n")
+    at.git("mv", "memory/old.md", "memory/new.md")
+    at.git("rm", "-q", "memory/gone.md")
+    at.commit()
+    at.apply(Log("an entry"))
+    at.apply(Remember("likes tea", section="Home"))
+    at.apply(Log("not any more"))
+    at.apply(Forget("likes tea"))
+    at.write("memory/edited.md", "# E\n\n- two\n- three\n")
+    at.write("memory/untracked.md", "- new\n")
+    at.write("memory/staged.md", "- staged\n")
+    at.git("add", "memory/staged.md")
+    found = rebuilt(at, 1, monkeypatch)
+    assert found == rebuilt(at, NEVER, monkeypatch)
+    assert {hit.path for hit in found} >= {f"memory/{name}.md" for name in ("crlf", "tags", "keys", "twice", "edited", "new", "staged")}
