@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 
 from mdmem import layout
@@ -31,9 +32,9 @@ _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 
 def template(name: str) -> str:
     """The text of a packaged template."""
-    from importlib.resources import files as packaged  # here, so that only who needs a template pays for loading it
+    from importlib import import_module  # not its `resources`, which takes longer to load than a log entry to write
 
-    return (packaged("mdmem.templates") / name).read_text(encoding="utf-8")
+    return Path(import_module("mdmem.templates").__path__[0], name).read_text(encoding="utf-8")
 
 
 def digest(data: bytes) -> str:
@@ -393,15 +394,25 @@ def markdown_files(root: Path, folders: Iterable[str]) -> Iterator[Found]:
     One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over.
     A path is met once.
     """
+    return (found_at(root, path, status) for path, status in markdown_paths(root, folders))
+
+
+def found_at(root: Path, path: str, status: os.stat_result) -> Found:
+    """What a listing met at a path."""
+    return Found(FilePath(path), root / path, status)
+
+
+def markdown_paths(root: Path, folders: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """The same as plain values: objects for ten thousand files take longer to make than the files to look at."""
     seen: set[str] = set()
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
         prefix = "" if folder in ("", ".") else folder.rstrip("/")
         if _leaves_by_link(root, prefix):
             continue
-        for found in _scan(root / folder, prefix, deep):
-            if found.path not in seen:
-                seen.add(found.path)
-                yield found
+        for path, status in _scan(root / folder, prefix, deep):
+            if path not in seen:
+                seen.add(path)
+                yield path, status
 
 
 def _leaves_by_link(root: Path, folder: str) -> bool:
@@ -410,15 +421,15 @@ def _leaves_by_link(root: Path, folder: str) -> bool:
     return not way.is_absolute() and ".." not in way.parts and any((root / part).is_symlink() for part in (way, *way.parents))
 
 
-def _scan(place: Path, prefix: str, deep: bool) -> Iterator[Found]:
+def _scan(place: Path, prefix: str, deep: bool) -> Iterator[tuple[str, os.stat_result]]:
     if prefix and layout.is_markdown(prefix) and place.is_file():
-        yield Found(FilePath(prefix), place, place.lstat())
+        yield prefix, place.lstat()
         return
-    waiting = [(place, f"{prefix}/" if prefix else "")]
+    waiting = [(str(place), f"{prefix}/" if prefix else "")]
     while waiting:
         folder, start = waiting.pop()
         try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(folder), key=attrgetter("name"))
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
         for entry in entries:
@@ -426,7 +437,10 @@ def _scan(place: Path, prefix: str, deep: bool) -> Iterator[Found]:
                 continue
             if entry.is_dir():
                 if deep and entry.name != ".git":
-                    waiting.append((Path(entry.path), f"{start}{entry.name}/"))
+                    waiting.append((entry.path, f"{start}{entry.name}/"))
             elif layout.is_markdown(entry.name) and entry.is_file():
-                with contextlib.suppress(FileNotFoundError):
-                    yield Found(FilePath(start + entry.name), Path(entry.path), entry.stat(follow_symlinks=False))
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                yield start + entry.name, status

@@ -102,7 +102,7 @@ else:
             nonlocal instances
             instances += 1
             if instances == _OFTEN:
-                type(self).__init__ = _compiled(fields, put)
+                type(self).__init__ = _compiled(type(self), fields, put)
             if len(given) + len(named) < count:
                 taken = names[: len(given)]
                 for name, one in last:
@@ -119,7 +119,7 @@ else:
 
         return fill
 
-    def _compiled(fields, put):
+    def _compiled(cls, fields, put):
         """The same for a class of which there are many: source of its own, compiled, sets fields in a third of the time."""
         known = {f"_put_{name}": method for name, method in put.items()} | {"_MISSING": _MISSING}
         known |= {f"_made_{name}": one.made for name, one in fields.items()}
@@ -129,6 +129,7 @@ else:
             value = f"_made_{name}() if {name} is _MISSING else {name}" if default else name
             lines.append(f" _put_{name}(self, {value})")
         exec("\n".join(lines), known)
+        known["fill"].__qualname__ = f"{cls.__qualname__}.__init__"  # which says what is wrong with what is given
         return known["fill"]
 
     def _putting(name):

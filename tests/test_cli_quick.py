@@ -236,7 +236,9 @@ def test_left_to_typer(words: list[str]):
 
 _SLOW = {
     *("typer", "click", "pydantic", "rich", "git", "mistune", "yaml", "frontmatter", "hypothesis"),
-    *("argparse", "asyncio", "difflib", "email", "http", "importlib.metadata", "tomllib", "unittest", "zoneinfo"),
+    *("argparse", "asyncio", "calendar", "concurrent", "dataclasses", "difflib", "email", "hashlib", "http", "importlib.metadata"),
+    *("inspect", "locale", "logging", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "tomllib", "typing"),
+    *("unittest", "zoneinfo"),
 }
 _READING = {"mdmem.memory.reading", "mdmem.memory.freshness", "mdmem.search", "mdmem.versions", "sqlite3"}
 _WRITING = {"mdmem.memory.writing", "mdmem.memory.planning", "ctypes"}

@@ -39,7 +39,7 @@ class TestWhatASearchLeaves:
         place.run("reindex")
         place.write("memory/new.md", "- new\n")
         with files.lock(state(place) / files.INDEX_LOCK, 1):
-            assert place.run("search", "stripe", "--json").found["stale"]
+            assert place.run("search", "stripe", "--json", "--explain").found["stale"]
         quality = last(place).quality
         assert quality is not None
         assert quality.behind

@@ -398,7 +398,7 @@ def break_seen(folder: Path) -> None:
 
 def break_version(folder: Path) -> None:
     seen = json.loads((folder / "seen.json").read_text())
-    (folder / "seen.json").write_text(json.dumps(seen | {"version": -1}))
+    (folder / "seen.json").write_text(json.dumps(seen | {"version": -1}, separators=(",", ":")))
 
 
 def break_documents(folder: Path) -> None:

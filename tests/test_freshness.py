@@ -1,9 +1,12 @@
 """The index after any history is the one that would be built anew; and what a search says while it cannot be brought up to date."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import EMAIL, NAME, World
@@ -14,6 +17,7 @@ from workspaces import NOW, Desk, append, desk, where_modes_count
 from mdmem import files
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory, background, freshness
+from mdmem.memory.workspace import Workspace
 from mdmem.model import Hit, Log, Remember, Search, Source
 from mdmem.search.query import Filter
 
@@ -405,6 +409,7 @@ class TestWhereItCannotBeBroughtUpToDate:
         assert found(at, "Oslo")
         at.write("mdmem.toml", "lock_timeout = 0.05\n")
         at.write("MEMORY.md", at.read("MEMORY.md").replace("Oslo", "Rome"))
+        at.commit()
         with files.lock(at.workspace.state / "index.lock", 1):
             result = Memory(at.workspace).search(Search("Oslo Rome"))
         assert result.stale
@@ -431,6 +436,76 @@ class TestWhereItCannotBeBroughtUpToDate:
         at.git("reflog", "expire", "--expire=now", "--all")
         at.git("gc", "-q", "--prune=now")
         assert found(at, "Oslo")[0].commit == at.git("rev-parse", "HEAD").strip()
+
+
+def while_waiting(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object]) -> None:
+    """Have something done after the first look at the files and before the lock of the index is had."""
+    lock = files.lock
+
+    @contextmanager
+    def waited(*arguments: Any) -> Iterator[None]:
+        monkeypatch.setattr(files, "lock", lock)
+        action()
+        with lock(*arguments):
+            yield
+
+    monkeypatch.setattr(files, "lock", waited)
+
+
+class TestLooks:
+    @pytest.fixture
+    def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[Workspace]:
+        """One for each time that the files are listed."""
+        seen: list[Workspace] = []
+        listed = Workspace.memory_paths
+        monkeypatch.setattr(Workspace, "memory_paths", lambda workspace: seen.append(workspace) or listed(workspace))
+        return seen
+
+    def test_a_search_that_finds_all_as_it_was_looks_once_and_at_no_file_that_was_seen(self, at: Desk, looks: list[Workspace]):
+        freshness.fresh(at.workspace, say)
+        looks.clear()
+        again = freshness.fresh(at.workspace, say)
+        assert len(looks) == 1
+        assert "_files" not in vars(again.index.seen.files)
+        assert set(again.index.seen.files) == {"MEMORY.md"}
+
+    def test_what_was_looked_at_before_the_lock_was_had_is_not_looked_at_again(self, at: Desk, looks: list[Workspace]):
+        freshness.fresh(at.workspace, say)
+        looks.clear()
+        at.write("memory/new.md", "- new tea\n")
+        freshness.fresh(at.workspace, say)
+        assert len(looks) == 1
+        assert found(at, "new tea")
+
+    def test_unless_another_process_has_seen_more_meanwhile(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        freshness.fresh(at.workspace, say)
+        at.write("memory/new.md", "- new tea\n")
+
+        def by_another() -> None:
+            at.write("memory/newer.md", "- newer tea\n")
+            freshness.fresh(at.workspace, say)
+
+        while_waiting(monkeypatch, by_another)
+        entries = freshness.fresh(at.workspace, say).index.entries(Filter())
+        assert {entry.path for entry in entries} == {"MEMORY.md", "memory/new.md", "memory/newer.md"}
+
+    def test_a_file_that_goes_meanwhile_is_out_the_next_time(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        freshness.fresh(at.workspace, say)
+        place = at.write("memory/new.md", "- new tea\n")
+        while_waiting(monkeypatch, place.unlink)
+        assert {entry.path for entry in freshness.fresh(at.workspace, say).index.entries(Filter())} == {"MEMORY.md"}
+        assert not found(at, "tea")
+        freshness.fresh(at.workspace, say)
+        assert freshness.is_current(at.workspace)[1]
+
+    def test_any_change_of_a_stamp_is_seen(self, at: Desk):
+        place = at.write("memory/a.md", "- green tea\n")
+        freshness.fresh(at.workspace, say)
+        before = place.stat()
+        place.write_text("- black tea\n".replace("black", "white"))
+        os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert found(at, "white tea")
+        assert not found(at, "green tea")
 
 
 class TestInTheBackground:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import mdmem
 from mdmem import records
-from mdmem.model import Log, WriteOptions
 
 STANDARD: Mapping[str, Callable[..., Any]] = vars(dataclasses)
 OWN: Mapping[str, Callable[..., Any]] = vars(records)
@@ -126,16 +125,22 @@ def test_what_would_not_be_as_there_is_refused(bases: tuple[type, ...], space: d
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Log(), "Log is not given 'text'"),
-        (lambda: Log("a", text="b"), "Log is given 'text' twice"),
-        (lambda: Log("a", txet="b"), "Log has no field 'txet'"),
-        (lambda: WriteOptions(*range(9)), "WriteOptions is given too much"),
+        (lambda own: own(), "is not given 'x'"),
+        (lambda own: own(1, x=1), "is given 'x' twice"),
+        (lambda own: own(1, why=2), "has no field 'why'"),
+        (lambda own: own(*range(9)), "is given too much"),
     ],
 )
-def test_what_is_wrong_is_named(make: Callable[[], Any], said: str):
+def test_what_is_wrong_is_named(make: Callable[[Any], Any], said: str):
+    own = point(OWN, HOW[3])
     with pytest.raises(TypeError) as problem:
-        make()
-    assert str(problem.value) == said
+        make(own)
+    assert str(problem.value) == f"{own.__qualname__} {said}"
+    for _ in range(200):
+        own(1)
+    with pytest.raises(TypeError) as problem:
+        make(own)
+    assert str(problem.value).startswith(f"{own.__qualname__}.__init__() ")
 
 
 def test_no_module_makes_dataclasses_of_the_standard_librarys():

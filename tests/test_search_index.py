@@ -376,9 +376,15 @@ def _truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def _replace(path: Path, old: bytes, new: bytes) -> None:
+    text = path.read_bytes()
+    assert old in text
+    path.write_bytes(text.replace(old, new))
+
+
 def _other_version(folder: Path) -> None:
     seen = json.loads((folder / "seen.json").read_text())
-    (folder / "seen.json").write_text(json.dumps(seen | {"version": 0}))
+    (folder / "seen.json").write_text(json.dumps(seen | {"version": 0}, separators=(",", ":")))
 
 
 BREAKAGES = {
@@ -389,6 +395,7 @@ BREAKAGES = {
         f'{{"version": {schema.VERSION}, "files": [], "commit": null, "settings": ""}}'
     ),
     "seen of another version": _other_version,
+    "a file of another digest": lambda folder: _replace(folder / "seen.json", b'"2"', b'"3"'),
     "no documents": lambda folder: shutil.rmtree(folder / "documents"),
     "no meta": lambda folder: (folder / "documents" / "meta.json").unlink(),
     "half of meta": lambda folder: _truncate(folder / "documents" / "meta.json"),

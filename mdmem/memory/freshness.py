@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mdmem import files
@@ -14,7 +14,7 @@ from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
 from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
 from mdmem.records import dataclass
-from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
+from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, stamp_text, stamps_digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,36 +27,42 @@ _QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """An index to search, and how far it can be trusted: `stale` where it could not be brought up to date, `notes` why."""
+    """An index to search, and how far it can be trusted: `stale` where it could not be brought up to date, `notes` why.
+
+    `behind` where it has still to be brought up to date, though searches of what is current find all.
+    """
 
     index: Index
     commit: CommitId | None
     stale: bool = False
     notes: tuple[str, ...] = ()
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """What is there now."""
+    """What is there now; `stamps` are the files' by path, as `stamp_text` has them, `digest` is of them all."""
 
     commit: CommitId | None
-    files: dict[FilePath, Found]
+    stamps: dict[str, str]
     settings: str
+    digest: str
 
 
 def _survey(workspace: Workspace) -> _Survey:
     what = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
-    return _Survey(workspace.repository.head(), workspace.memory_files(), sha256(what.encode("utf-8", "surrogateescape"))[:16])
+    commit = workspace.repository.head()
+    stamps = {path: stamp_text(status) for path, status in workspace.memory_paths()}
+    return _Survey(commit, stamps, sha256(what.encode("utf-8", "surrogateescape"))[:16], stamps_digest(stamps))
 
 
 def _has_seen(index: Index, survey: _Survey) -> bool:
-    seen = index.seen
-    return (
-        seen.commit == survey.commit
-        and seen.settings == survey.settings
-        and seen.files.keys() == survey.files.keys()
-        and all(seen.files[path].stamp == Stamp.of(found.status) for path, found in survey.files.items())
-    )
+    return _in_short(index.seen) == (survey.commit, survey.settings, survey.digest)
+
+
+def _in_short(seen: Seen) -> tuple[CommitId | None, str, str]:
+    """What tells it from anything else that can be seen, without its files."""
+    return seen.commit, seen.settings, seen.stamps
 
 
 def _opened(workspace: Workspace, anew: bool = False) -> Index:
@@ -70,16 +76,21 @@ def is_current(workspace: Workspace) -> tuple[Index, bool]:
     return index, _has_seen(index, _survey(workspace))
 
 
-def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False) -> Fresh:
-    """The index, brought up to date first, or (`full`) built anew. Another process that is busy with it is waited for."""
+def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False, current: bool = False) -> Fresh:
+    """The index, brought up to date first, or (`full`) built anew. Another process that is busy with it is waited for.
+
+    Where only what is `current` is to be searched, a few files that were saved by hand are laid over it instead.
+    """
     try:
         index = _opened(workspace, full)
         survey = _survey(workspace)
         if _has_seen(index, survey):
             return Fresh(index, survey.commit)
+        if current and _lay_over(workspace, index, survey):
+            return Fresh(index, survey.commit, behind=True)
         workspace.ensure_state()
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
-            return _bring_up(workspace, full, progress)
+            return _bring_up(workspace, full, progress, (index.seen, survey))
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -87,6 +98,19 @@ def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
         return _in_memory(workspace, f"the index cannot be written ({reason}); searched an index in memory")
+
+
+def _lay_over(workspace: Workspace, index: Index, survey: _Survey) -> bool:
+    """Have the index find what was saved by hand since it was brought up to date; False where that is not all, or not sure."""
+    seen = index.seen
+    if seen.commit is None or (seen.commit, seen.settings) != (survey.commit, survey.settings):
+        return False
+    from mdmem.memory import by_hand  # here, so that a search that finds all as it was does not pay for loading it
+
+    try:
+        return by_hand.lay_over(workspace, index, *seen.unlike(survey.stamps))
+    except BrokenIndex:
+        return False  # an update builds it anew
 
 
 def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> Fresh:
@@ -100,9 +124,19 @@ def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | Non
         return _bring_up(workspace, full, progress)
 
 
-def _bring_up(workspace: Workspace, full: bool = False, progress: Progress | None = None) -> Fresh:
+def _bring_up(
+    workspace: Workspace, full: bool = False, progress: Progress | None = None, before: tuple[Seen, _Survey] | None = None
+) -> Fresh:
+    """Bring the index up to date; the caller holds the lock.
+
+    Args:
+        workspace, full, progress: as `fresh` has them.
+        before: what the index had seen before the lock was had, and what there was to see. Where the index has seen nothing else since,
+            nobody was busy with it meanwhile, and the files are not looked at twice. Where it has, another process may have seen more
+            than there was then: what that brought in would be taken out again.
+    """
     index = _opened(workspace, full)
-    survey = _survey(workspace)
+    survey = before[1] if before and _in_short(before[0]) == _in_short(index.seen) else _survey(workspace)
     if _has_seen(index, survey):
         return Fresh(index, survey.commit)
     try:
@@ -153,30 +187,38 @@ def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Ve
     from mdmem.memory import pages  # here, as above
 
     commit = known.head.commit if known.head else None
-    before = index.seen.files
+    before = dict(index.seen.files)
     touched = pages.touched(known, since)
     if index.seen.commit != commit:
         touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
-    due = [f for path, f in survey.files.items() if path in touched or path not in before or before[path].stamp != Stamp.of(f.status)]
-    reader = pages.Pages(workspace, known, bool(due))
-    seen: dict[str, SeenFile] = {path: before[path] for path in survey.files if path in before}
+    stamps = survey.stamps
+    due = [path for path, stamp in stamps.items() if path in touched or path not in before or before[path].stamp.text != stamp]
+    reader = pages.Pages(workspace, known, len(due))
+    seen: dict[str, SeenFile] = {path: before[path] for path in stamps if path in before}
 
     def changed() -> Iterator[FileEntries]:
-        for found in due:
+        for found in _still_there(workspace, due):
             seen[found.path], page = reader.read(found, before.get(found.path) if found.path not in touched else None)
             if page is not None:
                 yield page
 
-    removed = [path for path in before if path not in survey.files]
+    removed = [path for path in before if path not in stamps]
     upto = known.head.number if known.head else 0
     index.update(
         changed(),
         removed,
-        Seen(commit, seen, survey.settings),
+        Seen(commit, seen, survey.settings, bool(known.pairs())),
         (lambda n: progress(n, len(due))) if progress else None,
         pages.past(workspace, known, since, upto),
         {name for name, _, _ in known.dropped()},
     )
+
+
+def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[Found]:
+    """The files at some paths; of what has gone since it was listed the next survey knows."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            yield files.found_at(workspace.root, path, (workspace.root / path).lstat())
 
 
 # In the background.

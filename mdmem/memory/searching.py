@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from mdmem import config, secrets
 from mdmem.errors import UsageProblem
 from mdmem.facts import normal
-from mdmem.memory import moments
+from mdmem.memory import background, moments
 from mdmem.memory.freshness import Fresh, fresh, is_current
 from mdmem.memory.workspace import Progress, Say, Workspace, both_curated
 from mdmem.model import ConflictView, FactId, FileKind, Hit, ListFacts, Quality, Search, SearchResult, WorkspaceStatus
@@ -32,14 +32,18 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
         raise UsageProblem(f"--recent-days is {wanted.recent_days}, which is not from 1 to {_MAX_DAYS}")
     if wanted.history and wanted.as_of is not None:
         raise UsageProblem("--history and --as-of go against each other", "--as-of asks memory as it was then.")
-    found = fresh(workspace, say, progress)
     if wanted.as_of is None:
         today = workspace.now().date()
-        found, matches = _matches(workspace, found, wanted, _filter(workspace, wanted, today), today, say, progress)
+        passing = _filter(workspace, wanted, today)
+        found = fresh(workspace, say, progress, current=passing.is_plain and not wanted.explain)
+        found, matches = _matches(workspace, found, wanted, passing, today, say, progress)
+        if found.behind:
+            background.start_catching_up(workspace)
         hits = _holding(workspace, tuple(match.hit for match in matches), today, say)
         return SearchResult(wanted.query, found.commit, found.stale, hits, found.notes)
     from mdmem.memory import past, trail  # here, so that no other search pays for loading it
 
+    found = fresh(workspace, say, progress)
     with trail.fresh(workspace, say, progress) as known:
         landmark, day = past.at(workspace, known, wanted.as_of)
     passing = _filter(workspace, wanted, day, landmark.number)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -49,8 +49,13 @@ class Workspace:
 
     def memory_files(self) -> dict[FilePath, files.Found]:
         """The memory files as they are on disk, by path."""
-        listed = files.markdown_files(self.root, ("memory", *self.settings.extra_paths))
-        return {found.path: found for found in listed if self.kind_of(found.path).is_memory}
+        return {FilePath(path): files.found_at(self.root, path, status) for path, status in self.memory_paths()}
+
+    def memory_paths(self) -> Iterator[tuple[str, os.stat_result]]:
+        """The paths of the memory files, with what the file system says of them."""
+        listed = files.markdown_paths(self.root, ("memory", *self.settings.extra_paths))
+        # Whatever lies in a folder that is listed whole is memory.
+        return ((path, status) for path, status in listed if "/" in path or self.kind_of(path).is_memory)
 
     def identity(self) -> Identity | None:
         """Who commits where git does not know; None where it does.

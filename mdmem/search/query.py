@@ -1,17 +1,19 @@
 """What can be asked, and the same as a query of the index."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from operator import attrgetter
 from posixpath import normpath
-from typing import TYPE_CHECKING, NamedTuple
 
 from mdmem.records import dataclass
 from mdmem.search import ranking
-from mdmem.search.schema import FACT, MOVED, PAST, address_digest, as_label, folded_label, schema, statement_label
+from mdmem.search.schema import FACT, MOVED, PAST, address_digest, as_label, file_label, folded_label, schema, statement_label
 from mdmem.search.words import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tantivy import FieldType, Occur, Query
 
@@ -90,13 +92,11 @@ class Wanted:
     explain: bool = False
 
 
-class Clause(NamedTuple):
-    """A term that is looked for in a field, and what its BM25 there is multiplied by; `said` is the query's own term for it."""
+Clause = tuple[str, str, float, str]
+"""A field, a term that is looked for in it, what its BM25 there is multiplied by, and the query's own term for it.
 
-    field: str
-    term: str
-    weight: float
-    said: str
+A plain tuple: a search makes them by the hundred.
+"""
 
 
 class Lexicon:
@@ -152,13 +152,13 @@ def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[C
     found = []
     for name, weight in ranking.FIELD_WEIGHTS.items():
         if name == "grams":
-            found += [Clause(name, gram, weight, gram) for gram in terms.grams]
+            found += [(name, gram, weight, gram) for gram in terms.grams]
             continue
         known = lexicon.heading if name == "heading" else lexicon.holding
-        found += [Clause(name, term, weight * worth[said], said) for term, said in words.items() if known(term)]
+        found += [(name, term, weight * worth[said], said) for term, said in words.items() if known(term)]
         share = weight * ranking.RELATED_SHARES[name]
         found += [
-            Clause(name, like, share * worth.get(said, 1.0) * part, said)
+            (name, like, share * worth.get(said, 1.0) * part, said)
             for like, (said, part) in likes.items()
             if known(like) and like not in words
         ]
@@ -194,7 +194,7 @@ def _inflected(word: str, lexicon: Lexicon) -> list[str]:
     return [other for other in begins if abs(len(other) - len(word)) <= _LONGEST_ENDING]
 
 
-def found_by(looked_for: Iterable[Clause]) -> "Query":
+def found_by(looked_for: Iterable[Clause]) -> Query:
     """The query of the index for whatever holds one of these terms."""
     from tantivy import Occur, Query
 
@@ -204,28 +204,36 @@ def found_by(looked_for: Iterable[Clause]) -> "Query":
     )
 
 
-def narrowed(said: "Query", wanted: Filter, today: date) -> "Query":
+def narrowed(said: Query, wanted: Filter, today: date) -> Query:
     """The same query for what passes the filter."""
     from tantivy import Occur, Query
 
     return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
 
 
-def term_query(one: Clause) -> "Query":
+def term_query(one: Clause) -> Query:
     """The query for the term of a clause, without its weight."""
     from tantivy import Query
 
-    return Query.term_query(schema(), one.field, one.term, index_option="freq")
+    name, said, *_ = one
+    return Query.term_query(schema(), name, said, index_option="freq")
 
 
-def passing(wanted: Filter, today: date) -> "Query":
+def passing(wanted: Filter, today: date) -> Query:
     """The query of the index for everything that passes the filter."""
     from tantivy import Occur, Query
 
     return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(wanted, today)])
 
 
-def occurrences(statements: Collection[int], wanted: Filter, today: date) -> "Query":
+def of_file(path: str) -> Query:
+    """The query for the entries that belong to a file."""
+    from tantivy import Query
+
+    return Query.term_query(schema(), "label", file_label("path", path), index_option="basic")
+
+
+def occurrences(statements: Collection[int], wanted: Filter, today: date) -> Query:
     """The query for every occurrence of some statements, by their numbers, that passes the filter, and for a few of other statements."""
     from tantivy import Occur, Query
 
@@ -233,14 +241,14 @@ def occurrences(statements: Collection[int], wanted: Filter, today: date) -> "Qu
     return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
 
 
-def labelled(name: str, *values: str) -> "Query":
+def labelled(name: str, *values: str) -> Query:
     """The query for what has a label of this name with one of these values."""
     from tantivy import Query
 
     return Query.term_set_query(schema(), "label", [as_label(name, encodable(value)) for value in values])
 
 
-def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":
+def _conditions(wanted: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
     """What a filter asks for; none of it adds to a score."""
     from tantivy import FieldType, Occur, Query
 
@@ -261,7 +269,7 @@ def _conditions(wanted: Filter, today: date) -> "Iterator[tuple[Occur, Query]]":
         yield Occur.MustNot, _range("until", FieldType.Integer, upper=wanted.valid_on.toordinal())
 
 
-def _labels(wanted: Filter) -> "Iterator[Query]":
+def _labels(wanted: Filter) -> Iterator[Query]:
     from tantivy import Query
 
     place = None if wanted.file is None else normpath(encodable(wanted.file))
@@ -279,7 +287,7 @@ def _labels(wanted: Filter) -> "Iterator[Query]":
         yield Query.term_query(schema(), "label", FACT, index_option="basic")
 
 
-def _brought_in(wanted: Filter, today: date) -> "Query":
+def _brought_in(wanted: Filter, today: date) -> Query:
     """From `since` to `until`, by the entry's day; where it has none, by its commit's; where it has none either, by today."""
     from tantivy import FieldType, Occur, Query
 
@@ -300,7 +308,7 @@ def _seconds(day: date, zone: tzinfo | None, days: int = 0) -> int:
     return int(datetime.combine(near, time.min, tzinfo=zone).timestamp())
 
 
-def _range(name: str, kind: "FieldType", lower: float | None = None, upper: float | None = None) -> "Query":
+def _range(name: str, kind: FieldType, lower: float | None = None, upper: float | None = None) -> Query:
     """From `lower`, inclusive, up to `upper`, exclusive."""
     from tantivy import Query
 

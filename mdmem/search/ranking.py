@@ -8,14 +8,16 @@ top of those before it. Plain BM25 with irregular forms is at 63.6 and 47.4, all
 them again. What is called neutral changed neither by more than its error, and is there for what LoCoMo does not ask.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from operator import mul
-from typing import NamedTuple
 
 from mdmem.model import Factor, FileKind, Source
+from mdmem.records import dataclass
 from mdmem.search.cues import AMOUNT, ASKS, TIME, Asked
 
 FIELD_WEIGHTS = {"text": 1.0, "around": 2.0, "asked": 0.8, "heading": 1.5, "grams": 1.0}
@@ -87,7 +89,8 @@ def rarity(total: int, holding: int) -> float:
     return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
 
 
-class Candidates(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Candidates:
     """What is known of the entries that match before they are read, each a place in four columns.
 
     - `matched`: the BM25 of their fields.

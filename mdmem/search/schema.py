@@ -3,24 +3,28 @@
 Change anything here or in `words` and raise `VERSION`: an index of another version is built anew.
 """
 
+from __future__ import annotations
+
 import json
-import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from hashlib import blake2b
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
 
+from mdmem.digests import short
 from mdmem.document import plain_title
 from mdmem.layout import day_of
 from mdmem.model import PATH_SEPARATOR, CommitId, Entry, FactId, FileKind, FilePath, Origin, SectionPath, Source, Status
+from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 from mdmem.search import ranking
 from mdmem.search.cues import cues, questions
 from mdmem.search.words import encodable, folded, grams, split, spoken, stemmed, terms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tantivy import Document, Index, Schema
 
 VERSION = 6
@@ -41,10 +45,11 @@ _NEVER = 2**62
 """When uncommitted text began: after every landmark."""
 _LAST_DAY = date.max.toordinal()
 
-_DAY_NAME = re.compile(r"^\d{4}-\d{2}-\d{2}-?")
+_DAY_NAME = pattern(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"
 _KINDS = {kind.value: kind for kind in FileKind}
 _STATEMENT_LABELS = 2**16
+_DIGEST_BYTES = 8
 _NOTHING_MORE: tuple[Any, ...] = (None, None, (), None, None)
 _KEPT = 4096
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -100,7 +105,7 @@ class Row:
 
 
 @cache
-def schema() -> "Schema":
+def schema() -> Schema:
     """The fields. A label, `NAME:VALUE`, is compared as a whole; days are ordinals, times seconds since 1970; `factor` multiplies the score.
 
     A document has the label `path`, the file that it belongs to, or `gone`, the commit that ended it; it is replaced together with all
@@ -120,7 +125,7 @@ def schema() -> "Schema":
     return builder.build()
 
 
-def prepare(index: "Index") -> "Index":
+def prepare(index: Index) -> Index:
     """`index`, with the analyzer that the fields name, and reloaded only when asked (no thread watches its folder)."""
     from tantivy import TextAnalyzerBuilder, Tokenizer
 
@@ -150,7 +155,7 @@ def _folded(title: str) -> str:
 
 def _digest(text: str) -> bytes:
     """Of a fixed length, since a heading can have any."""
-    return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+    return short(text.encode("utf-8", "replace"), _DIGEST_BYTES)
 
 
 def folded_label(text: str) -> str:
@@ -253,8 +258,15 @@ def _labels(row: Row, owner: str, place: _Place) -> list[str]:
     return found
 
 
-def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | None = None) -> "Iterator[Document]":
-    """The documents of rows that stand, or stood, near each other.
+def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | None = None) -> Iterator[Document]:
+    """The documents of rows that stand, or stood, near each other; the arguments are those of `values`."""
+    from tantivy import Document
+
+    return (Document.from_dict(found, schema()) for found in values(path, rows, language, gone))
+
+
+def values(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | None = None) -> Iterator[dict[str, Any]]:
+    """What the fields of the documents hold of rows that stand, or stood, near each other.
 
     Args:
         path: their file's.
@@ -262,8 +274,6 @@ def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId
         language: that words are stemmed in.
         gone: the commit that ended them all; None where they are the file's own.
     """
-    from tantivy import Document
-
     owner = as_label("gone", gone) if gone else file_label("path", path)
     said = [_said(row.entry.text, language) for row in rows]
     for at, row in enumerate(rows):
@@ -271,7 +281,7 @@ def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId
         first, last = max(0, at - NEIGHBOURS), at + NEIGHBOURS + 1
         near = [number for number, other in enumerate(rows[first:last], first) if _are_near(row, other)]
         place = _place(path, entry.section, language)
-        values: dict[str, Any] = {
+        found: dict[str, Any] = {
             "label": _labels(row, owner, place),
             "last": last_day(entry, life),
             "begun": _NEVER if life.begun is None else life.begun,
@@ -284,16 +294,16 @@ def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId
             "row": _dump(row),
         }
         if life.ended is not None:
-            values["ended"] = life.ended
+            found["ended"] = life.ended
         if entry.until is not None:
-            values["until"] = entry.until.toordinal()
+            found["until"] = entry.until.toordinal()
         if origin is not None:
-            values["time"], values["confidence"] = origin.time, origin.confidence
+            found["time"], found["confidence"] = origin.time, origin.confidence
         if at - 1 in near and (asked := questions(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])):
-            values["asked"] = terms(split(asked).spaced, language)
+            found["asked"] = terms(split(asked).spaced, language)
         if said[at].runs or place.runs:
-            values["grams"] = " ".join(grams((*said[at].runs, *place.runs)))
-        yield Document.from_dict(values, schema())
+            found["grams"] = " ".join(grams((*said[at].runs, *place.runs)))
+        yield found
 
 
 def _is_plain(entry: Entry) -> bool:
@@ -353,7 +363,7 @@ def _life(begun: int | None, *more: Any) -> Life:
     return Life(begun, ended, Status(status), successor, tuple(contradicts), *rest)
 
 
-def row_of(document: "Document") -> Row:
+def row_of(document: Document) -> Row:
     """The row that a document of the index was made of."""
     stored: bytes = document.get_all("row")[0]
     values, _ = _decode(stored.decode("utf-8", "surrogatepass"))

@@ -8,17 +8,19 @@ In a memory of another language than English (a setting) a text that has more st
 that language; a query looks for its words in both ways, so that a wrong guess loses nothing.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from mdmem.document import UNSPACED
 from mdmem.records import dataclass, field
 from mdmem.search import vocabulary
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
@@ -208,7 +210,7 @@ def weak_terms() -> frozenset[str]:
 
 
 @cache
-def _folding() -> "TextAnalyzer":
+def _folding() -> TextAnalyzer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES))
@@ -216,21 +218,21 @@ def _folding() -> "TextAnalyzer":
 
 
 @cache
-def _lowering() -> "TextAnalyzer":
+def _lowering() -> TextAnalyzer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES)).filter(Filter.lowercase()).build()
 
 
 @cache
-def _stopping(language: str) -> "TextAnalyzer":
+def _stopping(language: str) -> TextAnalyzer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stopword(language)).build()
 
 
 @cache
-def _stemming(language: str) -> "TextAnalyzer":
+def _stemming(language: str) -> TextAnalyzer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer(language)).build()
