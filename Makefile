@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
@@ -26,6 +26,10 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --editable ".[dev]"
 	@touch $(STAMP)
+
+bench: $(STAMP)
+	$(VENV)/bin/python benchmarks/commands.py
+	$(VENV)/bin/python benchmarks/search_speed.py
 
 clean:
 	rm -rf $(VENV)
