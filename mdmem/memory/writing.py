@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 
-from mdmem import check, config, files, history, hookfiles, repo
+from mdmem import check, config, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.memory import planning
 from mdmem.memory.planning import FileChange, Plan, Rework
@@ -201,7 +201,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
             identity,
             stale=lambda: stale.append(plan.path),
             found=None if pending else state,
-            no_hooks=hookfiles.step_aside,
+            no_hooks=_has_no_hooks,
         )
     except BaseException as problem:
         if isinstance(problem, RepositoryProblem) and files.read(plan.place) != plan.after:
@@ -220,6 +220,13 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         workspace.repository.withdraw(commit, pending.commit if pending else state.commit)
         return _Again.WITHDRAWN
     return commit, ((f"committed the pending edits of {plan.path} first, as yours",) if pending else ())
+
+
+def _has_no_hooks(folder: Path) -> bool:
+    """Whether none of a folder's hooks has anything to say of a commit of ours."""
+    from mdmem import hookfiles  # here, so that only a write in a large repository pays for loading it
+
+    return hookfiles.step_aside(folder)
 
 
 def _carries(committed: bytes | None, plan: Plan) -> bool:
