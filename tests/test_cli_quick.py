@@ -254,8 +254,9 @@ _LOADED = "import json, sys; from mdmem.cli import main; status = main(); print(
         (("show", "Work"), set(), _WRITING),
         (("search", "stripe"), {"tantivy"}, _WRITING),
         (("facts",), {"tantivy"}, _WRITING),
+        (("history", "Work"), {"difflib"}, _WRITING | {"mdmem.search.indexer"}),
     ],
-    ids=["log", "edit-section", "remember", "show", "search", "facts"],
+    ids=["log", "edit-section", "remember", "show", "search", "facts", "history"],
 )
 def test_everyday_commands_load_nothing_slow(world: World, repository: Path, words: tuple[str, ...], allowed: set[str], unneeded: set[str]):
     place = desk(world, repository)

@@ -10,7 +10,7 @@ from mdmem.document import Document, decode, find, join_path, parse, plain_title
 from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
 from mdmem.history import trails
-from mdmem.memory import moments, pages, recorded, trail
+from mdmem.memory import moments, recorded, trail
 from mdmem.memory.standing import identity
 from mdmem.memory.workspace import Say, Workspace, missing_file
 from mdmem.model import (
@@ -36,10 +36,10 @@ from mdmem.model import (
 )
 from mdmem.records import replace
 from mdmem.repo import line
-from mdmem.search.results import Match
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from mdmem.search.results import Match
     from mdmem.versions import Versions
 
 _MAX_CHANGES = 10_000
@@ -321,6 +321,8 @@ def _at_end_of(workspace: Workspace, known: Versions, word: str, span: moments.S
 
 def as_they_stood(workspace: Workspace, commit: CommitId, matches: Sequence[Match]) -> tuple[Hit, ...]:
     """The hits with the lines of their files as a commit has them."""
+    from mdmem.memory import pages  # here, so that only a search, which has loaded it, pays for it
+
     paths = list(dict.fromkeys(match.row.entry.path for match in matches))
     found = workspace.repository.read(commit, paths)
     entries = {path: pages.at_commit(found, path) for path in paths}
