@@ -10,8 +10,6 @@ _CRUD, _NEVER = b" .,:;'", b'<>"\\\x7f'
 """What git takes off the ends of names, and out of them."""
 _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc"}
 """Where a git in such a folder looks for the system's settings."""
-_OF_PEOPLE = (b"include", b"author", b"committer")
-"""Sections, by how they begin, that may say otherwise who commits."""
 _OF_NO_MATTER = frozenset(
     b"user author committer init alias color column pull push remote branch diff merge mergetool difftool safe credential url http fetch "
     b"rebase log status advice help filter gpg tag maintenance gc rerere stash submodule blame grep format sendemail lfs sequence "
@@ -84,14 +82,17 @@ def read(git_dir: str) -> Settings | None:
 
 
 def _plain(value: bytes) -> bytes | None:
-    """A value without the quotes around it; None where there are others in it, or what may be a comment."""
-    inner = value[1:-1] if value[:1] == value[-1:] == b'"' and len(value) > 1 else value
-    return None if any(sign in inner for sign in (b'"', b"#", b";")) else inner
+    """A value without the quotes around it and the comment behind it; None where it is quoted in parts."""
+    if value[:1] == b'"':
+        words, _, rest = value[1:].partition(b'"')
+        return words if rest.lstrip()[:1] in (b"", b"#", b";") else None
+    words = value.partition(b"#")[0].partition(b";")[0].rstrip()
+    return None if b'"' in words else words
 
 
 def _places() -> list[str] | None:
     """The files that are not the repository's own, in the order in which they count."""
-    environment, home = os.environ, os.environ.get("HOME", "")
+    environment, home = os.environ, os.environ.get("HOME") or "."
     system, without = environment.get("GIT_CONFIG_SYSTEM"), environment.get("GIT_CONFIG_NOSYSTEM", "")
     if without not in ("", "0", "1", "false", "true"):
         return None
@@ -106,29 +107,6 @@ def _places() -> list[str] | None:
     else:
         places += [f"{environment.get('XDG_CONFIG_HOME') or home + '/.config'}/git/config", f"{home}/.gitconfig"]
     return places if all(place.startswith("/") for place in places) else None  # git would look from the root of the work tree
-
-
-def names_a_person(git_dir: str) -> bool:
-    """Whether the user's and the repository's settings, in the usual files and in the usual form, say who commits."""
-    usual = f"{os.environ.get('HOME', '.')}/.gitconfig"
-    found: set[bytes] = set()
-    for path in (os.environ.get("GIT_CONFIG_GLOBAL", usual), f"{git_dir}/config"):
-        try:
-            with open(path, "rb", buffering=0) as file:
-                listed = entries(file.read())
-        except OSError:
-            listed = []
-        if listed is None or not path.startswith("/"):
-            return False
-        for section, name, value in listed:
-            if section.startswith(_OF_PEOPLE):
-                return False
-            if section == b"user":
-                found.discard(name)
-                first = value.removeprefix(b'"')[:1]
-                if first.isalnum() or first >= b"\x80":
-                    found.add(name)
-    return {b"name", b"email"} <= found
 
 
 def entries(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:

@@ -189,7 +189,8 @@ class Repository:
 
     def identity_known(self) -> bool:
         """Whether git knows who commits, by its settings or the environment; a guess from the host's name does not count."""
-        if self.plain and settings.names_a_person(str(self.git_dir)):
+        plainly = settings.read(str(self.git_dir)) if self.plain else None
+        if plainly and plainly.person("AUTHOR") and plainly.person("COMMITTER"):
             return True
         listed = run(self.folder, ["config", "-z", "--get-regexp", r"^(user|author|committer)\.(name|email)$"])
         said = {name.decode().lower(): value.strip() for name, _, value in (one.partition(b"\n") for one in listed.output.split(b"\0"))}
