@@ -388,22 +388,17 @@ class Found:
     status: os.stat_result
 
 
-def markdown_files(root: Path, folders: Iterable[str]) -> Iterator[Found]:
-    """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given).
-
-    One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over.
-    A path is met once.
-    """
-    return (found_at(root, path, status) for path, status in markdown_paths(root, folders))
-
-
 def found_at(root: Path, path: str, status: os.stat_result) -> Found:
     """What a listing met at a path."""
     return Found(FilePath(path), root / path, status)
 
 
 def markdown_paths(root: Path, folders: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """The same as plain values: objects for ten thousand files take longer to make than the files to look at."""
+    """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given).
+
+    One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over.
+    A path is met once. Plain values: objects for ten thousand files take longer to make than the files to look at.
+    """
     seen: set[str] = set()
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
         prefix = "" if folder in ("", ".") else folder.rstrip("/")

@@ -267,7 +267,7 @@ class TestLock:
 
 class TestMarkdownFiles:
     def listed(self, root: Path, *folders: str) -> list[str]:
-        return sorted(found.path for found in files.markdown_files(root, folders))
+        return sorted(path for path, _ in files.markdown_paths(root, folders))
 
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
@@ -301,7 +301,8 @@ class TestMarkdownFiles:
         assert self.listed(root, f"{root}/way") == sorted(["B.MD", "a.md", f"{root}/way/o.md"])
 
     def test_where_it_is_on_disk(self, root: Path):
-        (found,) = (one for one in files.markdown_files(root, ["memory"]) if one.path == "memory/deep/er/f.md")
+        listed = dict(files.markdown_paths(root, ["memory"]))
+        found = files.found_at(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
         assert found.place == root / "memory/deep/er/f.md"
         assert found.status.st_size == len("memory/deep/er/f.md")
 

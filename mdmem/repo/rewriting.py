@@ -21,7 +21,7 @@ KEPT_STASH = "refs/mdmem/purge/stash/"
 _SIGNATURES = frozenset({b"gpgsig", b"gpgsig-sha256"})
 _TAG_SIGNATURE = pattern(rb"(?m)^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----")
 FILE_MODES = frozenset({b"100644", b"100755", b"100664"})
-_LINK_MODE, _TREE_MODES, _SUBMODULE_MODE = b"120000", frozenset({b"40000", b"040000"}), b"160000"
+_TREE_MODES, _SUBMODULE_MODE = frozenset({b"40000", b"040000"}), b"160000"
 _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten")
 
 
