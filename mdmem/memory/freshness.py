@@ -250,7 +250,7 @@ def _wait_for_quiet(workspace: Workspace) -> None:
     """Wait until nothing was written for a moment (each write has its record in the state folder), but not for long."""
     ends = time.monotonic() + _LONGEST_WAIT_SECONDS
     while time.monotonic() < ends and time.time() - workspace.state.stat().st_mtime < _QUIET_SECONDS:
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_LOOK_SECONDS)  # in the background, where nobody waits for it
 
 
 def catch_up_all(folder: Path) -> None:

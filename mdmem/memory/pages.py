@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from mdmem import contradictions, files, layout
-from mdmem.digests import sha1, sha256
 from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
@@ -16,6 +15,7 @@ from mdmem.memory.workspace import Workspace
 from mdmem.model import Claim, CommitId, Entry, FactId, Fate, FilePath, Mark, MarkKind, Occurrence, Source, Status
 from mdmem.records import replace
 from mdmem.repo import line
+from mdmem.repo.plain import object_id
 from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, SeenFile, Stamp
 from mdmem.search.schema import Life, Row
@@ -25,7 +25,6 @@ _RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""
 _MANY = 50
 """From so many files on it pays to ask for all that HEAD holds, and what the table has of a file need not be read from it."""
-_SHA1_DIGITS = 40
 _UNSETTLED = Stamp(0, 0, 0, 0)
 """No file's stamp: of a file that is to be read again."""
 _STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fate.MOVED: Status.CURRENT}
@@ -37,12 +36,6 @@ def _stamp_of(found: Found) -> Stamp | None:
         return Stamp.of(found.place.lstat())
     except OSError:
         return None
-
-
-def _blob_id(data: bytes, like: str) -> str:
-    """The id that git gives to bytes as they are, by the same hash as another one."""
-    named = b"blob %d\0%s" % (len(data), data)
-    return sha1(named) if len(like) == _SHA1_DIGITS else sha256(named)
 
 
 class Pages:
@@ -86,7 +79,7 @@ class Pages:
         It is as HEAD has it, and all that stands in it began with the last commit that touched it, so that lines and tags are that one's.
         """
         blob, landmark = self._blobs.get(path), self._touches.get(path)
-        if blob is None or landmark is None or not self._known.began_at(path, landmark) or blob != _blob_id(data, blob):
+        if blob is None or landmark is None or not self._known.began_at(path, landmark) or blob != object_id(b"blob", data, len(blob)):
             return ()
         marks = {mark.occurrence: mark for mark in self._known.marks(path)}
         return tuple([Standing(one, marks.get(one.number), True) for one in self._known.standing(path)])

@@ -11,7 +11,6 @@ import stat
 import zlib
 from collections.abc import Iterator
 
-from mdmem.digests import sha1
 from mdmem.model import CommitId
 from mdmem.records import dataclass
 from mdmem.repo import index as indexes
@@ -94,14 +93,14 @@ def _locked(order: Order, index_lock: "_Lock", branch_lock: "_Lock") -> Made | N
     if known.tree(b"") != plain.tree_of(git_dir, order.parent):
         return None
     objects = [(b"blob", data)]
-    blob = object_id(b"blob", data)
+    blob = plain.object_id(b"blob", data)
     trees = dict(_trees(order, known, blob, objects))
     if b"" not in trees or trees[b""] == known.tree(b""):
         return None
     people = (b"author %s %s" % (order.author, order.date), b"committer %s %s" % (order.committer, order.date))
     head = b"\n".join((b"tree %s" % trees[b""].encode(), b"parent %s" % order.parent.encode(), *people))
     objects.append((b"commit", head + b"\n\n" + order.message))
-    new = CommitId(object_id(*objects[-1]))
+    new = CommitId(plain.object_id(*objects[-1]))
     for kind, content in objects:
         _store(git_dir, kind, content)
     index_lock.write(known.changed(after, blob, trees))
@@ -130,18 +129,13 @@ def _trees(order: Order, known: indexes.Index, new: str, objects: list[tuple[byt
             return
         data = data[:at] + bytes.fromhex(new) + data[at + len(new) // 2 :]
         objects.append((b"tree", data))
-        old, new, is_folder = tree, object_id(b"tree", data), True
+        old, new, is_folder = tree, plain.object_id(b"tree", data), True
         yield path, new
-
-
-def object_id(kind: bytes, data: bytes) -> str:
-    """The id of an object, as git names it (in a repository of the usual kind)."""
-    return sha1(b"%s %d\0%s" % (kind, len(data), data))
 
 
 def _store(git_dir: str, kind: bytes, data: bytes) -> None:
     """Write a loose object, durably, unless it is there."""
-    name = object_id(kind, data)
+    name = plain.object_id(kind, data)
     folder = f"{git_dir}/objects/{name[:2]}"
     place = f"{folder}/{name[2:]}"
     if os.path.lexists(place):

@@ -12,6 +12,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 
+from mdmem.digests import sha1, sha256
 from mdmem.model import CommitId
 from mdmem.repo import settings
 
@@ -147,6 +148,12 @@ def _commit_id(line: bytes) -> CommitId | None:
 
 
 # Objects that are not in a pack yet.
+
+
+def object_id(kind: bytes, data: bytes, digits: int = _SHA1_HEX) -> str:
+    """The id of an object, as git names it in a repository whose ids have so many digits."""
+    named = b"%s %d\0%s" % (kind, len(data), data)
+    return sha1(named) if digits == _SHA1_HEX else sha256(named)
 
 
 def read_object(git_dir: str, name: str, kind: bytes) -> bytes | None:

@@ -104,7 +104,7 @@ class _Child:
         while not self.has_ended():
             if time.monotonic() >= limit:
                 return False
-            time.sleep(pause)
+            time.sleep(pause)  # not every system tells when a process ends; at first this is a fraction of a millisecond
             pause = min(pause * 2, _LONGEST_PAUSE)
         return True
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from mdmem.digests import sha1
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.patterns import pattern
@@ -137,11 +136,6 @@ def _is_locked(failed: Outcome) -> bool:
     return bool(_LOCKED.search(failed.words))
 
 
-def _blob_id(data: bytes) -> str:
-    """The id of these bytes as git stores them (in a repository of the usual kind, and without a filter)."""
-    return sha1(b"blob %d\0" % len(data) + data)
-
-
 def _literal(paths: Sequence[FilePath]) -> list[str]:
     """Paths as pathspecs that mean just them. (The setting for it would reach the user's hooks, whose own patterns would then fail.)"""
     return [f":(literal){path}" for path in paths]
@@ -249,7 +243,7 @@ class Repository:
         git_dir, name = str(self.git_dir), os.fsencode(whole)
         if plain.may_be_converted(git_dir, str(self.root), name, data):
             return None
-        blob = _blob_id(data)
+        blob = plain.object_id(b"blob", data)
         if not plain.is_clean(git_dir, tree, name, blob, bool(mode & stat.S_IXUSR)):
             return None
         return State(found[1], found[0], pending=False, ignored=False, known=True, blob=blob)
@@ -553,7 +547,7 @@ class Repository:
             if lock and self._owns(lock) and locks.is_dead(lock, (self.root, self.git_dir, self.common_dir)):
                 lock.unlink(missing_ok=True)
                 continue
-            time.sleep(pause)
+            time.sleep(pause)  # git says nothing when it lets go of a lock
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _owns(self, lock: Path) -> bool:
@@ -596,7 +590,10 @@ class Repository:
         if found is None:
             asked = run(self.folder, ["rev-parse", "-q", "--verify", f"{commit}:{self.prefix}{path}"])
             found = asked.output.decode("utf-8", "replace").strip()
-        return found == _blob_id(data) or found.encode() == self.git("hash-object", "--stdin", "--path", path, text=data).strip()
+        return (
+            found == plain.object_id(b"blob", data)
+            or found.encode() == self.git("hash-object", "--stdin", "--path", path, text=data).strip()
+        )
 
     def withdraw(self, newer: CommitId, older: CommitId | None) -> bool:
         """Move the branch back from a commit that nothing builds on yet; index and files stay. Whether it could be done."""
