@@ -6,11 +6,11 @@ import os
 import posixpath
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime, tzinfo
-from pathlib import Path, PurePosixPath
 
+from mdmem.dates import datetime, tzinfo
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.model import SETTINGS_NAME
+from mdmem.paths import Path
 from mdmem.records import dataclass, replace
 
 TYPE_CHECKING = False
@@ -160,14 +160,15 @@ def _folder(path: str, workspace: Path, environment: Mapping[str, str]) -> str:
                 "bad-settings", f"extra_paths names {path!r}, and it is not known where that is", "Write the folder out."
             )
         path = home + path[1:]
-    place = PurePosixPath("/" + posixpath.normpath(workspace.absolute() / path).lstrip("/"))
-    if place.is_relative_to(workspace.absolute()):
-        return str(place.relative_to(workspace.absolute()))
+    here = workspace.absolute()
+    place = Path("/" + posixpath.normpath(here / path).lstrip("/"))
+    if place.is_relative_to(here):
+        return str(place.relative_to(here))
     return str(place) if path.startswith("/") else posixpath.normpath(path)
 
 
 def _stays_inside(path: str) -> bool:
-    return not path.startswith("/") and PurePosixPath(path).parts[:1] != ("..",)
+    return not path.startswith("/") and path != ".." and not path.startswith("../")
 
 
 def load(workspace: Path, environment: Mapping[str, str] | None = None) -> Settings:

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import date
 from itertools import combinations, pairwise
 
+from mdmem.dates import date
 from mdmem.facts import held_key, normal
 from mdmem.model import Claim, Conflict, FactId, FilePath, Mark, MarkKind, SectionPath
 

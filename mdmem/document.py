@@ -7,7 +7,6 @@ a block is, markdown-it-py says; `scan` reads most texts without loading it.
 
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache
@@ -15,6 +14,7 @@ from io import StringIO
 from itertools import starmap
 from operator import itemgetter
 
+from mdmem.characters import nfc
 from mdmem.digests import sha256
 from mdmem.errors import PathProblem, SectionProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES
@@ -316,7 +316,7 @@ def preamble_etag(document: Document) -> str:
 
 def fold(text: str) -> str:
     """NFC with white space folded."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join(nfc(text).split())
 
 
 def plain_title(title: str) -> str:

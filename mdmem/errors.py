@@ -21,11 +21,12 @@ Anything else that is raised is a bug.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import unicodedata
 from collections.abc import Callable, Mapping
+
+from mdmem.characters import category
+from mdmem.jsontext import dumps, dumps_ascii
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,13 +102,13 @@ def printable(text: str, keep: str = "\n\t") -> str:
     """`text` with everything that could steer a terminal or hide on it (controls, bidirectional overrides) made visible."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in keep or c in _JOINERS or unicodedata.category(c) == "Zs" else "\ufffd" for c in text)
+    return "".join(c if c.isprintable() or c in keep or c in _JOINERS or category(c) == "Zs" else "\ufffd" for c in text)
 
 
 def json_line(value: Mapping[str, Any]) -> str:
     """One JSON object on one line; what could steer a terminal is escaped in it."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if text.isprintable() else "".join(c if printable(c) == c else json.dumps(c)[1:-1] for c in text)
+    text = dumps(value)
+    return text if text.isprintable() else "".join(c if printable(c) == c else dumps_ascii(c)[1:-1] for c in text)
 
 
 def _say(failure: MdmemError, as_json: bool) -> None:

@@ -10,19 +10,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import math
 import os
 import stat
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 from types import TracebackType
 
+from mdmem.dates import UTC, datetime
 from mdmem.errors import MdmemError, StorageProblem
+from mdmem.jsontext import dumps_ascii, loads
 from mdmem.model import CommitId, Quality
+from mdmem.paths import Path
 from mdmem.records import asdict, dataclass, field, replace
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ def _line(event: Event) -> bytes:
     for name, value in told.items():
         if name not in ("time", "quality"):
             found[name] = value[:_MAX_CHARS] if isinstance(value, str) else value
-    return json.dumps(found).encode() + b"\n"
+    return dumps_ascii(found).encode() + b"\n"
 
 
 def _append(state: Path, line: bytes) -> None:
@@ -267,7 +267,7 @@ def _all(descriptor: int) -> bytes:
 def _event(line: bytes) -> Event | None:
     """The event of a line; None where it is half written, or another program's."""
     try:
-        found = json.loads(line)
+        found = loads(line.decode())
         event = Event(
             verb=_text(found["verb"]) or "",
             ms=float(found["ms"]),

@@ -5,12 +5,12 @@
 In this order, everything but the text optional.
 """
 
-import unicodedata
 from collections.abc import Collection, Iterable
-from datetime import date
 from functools import lru_cache
 from itertools import islice
 
+from mdmem.characters import category
+from mdmem.dates import date
 from mdmem.digests import sha256
 from mdmem.document import BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
 from mdmem.errors import FactProblem, TextProblem
@@ -120,7 +120,7 @@ def _before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
 
 def _is_tag(name: str) -> bool:
     """Whether a name is a tag's: a letter first, then letters with their marks, digits, `_`, `-` and `/`."""
-    return name[:1].isalpha() and all(c.isalnum() or c in "_-/" or unicodedata.category(c).startswith("M") for c in name)
+    return name[:1].isalpha() and all(c.isalnum() or c in "_-/" or (not c.isascii() and category(c).startswith("M")) for c in name)
 
 
 def _until(text: str) -> date | None:

@@ -3,20 +3,20 @@
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from operator import attrgetter
-from pathlib import Path, PurePosixPath
 
 from mdmem import layout
 from mdmem.digests import sha256
 from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.jsontext import dumps_ascii, loads
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
+from mdmem.paths import Path
 from mdmem.records import asdict, dataclass
 
 _NOTICE_SECONDS = 1.0
@@ -336,7 +336,7 @@ def save_record(state: Path, record: Record) -> None:
     """Write the write-ahead record, durably."""
     place = state / RECORD_NAME
     new = state / temporary_name()
-    write_durably(new, json.dumps(asdict(record)).encode(), 0o600)
+    write_durably(new, dumps_ascii(asdict(record)).encode(), 0o600)
     new.rename(place)
     sync_folder(state)
 
@@ -344,7 +344,7 @@ def save_record(state: Path, record: Record) -> None:
 def load_record(state: Path) -> Record | None:
     """The write-ahead record that a process left, None where there is none or it is not whole."""
     try:
-        record = Record(**json.loads((state / RECORD_NAME).read_bytes()))
+        record = Record(**loads((state / RECORD_NAME).read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
         return None
     whole = all(isinstance(value, str) for name, value in asdict(record).items() if name != "before")
@@ -354,8 +354,9 @@ def load_record(state: Path) -> Record | None:
 def drop_record(state: Path) -> None:
     """Take the write-ahead record away, and what a killed process left of one that it was writing. The caller holds the lock."""
     (state / RECORD_NAME).unlink(missing_ok=True)
-    for unfinished in state.glob(f"{_TEMPORARY_PREFIX}*.tmp"):
-        unfinished.unlink(missing_ok=True)
+    for place in state.iterdir() if state.exists() else ():
+        if place.name.startswith(_TEMPORARY_PREFIX) and place.name.endswith(".tmp"):
+            place.unlink(missing_ok=True)
 
 
 def settle_temporary(place: Path, record: Record) -> bool:
@@ -412,8 +413,10 @@ def markdown_paths(root: Path, folders: Iterable[str]) -> Iterator[tuple[str, os
 
 def _leaves_by_link(root: Path, folder: str) -> bool:
     """Whether a folder that is named as one of the workspace is somewhere else."""
-    way = PurePosixPath(folder)
-    return not way.is_absolute() and ".." not in way.parts and any((root / part).is_symlink() for part in (way, *way.parents))
+    parts = folder.split("/")
+    if folder.startswith("/") or ".." in parts:
+        return False
+    return root.is_symlink() or any((root / "/".join(parts[:count])).is_symlink() for count in range(1, len(parts) + 1))
 
 
 def _scan(place: Path, prefix: str, deep: bool) -> Iterator[tuple[str, os.stat_result]]:

@@ -7,13 +7,13 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from mdmem import check
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
 from mdmem.memory import guarding
 from mdmem.model import Problem
+from mdmem.paths import Path
 
 _MAX_DESCRIPTORS = 65_536
 _COURTESY = 10

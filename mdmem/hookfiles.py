@@ -4,9 +4,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterable
-from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
+from mdmem.paths import Path
 
 HOOKS = ("pre-commit", "post-commit", "post-merge", "post-checkout", "post-rewrite")
 

@@ -1,11 +1,9 @@
 """Where memory lives: a path says what kind of file it is and which day it belongs to; paths and days as a user names them. Pure; no file is opened here."""
 
-import re
-import unicodedata
 from collections.abc import Iterable
-from datetime import date
-from pathlib import PurePosixPath
 
+from mdmem.characters import category, nfc
+from mdmem.dates import date
 from mdmem.errors import PathProblem, UsageProblem
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
 from mdmem.patterns import pattern
@@ -76,7 +74,7 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
         workspace_name: the name of the workspace's own folder; where that is `memory`, the files beside MEMORY.md are topics.
         extra_paths: the folders that the settings add.
     """
-    parts = PurePosixPath(path).parts
+    parts = _parts(path)
     if not is_markdown(path) or not parts:
         return FileKind.OTHER
     if day_of(path):
@@ -96,9 +94,14 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
     return FileKind.OTHER
 
 
+def _parts(path: str) -> list[str]:
+    """What a path is made of; one that is absolute begins with an empty name."""
+    named = [part for part in path.split("/") if part not in ("", ".")]
+    return ["", *named] if path.startswith("/") else named
+
+
 def _is_git_folder(part: str) -> bool:
-    folded = unicodedata.normalize("NFC", part).translate(_HFS_IGNORED)
-    return bool(_GIT_ALIAS.match(folded))
+    return bool(_GIT_ALIAS.match(nfc(part).translate(_HFS_IGNORED)))
 
 
 def parse_path(text: str) -> FilePath:
@@ -116,19 +119,19 @@ def parse_path(text: str) -> FilePath:
 
     if not text.strip():
         raise refuse("it is empty")
-    if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
+    if not text.isprintable() and any(category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
         raise refuse("it holds a control character")
     if len(text.encode()) > _MAX_PATH_BYTES:
         raise refuse("it is too long")
     if "\\" in text:
         raise refuse("it holds a backslash")
-    path = PurePosixPath(text)
-    if path.is_absolute() or re.match(r"^[A-Za-z]:", text):
+    if text.startswith("/") or (text[1:2] == ":" and text[0].isascii() and text[0].isalpha()):
         raise refuse("it is absolute")
-    if ".." in path.parts:
+    parts = _parts(text)
+    if ".." in parts:
         raise refuse("it leaves its folder")
-    if any(_is_git_folder(part) for part in path.parts):
+    if any(_is_git_folder(part) for part in parts):
         raise refuse("it lies in git's own folder")
-    if not is_markdown(path.name):
+    if not is_markdown("".join(parts[-1:])):
         raise refuse("it is not Markdown")
-    return FilePath(str(path))
+    return FilePath("/".join(parts))

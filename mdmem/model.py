@@ -6,9 +6,9 @@ Paths are POSIX paths relative to the workspace; lines are counted from 1; days 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
 from enum import StrEnum
 
+from mdmem.dates import date, datetime
 from mdmem.records import dataclass, field
 
 TYPE_CHECKING = False

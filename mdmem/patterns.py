@@ -1,8 +1,27 @@
-"""Regular expressions that are compiled when they are first used: most commands use few of those that their modules have."""
+"""Regular expressions that are compiled when they are first used, and kept for the next process as the interpreter keeps its modules.
+
+To compile those of one command takes 5 ms, and to load what compiles them 4 ms more, with the same result each time. So what the matching
+engine is given in the end is written into a file of the state folder, and given to it from there, without loading `re`. It is for one build
+of the interpreter; where it is not there, or is damaged, it is made anew. The engine checks what it is given.
+"""
+
+from __future__ import annotations
+
+import _sre  # type: ignore[import-not-found]  # the engine, which is part of the interpreter
+import os
+import sys
+
+__all__ = ["NAME", "compiled", "keep", "keep_in", "pattern"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from re import Pattern
+    from re import compile as compiled
     from re import compile as pattern
+    from typing import Any
+
+    Program = tuple[Any, ...]
+    """What the engine takes beside the text: flags, code, the number of groups, their numbers by name, their names by number."""
 else:
 
     class pattern:  # noqa: N801 - called as the function that a type checker sees
@@ -12,10 +31,101 @@ else:
             self._text = text
 
         def __getattr__(self, name):
-            import re  # here, so that who uses none does not pay for loading it
-
-            found = self.__dict__[name] = getattr(re.compile(self._text), name)
+            found = self.__dict__[name] = getattr(compiled(self._text), name)
             return found
 
+    def compiled(text):
+        """As `re.compile`, without flags, at once. A user's words are no part of `text`: it is kept."""
+        found = _compiled.get(text)
+        if found is None:
+            found = _compiled[text] = _kept(text) or _anew(text)
+        return found
 
-__all__ = ["pattern"]
+
+NAME = f"patterns.{sys.implementation.cache_tag}"
+"""In the state folder."""
+_MOST = 1000
+"""Not more are kept. There are far fewer, but for the fences of a file, which can be of any length."""
+
+_compiled: dict[str | bytes, Pattern[Any]] = {}
+_new: dict[str | bytes, Program] = {}
+_folder: str | None = None
+_programs: dict[str | bytes, Program] | None = None
+
+
+def keep_in(folder: str) -> None:
+    """The folder that has them, and into which `keep` puts them."""
+    global _folder, _programs
+    if folder != _folder:
+        _folder, _programs = folder, None
+
+
+def keep() -> None:
+    """Keep what had to be compiled; nothing comes of it where that cannot be written, or the folder is not there."""
+    if _folder is None or not _new:
+        return
+    import marshal
+
+    data = marshal.dumps((_build(), _read(_folder) | _new))
+    _new.clear()
+    new = f"{_folder}/.mdmem-{os.urandom(8).hex()}.tmp"
+    try:
+        with open(new, "xb") as file:
+            file.write(data)
+        os.replace(new, f"{_folder}/{NAME}")
+    except OSError:
+        return
+
+
+def _build() -> str:
+    """The interpreter that a program is for."""
+    return f"{sys.version} {_sre.MAGIC}"
+
+
+def _read(folder: str) -> dict[str | bytes, Program]:
+    import marshal
+
+    try:
+        with open(f"{folder}/{NAME}", "rb") as file:
+            build, programs = marshal.loads(file.read())
+    except (OSError, ValueError, EOFError, TypeError):
+        return {}
+    return programs if build == _build() and isinstance(programs, dict) and len(programs) < _MOST else {}
+
+
+def _kept(text: str | bytes) -> Pattern[Any] | None:
+    global _programs
+    if _programs is None:
+        _programs = _read(_folder) if _folder is not None else {}
+    program = _programs.get(text)
+    return _engine(text, program) if program is not None else None
+
+
+def _anew(text: str | bytes) -> Pattern[Any]:
+    """What the library makes of it; what that gives the engine is remembered, where it is the library that we know."""
+    import re
+
+    try:
+        from re import _compiler, _parser  # type: ignore[attr-defined]
+
+        parsed = _parser.parse(text)
+        state = parsed.state
+        by_number: list[str | None] = [None] * state.groups
+        for name, number in state.groupdict.items():
+            by_number[number] = name
+        program = (state.flags, list(map(int, _compiler._code(parsed, 0))), state.groups - 1, state.groupdict, tuple(by_number))
+    except (ImportError, AttributeError):
+        return re.compile(text)
+    found = _engine(text, program)
+    if found is None:
+        return re.compile(text)
+    _new[text] = program
+    return found
+
+
+def _engine(text: str | bytes, program: Program) -> Pattern[Any] | None:
+    """The pattern; None where the engine does not take the program."""
+    try:
+        return _sre.compile(text, *program)  # type: ignore[no-any-return]
+    except (RuntimeError, TypeError, ValueError, OverflowError):
+        return None

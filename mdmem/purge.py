@@ -12,13 +12,13 @@ import stat
 import time
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 from mdmem import events, facts, files
 from mdmem.document import load
 from mdmem.errors import FactProblem, PathProblem, RepositoryProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
 from mdmem.model import CommitId, FactId
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository, moving, rewriting
@@ -284,7 +284,9 @@ def _outside(scope: Scope, paths: Collection[str], what: Target) -> int:
     """How many memory files that git does not have (of extra paths, or of a repository within this one) hold it."""
     root, known = scope.repository.root.resolve(), frozenset(paths)
     found = [
-        place for place in map(Path.resolve, scope.memory) if not place.is_relative_to(root) or str(place.relative_to(root)) not in known
+        place
+        for place in (place.resolve() for place in scope.memory)
+        if not place.is_relative_to(root) or str(place.relative_to(root)) not in known
     ]
     return sum(1 for place in found for _ in _held(place.parent, [place.name], what))
 

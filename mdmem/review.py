@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 
+from mdmem.dates import date
 from mdmem.document import BlockKind, Document, Section, address_of, is_blank, join_path, parse
 from mdmem.editors import section as section_editor
 from mdmem.editors.likeness import meeting, resemblance

@@ -7,12 +7,12 @@ Both begin only at *fresh* points: lines before which nothing is open. A block o
 such a point, and on what follows only as far as its own last line; so the pieces put together are the whole text's.
 """
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 
+from mdmem.patterns import compiled
 from mdmem.records import dataclass, field
 
 Head = tuple[int, int, int, str]
@@ -142,12 +142,6 @@ _FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled when first needed: all of them would cost each command some milliseconds."""
-    return re.compile(pattern)
-
-
-@cache
 def _below(column: int) -> str:
     """The lines of an item after its first one, its text beginning at `column`."""
     return rf"(?:(?:{_BLANK})*+{_indent(column)}(?!{_DEEP}){_WORDS}{_LINE})*+"
@@ -185,9 +179,9 @@ class _Scanner:
         self.found = Found()
 
     def run(self) -> Found:
-        source, heads, plain = self.source, self.found.heads, _compiled(_PLAIN_BLOCK)
+        source, heads, plain = self.source, self.found.heads, compiled(_PLAIN_BLOCK)
         while self.at < len(source):
-            match = plain.match(source, self.at) or _compiled(_OTHER_BLOCK).match(source, self.at)
+            match = plain.match(source, self.at) or compiled(_OTHER_BLOCK).match(source, self.at)
             assert match, "every line is something"
             end = match.end()
             match match.lastgroup:
@@ -223,10 +217,10 @@ class _Scanner:
         return self.found
 
     def _matches(self, pattern: str, at: int, end: int = sys.maxsize) -> bool:
-        return _compiled(pattern).match(self.source, at, end) is not None
+        return compiled(pattern).match(self.source, at, end) is not None
 
     def _end(self, pattern: str, at: int) -> int:
-        match = _compiled(pattern).match(self.source, at)
+        match = compiled(pattern).match(self.source, at)
         return match.end() if match else at
 
     def _skip(self, end: int) -> None:
@@ -240,7 +234,7 @@ class _Scanner:
 
     def _until(self, kind: BlockKind, closing: str, start: int) -> None:
         """Take a block up to the line in which `closing` stands; without one the rest of the text is in it."""
-        match = _compiled(closing).search(self.source, start)
+        match = compiled(closing).search(self.source, start)
         if match:
             self._take(kind, self.source.index("\n", match.end() - 1) + 1)
         else:
@@ -261,7 +255,7 @@ class _Scanner:
         self._item()
 
     def _item(self) -> None:
-        match = _compiled(_ITEM).match(self.source, self.at)
+        match = compiled(_ITEM).match(self.source, self.at)
         assert match
         first_end = self.source.index("\n", match.end()) + 1
         empty = first_end == match.end() + 1
@@ -288,7 +282,7 @@ class _Scanner:
 
     def _quote(self, end: int) -> None:
         last = self.source.rfind("\n", 0, end - 1) + 1
-        if _compiled(_DEEP_LINE).search(self.source, self.at, end):
+        if compiled(_DEEP_LINE).search(self.source, self.at, end):
             self._hand_over()
         elif self._matches(_CLOSED, end) or self._matches(_EMPTY_QUOTE_LINE, last):
             self._take(BlockKind.QUOTE, end)
@@ -309,7 +303,7 @@ class _Scanner:
         source, found, end, points = self.source, self.found, self.at, self.points
         while True:
             for _ in range(points):
-                fresh = _compiled(_FRESH).search(source, end)
+                fresh = compiled(_FRESH).search(source, end)
                 end = fresh.end() if fresh else len(source)
             whole = end == len(source)
             stretch = source[self.at : end] + ("\n" if whole else "")

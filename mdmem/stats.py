@@ -6,9 +6,9 @@ Weeks are those of ISO 8601, in the user's zone; the last one is under way.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, timedelta, tzinfo
 from statistics import fmean, median, stdev
 
+from mdmem.dates import date, timedelta, tzinfo
 from mdmem.events import Event, Outcome
 from mdmem.model import Quality
 from mdmem.records import dataclass

@@ -3,21 +3,24 @@
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
+from mdmem import patterns
 from mdmem.cli import quick
 from mdmem.cli.call import Call
 from mdmem.cli.commands import COMMANDS
 from mdmem.cli.progress import say
 from mdmem.cli.table import TABLE
 from mdmem.errors import json_line, report
+from mdmem.paths import Path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
-    return report(lambda: _run(words), _wants_json(words))
+    status = report(lambda: _run(words), _wants_json(words))
+    patterns.keep()
+    return status
 
 
 def _run(words: Sequence[str]) -> int:
@@ -49,7 +52,7 @@ def _open_streams() -> None:
     """Standard streams that take what is printed: those that the caller closed lead nowhere, the others speak UTF-8."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open as long as the program runs
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         # They are text files, which can be reconfigured; typeshed knows no more of them than that they are written to.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from mdmem import check
 from mdmem.cli.progress import Progress, say
@@ -13,6 +12,7 @@ from mdmem.errors import TextProblem, UsageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
 from mdmem.model import FactId, WriteOptions, WriteResult
+from mdmem.paths import Path
 from mdmem.records import dataclass
 from mdmem.show import writes
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from mdmem import check, memory, secrets
 from mdmem.cli import past, tending
@@ -29,6 +28,7 @@ from mdmem.model import (
     Show,
     Source,
 )
+from mdmem.paths import Path
 from mdmem.records import replace
 from mdmem.show import hits, reads, upkeep, writes
 from mdmem.show.words import one_line, short

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Protocol
 
 from mdmem import files
 from mdmem.config import Settings
 from mdmem.files import Found
 from mdmem.model import FileKind, FilePath
+from mdmem.paths import Path
 from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository
 from mdmem.search.indexer import Index

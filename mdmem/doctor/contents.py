@@ -5,13 +5,13 @@ import time
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from mdmem import check, files, layout, repo, secrets
 from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.files import Found
 from mdmem.model import CommitId, FilePath
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run

@@ -4,12 +4,12 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from mdmem import config, files, hookfiles
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.repo import locks
 from mdmem.repo.runner import run

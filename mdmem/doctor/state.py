@@ -4,12 +4,12 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from mdmem import events, files, versions
+from mdmem.dates import UTC, datetime, timedelta
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.events import Outcome
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.repo.runner import TEMPORARIES
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, Index

@@ -1,7 +1,6 @@
 """Entries of a day's log: appended under the heading of their minute, never changing what stands there."""
 
-from datetime import date
-
+from mdmem.dates import date
 from mdmem.document import Document, Section, is_blank
 from mdmem.editors import Edited
 from mdmem.editors.section import append, heading, inserted

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date
 
+from mdmem.dates import date
 from mdmem.document import Document, Section, blank_line, find, is_blank, join_path, matches, parse, with_line_end
 from mdmem.editors import Edited
 from mdmem.editors.section import append, create, same_outline

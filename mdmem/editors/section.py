@@ -1,6 +1,5 @@
 """Edits of one section: body, append, prepend, replace, rename, delete, create. Neighbours stay byte for byte the same."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.document import (
@@ -294,6 +293,8 @@ def _splice(document: Document, target: _Target, words: str, text: str, separato
 
 def standing(words: str, text: str) -> list[tuple[int, int]]:
     """Where words stand in a text, whatever the line ends; overlapping places count one by one."""
+    import re  # here, so that only words to find, which are not kept as a pattern, pay for loading it
+
     pattern = _ANY_LINE_END.join(re.escape(line) for line in with_line_end(words, "\n").split("\n"))
     return [found.span(1) for found in re.finditer(f"(?=({pattern}))", text)]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
 from enum import StrEnum
 
+from mdmem.dates import date
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
 from mdmem.model import CommitId, FactId, Fate, FilePath, Landmark, Mark, MarkKind, Occurrence, Revision, SectionPath, Source, Status

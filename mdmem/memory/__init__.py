@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from mdmem import secrets
 from mdmem.events import Watch
@@ -46,6 +45,7 @@ from mdmem.model import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

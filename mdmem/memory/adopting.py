@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 from mdmem import config, files, hookfiles, layout, repo
 from mdmem.config import Settings
@@ -12,6 +11,7 @@ from mdmem.memory.background import start_catching_up
 from mdmem.memory.guarding import require_hooks_free
 from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Initialise
+from mdmem.paths import Path
 from mdmem.records import dataclass, replace
 from mdmem.repo import Repository
 

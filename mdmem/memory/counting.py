@@ -1,10 +1,10 @@
 """The events of a workspace, counted by `stats`."""
 
 from collections.abc import Callable, Iterable
-from datetime import date, datetime, tzinfo
 from typing import TypeVar
 
 from mdmem import config, events
+from mdmem.dates import date, datetime, tzinfo
 from mdmem.errors import UsageProblem
 from mdmem.events import Event
 from mdmem.memory.workspace import Workspace

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from mdmem import files
 from mdmem.digests import sha256
@@ -13,6 +12,7 @@ from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
 from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
+from mdmem.paths import Path
 from mdmem.records import dataclass
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, stamp_text, stamps_digest
 

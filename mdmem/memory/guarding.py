@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from mdmem import check, config, events, hookfiles, layout, repo
 from mdmem.events import Event, Outcome
 from mdmem.memory.workspace import Workspace, is_marked, open_at
 from mdmem.model import FilePath, Problem
+from mdmem.paths import Path
 from mdmem.records import replace
 
 

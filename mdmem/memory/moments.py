@@ -1,8 +1,7 @@
 """Days and moments as the user writes them: ISO dates, and the plain words of many languages."""
 
-from datetime import date, datetime, time, timedelta
-
 from mdmem import config
+from mdmem.dates import date, datetime, time, timedelta
 from mdmem.errors import UsageProblem
 from mdmem.memory.workspace import Workspace
 from mdmem.patterns import pattern

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
 
 from mdmem import config, files, history, layout
+from mdmem.dates import date, datetime
 from mdmem.document import Document, decode, find, join_path, parse, plain_title
 from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix

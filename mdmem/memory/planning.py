@@ -1,10 +1,9 @@
 """What a change comes to: where it goes and what it makes of the file as it stands, with nothing written yet."""
 
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime
-from pathlib import Path
 
 from mdmem import check, files, history, layout, secrets
+from mdmem.dates import date, datetime
 from mdmem.document import Document, Section, decode, parse, section_etag
 from mdmem.editors import Edited, daily, merge, section
 from mdmem.editors import facts as fact_editor
@@ -29,6 +28,7 @@ from mdmem.model import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date
 
 from mdmem import files, layout, review
+from mdmem.dates import date
 from mdmem.document import Document, decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem

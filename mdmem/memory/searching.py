@@ -1,8 +1,7 @@
 """Reading verbs that ask the index: search, facts, conflicts, status."""
 
-from datetime import date, datetime, timedelta
-
 from mdmem import config, secrets
+from mdmem.dates import date, datetime, timedelta
 from mdmem.errors import UsageProblem
 from mdmem.facts import normal
 from mdmem.memory import background, moments

@@ -1,16 +1,15 @@
 """A workspace: the folder, its repository, its settings and its state folder; and how one is found."""
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
-from pathlib import Path
 
-from mdmem import config, files, layout, repo
+from mdmem import config, files, layout, patterns, repo
 from mdmem.config import Settings
+from mdmem.dates import datetime
 from mdmem.digests import sha256
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository
@@ -87,7 +86,7 @@ class Workspace:
 def _state_name(prefix: str) -> str:
     if not prefix:
         return "root"
-    word = re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")[:40]
+    word = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in prefix).split())[:40]
     return f"{word}-{sha256(prefix.encode('utf-8', 'surrogateescape'))[:8]}"
 
 
@@ -128,7 +127,9 @@ def open_at(root: Path) -> Workspace:
         WorkspaceProblem: `bad-settings`.
     """
     repository = repo.discover(root)
-    return Workspace(root, repository, config.load(root), repository.git_dir / _STATE / _state_name(repository.prefix))
+    state = repository.git_dir / _STATE / _state_name(repository.prefix)
+    patterns.keep_in(str(state))
+    return Workspace(root, repository, config.load(root), state)
 
 
 def known_in(folder: Path) -> tuple[Path, ...]:

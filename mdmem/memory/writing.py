@@ -4,7 +4,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 from enum import Enum
-from pathlib import Path
 
 from mdmem import check, config, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
@@ -27,6 +26,7 @@ from mdmem.model import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
 from mdmem.repo import Identity, IndexEntry, State

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import FilePath
+from mdmem.paths import Path
 from mdmem.repo.runner import run
 
 

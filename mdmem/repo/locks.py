@@ -7,8 +7,8 @@ its time stamp: git closes `index.lock` while hooks run, and a git child can out
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 

@@ -7,11 +7,11 @@ needed.
 import os
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 
 from mdmem import files
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.repo.objects import LONG_SECONDS, Objects, git
 from mdmem.repo.rewriting import FILE_MODES, KEPT_STASH, Rewrite, Rules, headers_of, staged

@@ -3,9 +3,9 @@
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
+from mdmem.paths import Path
 from mdmem.repo.runner import DURABLE, run
 
 LONG_SECONDS = 3600.0

@@ -1,12 +1,17 @@
 """What commits did to files, read from git's patches."""
 
+from __future__ import annotations
+
 import os
-import re
 from collections.abc import Iterator
 
 from mdmem.model import CommitId, FilePath
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import Match
 
 HUNK = pattern(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 """The first line of a hunk: how many lines went, the number of the first new one, how many came; one line where it does not say."""
@@ -55,7 +60,7 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
     return {commit: tuple(patches) for commit, patches in found.items()}
 
 
-def new_lines(lines: Iterator[bytes], hunk: re.Match[bytes]) -> str:
+def new_lines(lines: Iterator[bytes], hunk: Match[bytes]) -> str:
     """The lines that a hunk brings in, without the last line end; `lines` are those after the one that `HUNK` matched."""
     found = []
     count = int(hunk[1] or 1) + int(hunk[3] or 1)

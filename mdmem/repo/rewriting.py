@@ -7,10 +7,10 @@ changed.
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 from mdmem.repo.objects import Objects, git

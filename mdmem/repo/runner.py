@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.paths import Path
 from mdmem.records import dataclass
 from mdmem.repo.process import TimeUpError, converse
 

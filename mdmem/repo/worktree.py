@@ -4,11 +4,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from pathlib import Path
 
+from mdmem.dates import datetime
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import committing, locks, plain, settings

@@ -1,15 +1,15 @@
 """Document -> entries: the pieces of a file that a search finds. Pure; nothing here knows of the index."""
 
-import re
 from collections.abc import Iterator
 
 from mdmem.document import BlockKind, Document
 from mdmem.facts import has_words, parse_item, plain_id, plain_words
 from mdmem.layout import day_of
 from mdmem.model import Entry, Fact, FilePath, SectionPath
+from mdmem.patterns import pattern
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_SPEAKS = re.compile(r"[^\s!-/:-@\[-`{-~]")
+_COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
+_SPEAKS = pattern(r"[^\s!-/:-@\[-`{-~]")
 """Something other than white space and ASCII punctuation."""
 
 

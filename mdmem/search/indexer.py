@@ -15,13 +15,13 @@ from datetime import date
 from functools import cache, cached_property, partial
 from itertools import chain, groupby
 from operator import itemgetter
-from pathlib import Path
 from zlib import crc32
 
 from mdmem.digests import short
 from mdmem.errors import StorageProblem
 from mdmem.files import sync_folder
 from mdmem.model import CommitId, Entry, FileKind, FilePath, Hit, Origin, Part, Why
+from mdmem.paths import Path
 from mdmem.records import dataclass, field, replace
 from mdmem.search import cues, query, ranking, results, schema
 from mdmem.search.cues import Asked

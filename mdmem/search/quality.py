@@ -1,8 +1,8 @@
 """How good an answer looks, without knowing what it should have been: what the events keep of each search. Pure."""
 
 from collections.abc import Sequence
-from datetime import date
 
+from mdmem.dates import date
 from mdmem.model import Hit, Quality
 from mdmem.search.vocabulary import BASE_FORMS
 from mdmem.search.words import folded, query_terms, split, stem

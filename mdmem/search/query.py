@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from datetime import date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from operator import attrgetter
 from posixpath import normpath
 
+from mdmem.dates import date, datetime, time, timedelta, tzinfo
 from mdmem.records import dataclass
 from mdmem.search import ranking
 from mdmem.search.schema import FACT, MOVED, PAST, address_digest, as_label, file_label, folded_label, schema, statement_label

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
 from functools import lru_cache
 from operator import mul
 
+from mdmem.dates import date
 from mdmem.model import Factor, FileKind, Source
 from mdmem.records import dataclass
 from mdmem.search.cues import AMOUNT, ASKS, TIME, Asked

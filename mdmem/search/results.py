@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime, tzinfo
 from functools import lru_cache
 
+from mdmem.dates import date, datetime, tzinfo
 from mdmem.model import Factor, FileKind, Hit, Status, Why
 from mdmem.records import dataclass
 from mdmem.search import ranking

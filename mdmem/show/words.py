@@ -1,7 +1,6 @@
 """Words that several results share."""
 
-from datetime import date
-
+from mdmem.dates import date
 from mdmem.errors import printable
 from mdmem.model import CommitId, Hit, Status
 

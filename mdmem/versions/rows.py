@@ -6,11 +6,11 @@ and are never used twice, except those of rows that were cut away.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from datetime import date
 from functools import lru_cache
 
+from mdmem.dates import date
+from mdmem.jsontext import dumps_short, loads
 from mdmem.model import CommitId, Entry, FactId, Fate, FilePath, Landmark, Mark, MarkKind, Occurrence, Origin, Revision, Source
 
 TYPE_CHECKING = False
@@ -95,18 +95,15 @@ def _maybe_text(data: bytes | None) -> str | None:
     return None if data is None else decoded(data)
 
 
-_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
 @lru_cache(4096)
 def joined(words: tuple[str, ...]) -> bytes:
     """Several words in one column."""
-    return blob(_as_json(words))
+    return blob(dumps_short(words))
 
 
 @lru_cache(4096)
 def _words(data: bytes) -> tuple[str, ...]:
-    return tuple(json.loads(decoded(data)))
+    return tuple(loads(decoded(data)))
 
 
 def _day(day: date | None) -> str | None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 from mdmem.errors import StorageProblem
+from mdmem.paths import Path
 from mdmem.versions.rows import APPLICATION, SCHEMA, VERSION, Row, blob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import sqlite3
     from typing import Self, TypeVar
 
     T = TypeVar("T")
+else:
+    try:
+        import _sqlite3 as sqlite3  # all that is used of it; the library's module loads `datetime` besides
+    except ImportError:  # another interpreter
+        import sqlite3
 
 VERSIONS_NAME = "versions.db"
 _BESIDE = ("", "-wal", "-shm", "-journal")
@@ -22,6 +28,8 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 _BUSY_SECONDS = 5.0
 _WAYS = ("mode=rw", "mode=ro&immutable=1")
 """To open it: with the files beside it by which SQLite shares it, and, where these cannot be made, as a file that nobody changes."""
+_PLAIN = frozenset(b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+"""What stands in a URI as it is (RFC 3986)."""
 _SYNCHRONOUS = "PRAGMA synchronous = NORMAL"
 _NOT_SOUND = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
@@ -139,13 +147,19 @@ def _found(place: Path, settings: str | None) -> sqlite3.Connection | None:
     with contextlib.suppress(OSError):
         for how in _WAYS if place.is_file() else ():
             try:
-                return _opened(f"{place.absolute().as_uri()}?{how}", settings)
+                return _opened(_address(place, how), settings)
             except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
                 if _code(problem) not in _NOT_SOUND | _NOT_ALLOWED:
                     raise _failure(problem) from problem
                 if _code(problem) in _NOT_SOUND or _has_log(place):
                     return None
     return None
+
+
+def _address(place: Path, how: str) -> str:
+    """A file as SQLite takes it with a way to open it: a URI."""
+    path = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in os.fsencode(place.absolute()))
+    return f"file://{path}?{how}"
 
 
 def _has_log(place: Path) -> bool:
@@ -191,7 +205,7 @@ def _replaced(place: Path, settings: str) -> sqlite3.Connection:
         discard(place.parent)
     except OSError as problem:
         raise StorageProblem(f"{place.name} cannot be written: {problem.strerror}") from problem
-    return _empty(f"{place.absolute().as_uri()}?mode=rwc", settings)
+    return _empty(_address(place, "mode=rwc"), settings)
 
 
 def _empty(address: str, settings: str) -> sqlite3.Connection:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from itertools import islice
-from pathlib import Path
 from types import TracebackType
 
 from mdmem.model import CommitId, FactId, FilePath, Landmark, Mark, MarkKind, Occurrence, Revision, SectionPath
+from mdmem.paths import Path
 from mdmem.records import replace
 from mdmem.versions import steps
 from mdmem.versions.revisions import lineage_rows, whole
