@@ -25,7 +25,8 @@ from mdmem.document import parse
 from mdmem.layout import kind_of
 from mdmem.memory import freshness
 from mdmem.memory.workspace import open_at
-from mdmem.model import CommitId, FilePath, Origin, Source
+from mdmem.model import CommitId, FilePath, Source
+from mdmem.model.trail import Origin
 from mdmem.search.entries import entries
 from mdmem.search.indexer import INDEX_NAME, FileEntries, Index, Seen
 from mdmem.search.query import Filter, Wanted

@@ -15,7 +15,7 @@ MODULE = Path(quick.__file__).with_name("table.py")
 HEAD = '''\
 """The commands of one word and what they take, in the order of the help. Made by `make docs` from the command line as Typer knows it."""
 
-from mdmem.cli.quick import Parameter, Table
+from mdmem.cli.quick import Table
 from mdmem.model import Source
 
 # fmt: off
@@ -49,7 +49,7 @@ def row(parameter: Any) -> str:
         raise ValueError(f"the short way does not know a parameter like {parameter.name}: {annotation} {strange}")
     flags = "".join(f'"{flag}", ' for flag in parameter.opts) if parameter.param_type_name == "option" else ""
     told = f"{takes.__name__}.{default.name}" if isinstance(default, Enum) else repr(default)
-    return f'Parameter("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {"required=True" if parameter.required else told})'
+    return f'("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {None if parameter.required else told}, {parameter.required})'
 
 
 if __name__ == "__main__":

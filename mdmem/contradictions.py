@@ -6,7 +6,8 @@ from itertools import combinations, pairwise
 
 from mdmem.dates import date
 from mdmem.facts import held_key, normal
-from mdmem.model import Claim, Conflict, FactId, FilePath, Mark, MarkKind, SectionPath
+from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
 
 _ALL_PAIRS = 16
 """Where more facts than this have one key, each contradicts the next one, so that a long list does not make a pair of every two."""

@@ -21,7 +21,8 @@ from types import TracebackType
 from mdmem.dates import UTC, datetime
 from mdmem.errors import MdmemError, StorageProblem
 from mdmem.jsontext import dumps_ascii, loads
-from mdmem.model import CommitId, Quality
+from mdmem.model import CommitId
+from mdmem.model.searches import Quality
 from mdmem.paths import Path
 from mdmem.records import asdict, dataclass, field, replace
 

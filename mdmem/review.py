@@ -10,19 +10,10 @@ from mdmem.editors.likeness import meeting, resemblance
 from mdmem.errors import SectionProblem
 from mdmem.facts import Item, content, held_key, items, normal
 from mdmem.layout import CURATED_NAMES
-from mdmem.model import (
-    Action,
-    Advice,
-    AdviceKind,
-    Claim,
-    Conflict,
-    EditSection,
-    FactId,
-    FilePath,
-    Forget,
-    SectionPath,
-    Status,
-)
+from mdmem.model import FactId, FilePath, SectionPath, Status
+from mdmem.model.reviews import Advice, AdviceKind
+from mdmem.model.trail import Claim, Conflict
+from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.records import dataclass
 
 UNTOUCHED_DAYS = 180

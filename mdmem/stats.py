@@ -10,7 +10,7 @@ from statistics import fmean, median, stdev
 
 from mdmem.dates import date, timedelta, tzinfo
 from mdmem.events import Event, Outcome
-from mdmem.model import Quality
+from mdmem.model.searches import Quality
 from mdmem.records import dataclass
 
 SEARCH = "search"

@@ -17,7 +17,9 @@ from mdmem.document import RUNGS, Document, Section, address_of, clean_input, fo
 from mdmem.editors.section import heading
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.facts import content, in_section, write
-from mdmem.model import PATH_SEPARATOR, Action, EditSection, FilePath, Log, Show, WriteOptions
+from mdmem.model import PATH_SEPARATOR, FilePath
+from mdmem.model.reads import Show
+from mdmem.model.writes import Action, EditSection, Log, WriteOptions
 from mdmem.patterns import pattern
 
 TASKS_PATH = FilePath("memory/tasks.md")

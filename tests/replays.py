@@ -8,23 +8,8 @@ from mdmem.editors import frontmatter
 from mdmem.facts import parse_text
 from mdmem.history import Note, message
 from mdmem.history.replay import FileChange, Page, step
-from mdmem.model import (
-    Commit,
-    CommitId,
-    Entry,
-    FactId,
-    FilePath,
-    Landmark,
-    Mark,
-    Occurrence,
-    Op,
-    Origin,
-    Provenance,
-    Revision,
-    SectionPath,
-    Source,
-    Superseded,
-)
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Superseded
+from mdmem.model.trail import Commit, Entry, Landmark, Mark, Occurrence, Origin, Revision
 from mdmem.versions import Step, Versions
 
 MEMORY = FilePath("MEMORY.md")

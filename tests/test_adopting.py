@@ -12,7 +12,7 @@ from mdmem.errors import MdmemError, PathProblem
 from mdmem.memory import adopting, guarding, initialise
 from mdmem.memory.adopting import Initialised
 from mdmem.memory.workspace import open_at
-from mdmem.model import Initialise
+from mdmem.model.reads import Initialise
 
 TEMPLATES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md")
 

@@ -15,7 +15,8 @@ from workspaces import NOW, Desk, desk
 
 from mdmem import files
 from mdmem.memory import Memory, background, freshness
-from mdmem.model import Contradict, Hit, Log, Search, WriteOptions
+from mdmem.model.searches import Hit, Search
+from mdmem.model.writes import Contradict, Log, WriteOptions
 from mdmem.records import replace
 from mdmem.search.overlay import kept_length
 

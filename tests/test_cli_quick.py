@@ -22,6 +22,7 @@ from mdmem.cli.quick import Parameter
 from mdmem.cli.table import TABLE
 
 generate_table = script("generate_table")
+PARAMETERS = {name: [Parameter(*row) for row in rows] for name, rows in TABLE.items()}
 
 
 class TestTable:
@@ -107,7 +108,7 @@ def plain(draw: st.DrawFn) -> list[str]:
     name = draw(st.sampled_from(sorted(TABLE)))
     parts: list[list[str]] = []
     last: list[str] = []
-    for parameter in TABLE[name]:
+    for parameter in PARAMETERS[name]:
         most = 3 if parameter.takes is list else 1
         count = draw(st.integers(1 if parameter.required else 0, most))
         if parameter.flags:
@@ -130,7 +131,7 @@ def test_what_is_right_is_known(words: list[str]):
 
 
 def flags() -> list[str]:
-    return sorted({flag for parameters in TABLE.values() for parameter in parameters for flag in parameter.flags})
+    return sorted({flag for parameters in PARAMETERS.values() for parameter in parameters for flag in parameter.flags})
 
 
 VALUES = [

@@ -10,7 +10,7 @@ import pytest
 from commandline import NOW, TOKEN, Place, elsewhere, on_terminal
 
 from mdmem import events, files
-from mdmem.model import Quality
+from mdmem.model.searches import Quality
 
 
 def state(place: Place) -> Path:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from workspaces import Desk, append, desk
 
 from mdmem import hookfiles, repo
-from mdmem.model import Action, EditSection, FilePath, Log
+from mdmem.model import FilePath
+from mdmem.model.writes import Action, EditSection, Log
 from mdmem.repo import committing, index, plain, worktree
 from mdmem.repo import settings as git_settings
 

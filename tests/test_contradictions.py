@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from mdmem.contradictions import Claim, found, weaker
 from mdmem.facts import parse_text
-from mdmem.model import FactId, FilePath, Mark, MarkKind, Source
+from mdmem.model import FactId, FilePath, Source
+from mdmem.model.trail import Mark, MarkKind
 
 TODAY = date(2026, 3, 5)
 MEMORY = FilePath("MEMORY.md")

@@ -10,7 +10,8 @@ from mdmem.document import parse
 from mdmem.editors.facts import difference, forget, named, remember
 from mdmem.errors import MdmemError
 from mdmem.facts import holds_key, items, parse_item
-from mdmem.model import Op, Remember, Superseded, WriteOptions
+from mdmem.model import Op, Superseded
+from mdmem.model.writes import Remember, WriteOptions
 
 TODAY = date(2026, 3, 5)
 

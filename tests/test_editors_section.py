@@ -10,7 +10,8 @@ from mdmem.document import Document, Section, is_blank, matches, parse, section_
 from mdmem.editors import Edited
 from mdmem.editors.section import edit, heading
 from mdmem.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
-from mdmem.model import Action, EditSection, Op
+from mdmem.model import Op
+from mdmem.model.writes import Action, EditSection
 
 BODY, APPEND, PREPEND, REPLACE, RENAME, DELETE = Action
 ADDITIONS = (APPEND, PREPEND)

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from mdmem import events
 from mdmem.errors import MdmemError, RefusedChange, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.events import Event, Outcome, Watch
-from mdmem.model import CommitId, Quality
+from mdmem.model import CommitId
+from mdmem.model.searches import Quality
 
 WHEN = datetime(2026, 3, 5, 9, 30, 0, 123000, tzinfo=UTC)
 PROCESSES, EACH = 8, 200

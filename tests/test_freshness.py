@@ -18,7 +18,9 @@ from mdmem import files
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory, background, freshness
 from mdmem.memory.workspace import Workspace
-from mdmem.model import Hit, Log, Remember, Search, Source
+from mdmem.model import Source
+from mdmem.model.searches import Hit, Search
+from mdmem.model.writes import Log, Remember
 from mdmem.search.query import Filter
 
 NAMES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026-03-05.md", "notes/n.md")

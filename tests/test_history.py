@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from mdmem.document import split_lines
 from mdmem.history import Note, changed_lines, common_ends, message, origin, origins, said, section_name, trailers
-from mdmem.model import Commit, CommitId, FactId, FilePath, Op, Provenance, Source, Superseded
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Superseded
+from mdmem.model.trail import Commit
 from mdmem.repo import FilePatch
 
 PATH = FilePath("MEMORY.md")

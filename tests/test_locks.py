@@ -12,7 +12,7 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem.errors import RepositoryProblem
-from mdmem.model import Log
+from mdmem.model.writes import Log
 from mdmem.repo import locks
 
 HOUR = 3600

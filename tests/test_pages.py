@@ -8,7 +8,8 @@ from workspaces import Desk, desk
 
 from mdmem import document
 from mdmem.memory import freshness, pages
-from mdmem.model import Forget, Hit, Log, Remember
+from mdmem.model.searches import Hit
+from mdmem.model.writes import Forget, Log, Remember
 from mdmem.scan import Found, Parser, scan
 from mdmem.search.query import Filter
 

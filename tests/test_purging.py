@@ -9,7 +9,7 @@ from workspaces import NOW, Desk, desk
 from mdmem import events
 from mdmem.errors import FactProblem, RefusedChange
 from mdmem.memory import Memory
-from mdmem.model import Purge
+from mdmem.model.writes import Purge
 
 WORDS = "works at Stripe"
 SECRET = "pass" + "word = hunter2!xYz9"

@@ -9,7 +9,9 @@ from workspaces import MARK, NOW, SEED, Desk, append, desk
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory, staged_problems
 from mdmem.memory.workspace import known_in, locate
-from mdmem.model import ListFacts, Log, Search, Show
+from mdmem.model.reads import Show
+from mdmem.model.searches import ListFacts, Search
+from mdmem.model.writes import Log
 
 CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"
 

@@ -16,7 +16,8 @@ from workspaces import MARK, NOW, SEED, Desk, append, desk
 from mdmem import files
 from mdmem.errors import MdmemError
 from mdmem.memory import writing
-from mdmem.model import FilePath, Log
+from mdmem.model import FilePath
+from mdmem.model.writes import Log
 
 HAND = "- a line of Ada's"
 AFTER = SEED.replace("- works at Stripe\n", f"- works at Stripe\n{MARK}\n")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from replays import FACTS, LOG, MEMORY, TOPIC, Told, commit_id, fact, memory, said
 
 from mdmem.history import origin, replay
-from mdmem.model import Commit, CommitId, Entry, Fate, FilePath, MarkKind, Op, Source
+from mdmem.model import CommitId, FilePath, Op, Source
+from mdmem.model.trail import Commit, Entry, Fate, MarkKind
 from mdmem.search.entries import entries
 
 OLD, NEW = "employer: Stripe", "employer: Linear"

@@ -15,20 +15,10 @@ from mdmem import review as reviews
 from mdmem.document import parse
 from mdmem.editors.section import edit
 from mdmem.facts import items, parse_text
-from mdmem.model import (
-    Action,
-    Advice,
-    AdviceKind,
-    Claim,
-    Conflict,
-    EditSection,
-    FactId,
-    FilePath,
-    Forget,
-    SectionPath,
-    Source,
-    Status,
-)
+from mdmem.model import FactId, FilePath, SectionPath, Source, Status
+from mdmem.model.reviews import Advice, AdviceKind
+from mdmem.model.trail import Claim, Conflict
+from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.review import Budget, Sheet, Standing, review
 
 TODAY = date(2026, 3, 5)

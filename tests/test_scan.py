@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from mdmem import document as documents_module
 from mdmem.document import Document, parse, split_lines
 from mdmem.editors import section
-from mdmem.model import Action, EditSection
+from mdmem.model.writes import Action, EditSection
 from mdmem.scan import Found, scan
 
 KINDS = {"paragraph_open": "paragraph", "fence": "code", "code_block": "code", "blockquote_open": "quote", "html_block": "html"}

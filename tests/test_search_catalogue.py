@@ -3,7 +3,8 @@ from datetime import UTC, date, datetime
 
 from mdmem.document import parse
 from mdmem.layout import kind_of
-from mdmem.model import FilePath, Hit
+from mdmem.model import FilePath
+from mdmem.model.searches import Hit
 from mdmem.search.catalogue import TagCount, catalogue, most_tagged
 from mdmem.search.entries import entries
 from mdmem.search.indexer import EMPTY, FileEntries, Index

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.model import Entry, FilePath
+from mdmem.model import FilePath
+from mdmem.model.trail import Entry
 from mdmem.search.cues import AMOUNT, ASKS, TIME, Named, asked, questions
 from mdmem.search.cues import cues as cues_of
 from mdmem.search.words import folded, split

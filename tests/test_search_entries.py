@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from mdmem.document import parse
 from mdmem.facts import fact_id
-from mdmem.model import Entry, FilePath
+from mdmem.model import FilePath
+from mdmem.model.trail import Entry
 from mdmem.search.entries import entries
 
 MEMORY = FilePath("MEMORY.md")

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.model import CommitId, Entry, Factor, FileKind, FilePath, Origin, Part, Source, Why
+from mdmem.model import CommitId, FileKind, FilePath, Source
+from mdmem.model.searches import Factor, Part, Why
+from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
 from mdmem.search.explained import in_words
 from mdmem.search.results import founded

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from mdmem.document import parse
 from mdmem.errors import StorageProblem
 from mdmem.layout import kind_of
-from mdmem.model import CommitId, FilePath, Hit, Origin, Source, Status
+from mdmem.model import CommitId, FilePath, Source, Status
+from mdmem.model.searches import Hit
+from mdmem.model.trail import Origin
 from mdmem.search import schema
 from mdmem.search.entries import entries
 from mdmem.search.indexer import EMPTY, UNSEEN, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from mdmem.model import Hit, Quality, Status
+from mdmem.model import Status
+from mdmem.model.searches import Hit, Quality
 from mdmem.search.quality import quality
 
 TODAY = date(2026, 3, 5)

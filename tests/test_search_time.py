@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mdmem.facts import fact_id
 from mdmem.layout import kind_of
-from mdmem.model import CommitId, Entry, FactId, FilePath, Origin, Source, Status
+from mdmem.model import CommitId, FactId, FilePath, Source, Status
+from mdmem.model.trail import Entry, Origin
 from mdmem.search.indexer import EMPTY, FileEntries, Index, Seen
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.results import Match, hit, order

@@ -15,7 +15,7 @@ from mdmem import events
 from mdmem.errors import MdmemError
 from mdmem.hookfiles import install
 from mdmem.memory import Memory
-from mdmem.model import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 
 TOKEN = "gh" + "p_" + "a8Kq2ZsW9xLm4VbN7cYt" + "R3eU6iOp1DfG5hJk"
 OTHER = "gh" + "p_" + "b7Jp3YrV8wKl5UaM6bXs" + "Q4dT5hNo2CeF6gIj"

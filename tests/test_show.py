@@ -11,38 +11,12 @@ from hypothesis import strategies as st
 
 from mdmem.doctor import Finding, Level
 from mdmem.errors import printable
-from mdmem.model import (
-    Advice,
-    AdviceKind,
-    Blame,
-    BlamedLine,
-    CommitId,
-    ConflictView,
-    FactHistory,
-    FactId,
-    FactLink,
-    Factor,
-    FilePath,
-    Hit,
-    Op,
-    Outline,
-    OutlineRow,
-    Part,
-    Problem,
-    Reviewed,
-    RevisionView,
-    SearchResult,
-    SectionHistory,
-    SectionView,
-    Source,
-    Status,
-    Stays,
-    StayView,
-    Superseded,
-    Why,
-    WorkspaceStatus,
-    WriteResult,
-)
+from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Superseded
+from mdmem.model.past import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
+from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
+from mdmem.model.reviews import Advice, AdviceKind, Reviewed
+from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
+from mdmem.model.writes import WriteResult
 from mdmem.purge import Purged, PurgePlan
 from mdmem.render import plain
 from mdmem.search import ranking

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mdmem import stats
 from mdmem.events import Event, Outcome
-from mdmem.model import Quality
+from mdmem.model.searches import Quality
 from mdmem.show import figures
 from mdmem.stats import Drift, Figures, SearchFigures, VerbFigures, Week
 

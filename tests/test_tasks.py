@@ -11,7 +11,9 @@ from mdmem import tasks
 from mdmem.document import Document, parse
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
-from mdmem.model import Action, Change, EditSection, Log, Op, Show, WriteOptions
+from mdmem.model import Op
+from mdmem.model.reads import Show
+from mdmem.model.writes import Action, Change, EditSection, Log, WriteOptions
 
 AT = datetime.fromisoformat(NOW)
 OPTIONS = WriteOptions(actor="agent/main")

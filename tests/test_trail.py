@@ -19,24 +19,10 @@ from mdmem.document import parse
 from mdmem.errors import MdmemError
 from mdmem.history.sections import parts
 from mdmem.memory import Memory, trail
-from mdmem.model import (
-    Action,
-    AskHistory,
-    Contradict,
-    EditSection,
-    FactHistory,
-    Forget,
-    Hit,
-    ListFacts,
-    Log,
-    Remember,
-    Resolve,
-    Revert,
-    Search,
-    SectionHistory,
-    Status,
-    WriteOptions,
-)
+from mdmem.model import Status
+from mdmem.model.past import AskHistory, FactHistory, SectionHistory
+from mdmem.model.searches import Hit, ListFacts, Search
+from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
 from mdmem.versions import VERSIONS_NAME, Versions
 
 DAYS = ["2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10"]

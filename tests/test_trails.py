@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from replays import LOG, MEMORY, TOPIC, Told, commit_id, fact, memory, said
 
 from mdmem.history.trails import Piece, Stay, blame, chain, line_difference, stays, word_difference
-from mdmem.model import FactId, FilePath, Op, Revision, Source, Status
+from mdmem.model import FactId, FilePath, Op, Source, Status
+from mdmem.model.trail import Revision
 
 
 def links(told: Told, words: str) -> list[tuple[str, int, int | None, Status]]:

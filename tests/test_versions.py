@@ -22,20 +22,8 @@ from hypothesis import strategies as st
 
 from mdmem import versions
 from mdmem.errors import StorageProblem
-from mdmem.model import (
-    CommitId,
-    Entry,
-    FactId,
-    Fate,
-    FilePath,
-    Landmark,
-    Mark,
-    MarkKind,
-    Occurrence,
-    Origin,
-    Revision,
-    Source,
-)
+from mdmem.model import CommitId, FactId, FilePath, Source
+from mdmem.model.trail import Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 from mdmem.versions import VERSIONS_NAME, BrokenVersions, Ending, Step, Versions
 
 ODD = "caf\xe9 \udce9 \ud83d \x00 \U0001f600 [\"']\u2028"

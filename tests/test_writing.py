@@ -18,7 +18,7 @@ from mdmem import files
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory, writing
 from mdmem.memory.workspace import open_at
-from mdmem.model import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.repo import worktree
 from mdmem.repo.runner import Outcome
 

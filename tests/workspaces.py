@@ -12,7 +12,7 @@ from conftest import World
 
 from mdmem.memory import writing
 from mdmem.memory.workspace import Workspace, open_at
-from mdmem.model import Action, Change, EditSection, WriteOptions, WriteResult
+from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
 
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
 MARK = "- the mark of mdmem"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mdmem import patterns
 from mdmem.cli import quick
 from mdmem.cli.call import Call
-from mdmem.cli.commands import COMMANDS
+from mdmem.cli.commands import command
 from mdmem.cli.progress import say
 from mdmem.cli.table import TABLE
 from mdmem.errors import json_line, report
@@ -27,7 +27,7 @@ def _run(words: Sequence[str]) -> int:
     call = quick.parse(words, TABLE) or _by_typer(words)
     if call is None:
         return 0
-    answer = COMMANDS[call.command](call, **call.values)
+    answer = command(call.command)(call, **call.values)
     if call.as_json:
         print(json_line(answer.found))
         return answer.status

@@ -64,7 +64,8 @@ def _made() -> typer.Typer:
     )
     made.callback()(_before)
     groups = {name: typer.Typer(help=about, rich_markup_mode=None) for name, about in commands.GROUPS.items()}
-    for name, function in commands.COMMANDS.items():
+    for name in commands.COMMANDS:
+        function = commands.command(name)
         group, _, word = name.rpartition(" ")
         (groups[group] if group else made).command(word, help=function.__doc__)(_parsed(name, function))
     for name, typed in groups.items():

@@ -11,7 +11,8 @@ from mdmem.cli.progress import Progress, say
 from mdmem.errors import TextProblem, UsageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
-from mdmem.model import FactId, WriteOptions, WriteResult
+from mdmem.model import FactId
+from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.paths import Path
 from mdmem.records import dataclass
 from mdmem.show import writes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mdmem.cli.call import Answer, Call, colour, opened, write_options, written
 from mdmem.errors import UsageProblem
-from mdmem.model import AskHistory, Contradict, Resolve, Revert, WriteOptions
+from mdmem.model.past import AskHistory
+from mdmem.model.writes import Contradict, Resolve, Revert, WriteOptions
 from mdmem.show import hits, past
 
 TYPE_CHECKING = False

@@ -28,11 +28,13 @@ class Parameter:
     name: str
     flags: tuple[str, ...]
     takes: type
-    default: Any = None
-    required: bool = False
+    default: Any
+    required: bool
 
 
-Table = Mapping[str, Sequence[Parameter]]
+Row = tuple[str, tuple[str, ...], type, object, bool]
+"""A parameter, as the table has it."""
+Table = Mapping[str, Sequence[Row]]
 
 
 def parse(words: Sequence[str], table: Table) -> Call | None:
@@ -44,7 +46,7 @@ def parse(words: Sequence[str], table: Table) -> Call | None:
         return None
     try:
         "".join([workspace or "", *words]).encode()  # which fails where Typer refuses: for bytes that are no text
-        return Call(words[0], workspace, _values(words[1:], table[words[0]]))
+        return Call(words[0], workspace, _values(words[1:], [Parameter(*row) for row in table[words[0]]]))
     except ValueError:
         return None
 

@@ -6,7 +6,7 @@ import sys
 
 from mdmem.cli.call import Answer, Call, colour, given, opened, write_options, written
 from mdmem.errors import UsageProblem
-from mdmem.model import WriteOptions
+from mdmem.model.writes import WriteOptions
 from mdmem.show import reads, upkeep, writes
 
 TYPE_CHECKING = False

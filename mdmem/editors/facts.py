@@ -24,7 +24,8 @@ from mdmem.facts import (
     write,
 )
 from mdmem.layout import parse_day
-from mdmem.model import Action, EditSection, Fact, FactId, Op, Remember, SectionPath, Superseded
+from mdmem.model import Fact, FactId, Op, SectionPath, Superseded
+from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
 

@@ -24,7 +24,8 @@ from mdmem.document import (
 )
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem, TextProblem, UsageProblem
-from mdmem.model import PATH_SEPARATOR, Action, EditSection, Op, SectionPath
+from mdmem.model import PATH_SEPARATOR, Op, SectionPath
+from mdmem.model.writes import Action, EditSection
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from mdmem import secrets
 from mdmem.document import bare_lines, join_path, split_lines
 from mdmem.errors import printable
-from mdmem.model import Commit, CommitId, FactId, FilePath, Op, Origin, Provenance, SectionPath, Source, Superseded
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Superseded
+from mdmem.model.trail import Commit, Origin
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 from mdmem.repo import FilePatch

@@ -16,21 +16,8 @@ from mdmem.document import Document
 from mdmem.editors.facts import difference
 from mdmem.history.messages import Said, common_ends, origin, said, section_name
 from mdmem.history.sections import Part, changed, partners, whole
-from mdmem.model import (
-    Commit,
-    CommitId,
-    Entry,
-    FactId,
-    Fate,
-    FilePath,
-    Landmark,
-    Mark,
-    MarkKind,
-    Occurrence,
-    Origin,
-    Revision,
-    SectionPath,
-)
+from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.trail import Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 from mdmem.records import dataclass, field, replace
 from mdmem.search.entries import entries
 from mdmem.versions import Ending, Step

@@ -9,7 +9,8 @@ from enum import StrEnum
 from mdmem.dates import date
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
-from mdmem.model import CommitId, FactId, Fate, FilePath, Landmark, Mark, MarkKind, Occurrence, Revision, SectionPath, Source, Status
+from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
+from mdmem.model.trail import Fate, Landmark, Mark, MarkKind, Occurrence, Revision
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 

@@ -13,38 +13,12 @@ from mdmem import secrets
 from mdmem.events import Watch
 from mdmem.memory import background
 from mdmem.memory.workspace import Progress, Say, Workspace, locate, open_at
-from mdmem.model import (
-    AskHistory,
-    Blame,
-    Change,
-    CommitId,
-    ConflictView,
-    Contradict,
-    EditSection,
-    FactHistory,
-    FilePath,
-    Forget,
-    Hit,
-    Initialise,
-    ListFacts,
-    Log,
-    Outline,
-    Problem,
-    Purge,
-    Remember,
-    Resolve,
-    Revert,
-    Reviewed,
-    Search,
-    SearchResult,
-    SectionHistory,
-    SectionView,
-    Show,
-    Stays,
-    WorkspaceStatus,
-    WriteOptions,
-    WriteResult,
-)
+from mdmem.model import CommitId, FilePath, Problem
+from mdmem.model.past import AskHistory, Blame, FactHistory, SectionHistory, Stays
+from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
+from mdmem.model.reviews import Reviewed
+from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
+from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions, WriteResult
 from mdmem.paths import Path
 
 TYPE_CHECKING = False

@@ -10,7 +10,8 @@ from mdmem.events import Watch
 from mdmem.memory.background import start_catching_up
 from mdmem.memory.guarding import require_hooks_free
 from mdmem.memory.workspace import Workspace, open_at
-from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Initialise
+from mdmem.model import SETTINGS_NAME, CommitId, FilePath
+from mdmem.model.reads import Initialise
 from mdmem.paths import Path
 from mdmem.records import dataclass, replace
 from mdmem.repo import Repository

@@ -13,7 +13,8 @@ from mdmem.document import decode, parse, with_line_end
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.memory.workspace import Workspace
-from mdmem.model import Claim, Entry, FilePath, Source
+from mdmem.model import FilePath, Source
+from mdmem.model.trail import Claim, Entry
 from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.schema import Life, Row

@@ -4,7 +4,9 @@ from mdmem import history
 from mdmem.errors import FactProblem
 from mdmem.memory import naming, trail
 from mdmem.memory.workspace import Workspace
-from mdmem.model import Contradict, FactId, FileKind, MarkKind, Op, Provenance, Resolve
+from mdmem.model import FactId, FileKind, Op, Provenance
+from mdmem.model.trail import MarkKind
+from mdmem.model.writes import Contradict, Resolve
 from mdmem.records import dataclass
 
 

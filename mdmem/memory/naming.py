@@ -6,7 +6,9 @@ from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import Item
 from mdmem.memory.workspace import Workspace
-from mdmem.model import FileKind, FilePath, Forget, Mark
+from mdmem.model import FileKind, FilePath
+from mdmem.model.trail import Mark
+from mdmem.model.writes import Forget
 
 Place = tuple[FilePath, Document, Item]
 EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)

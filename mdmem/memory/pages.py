@@ -12,7 +12,8 @@ from mdmem.errors import PathProblem
 from mdmem.files import Found
 from mdmem.memory.standing import Standing, join
 from mdmem.memory.workspace import Workspace
-from mdmem.model import Claim, CommitId, Entry, FactId, Fate, FilePath, Mark, MarkKind, Occurrence, Source, Status
+from mdmem.model import CommitId, FactId, FilePath, Source, Status
+from mdmem.model.trail import Claim, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.records import replace
 from mdmem.repo import line
 from mdmem.repo.plain import object_id

@@ -13,27 +13,10 @@ from mdmem.history import trails
 from mdmem.memory import moments, recorded, trail
 from mdmem.memory.standing import identity
 from mdmem.memory.workspace import Say, Workspace, missing_file
-from mdmem.model import (
-    PATH_SEPARATOR,
-    AskHistory,
-    Blame,
-    BlamedLine,
-    Commit,
-    CommitId,
-    FactHistory,
-    FactId,
-    FactLink,
-    FilePath,
-    Hit,
-    Landmark,
-    Revision,
-    RevisionView,
-    SectionHistory,
-    SectionPath,
-    Status,
-    Stays,
-    StayView,
-)
+from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FilePath, SectionPath, Status
+from mdmem.model.past import AskHistory, Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
+from mdmem.model.searches import Hit
+from mdmem.model.trail import Commit, Landmark, Revision
 from mdmem.records import replace
 from mdmem.repo import line
 

@@ -12,22 +12,8 @@ from mdmem.facts import Item, parse_item, pick, write
 from mdmem.memory import naming
 from mdmem.memory.naming import occurrences, one_place
 from mdmem.memory.workspace import Workspace, missing_file
-from mdmem.model import (
-    Action,
-    CommitId,
-    EditSection,
-    FactId,
-    FileKind,
-    FilePath,
-    Forget,
-    Log,
-    Op,
-    Problem,
-    Remember,
-    Superseded,
-    WriteOptions,
-    WriteResult,
-)
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Problem, Superseded
+from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace

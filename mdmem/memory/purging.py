@@ -8,7 +8,8 @@ from mdmem.facts import id_prefix, parse_item
 from mdmem.memory import naming, planning
 from mdmem.memory.workspace import Say, Workspace
 from mdmem.memory.writing import recover
-from mdmem.model import FactId, FileKind, Purge
+from mdmem.model import FactId, FileKind
+from mdmem.model.writes import Purge
 from mdmem.purge import Note, Purged, PurgePlan, Scope
 
 

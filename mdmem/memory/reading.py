@@ -14,7 +14,8 @@ from mdmem.document import (
 )
 from mdmem.errors import PathProblem
 from mdmem.memory.workspace import Workspace, both_curated, missing_file, read_at
-from mdmem.model import FilePath, Outline, OutlineRow, Problem, SectionView, Show
+from mdmem.model import FilePath, Problem
+from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 
 
 def _named(workspace: Workspace, file: str | None) -> tuple[FilePath, Document]:

@@ -9,7 +9,9 @@ from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.memory import recorded, trail
 from mdmem.memory.planning import Rework
 from mdmem.memory.workspace import Workspace
-from mdmem.model import CommitId, FactId, FileKind, FilePath, Occurrence, Op, Provenance, Revert, WriteResult
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
+from mdmem.model.trail import Occurrence
+from mdmem.model.writes import Revert, WriteResult
 from mdmem.records import dataclass
 from mdmem.repo import line
 from mdmem.repo.line import Changed, LineCommit

@@ -12,25 +12,11 @@ from mdmem.errors import PathProblem
 from mdmem.memory import pages, past, searching, trail
 from mdmem.memory.standing import join
 from mdmem.memory.workspace import Say, Workspace
-from mdmem.model import (
-    Advice,
-    Change,
-    Claim,
-    Conflict,
-    Entry,
-    FactId,
-    FileKind,
-    FilePath,
-    Hit,
-    Mark,
-    MarkKind,
-    Reviewed,
-    SectionPath,
-    Source,
-    Status,
-    WriteOptions,
-    WriteResult,
-)
+from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source, Status
+from mdmem.model.reviews import Advice, Reviewed
+from mdmem.model.searches import Hit
+from mdmem.model.trail import Claim, Conflict, Entry, Mark, MarkKind
+from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.records import replace
 from mdmem.review import Budget, Sheet, Standing
 from mdmem.search.entries import entries

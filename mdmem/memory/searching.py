@@ -7,7 +7,9 @@ from mdmem.facts import normal
 from mdmem.memory import background, moments
 from mdmem.memory.freshness import Fresh, fresh, is_current
 from mdmem.memory.workspace import Progress, Say, Workspace, both_curated
-from mdmem.model import ConflictView, FactId, FileKind, Hit, ListFacts, Quality, Search, SearchResult, WorkspaceStatus
+from mdmem.model import FactId, FileKind
+from mdmem.model.reads import WorkspaceStatus
+from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
 from mdmem.records import replace
 from mdmem.search.indexer import BrokenIndex
 from mdmem.search.query import Filter, Wanted

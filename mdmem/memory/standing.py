@@ -4,7 +4,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 
 from mdmem.document import with_line_end
-from mdmem.model import Entry, FilePath, Mark, Occurrence
+from mdmem.model import FilePath
+from mdmem.model.trail import Entry, Mark, Occurrence
 from mdmem.records import dataclass
 from mdmem.versions import Versions
 

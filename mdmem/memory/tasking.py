@@ -6,7 +6,9 @@ from mdmem import files, tasks
 from mdmem.document import Document, decode, parse
 from mdmem.memory import reading
 from mdmem.memory.workspace import Workspace
-from mdmem.model import Change, Op, SectionView, WriteOptions, WriteResult
+from mdmem.model import Op
+from mdmem.model.reads import SectionView
+from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.records import replace
 
 Apply = Callable[[Change], WriteResult]

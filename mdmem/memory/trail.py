@@ -12,7 +12,8 @@ from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem, StorageProblem
 from mdmem.history.replay import FileChange, Page, step
 from mdmem.memory.workspace import Progress, Say, Workspace
-from mdmem.model import CommitId, FilePath, Landmark, Origin
+from mdmem.model import CommitId, FilePath
+from mdmem.model.trail import Landmark, Origin
 from mdmem.repo import line
 from mdmem.repo.line import Changed, LineCommit
 from mdmem.versions import BrokenVersions, Versions

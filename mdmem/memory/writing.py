@@ -10,22 +10,8 @@ from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProb
 from mdmem.memory import planning
 from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Say, Workspace, read_at
-from mdmem.model import (
-    Change,
-    CommitId,
-    Contradict,
-    EditSection,
-    FilePath,
-    Forget,
-    Log,
-    Provenance,
-    Remember,
-    Resolve,
-    Revert,
-    Source,
-    WriteOptions,
-    WriteResult,
-)
+from mdmem.model import CommitId, FilePath, Provenance, Source
+from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions, WriteResult
 from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator, Sequence
 
 from mdmem.errors import RepositoryProblem
-from mdmem.model import Commit, CommitId, FilePath
+from mdmem.model import CommitId, FilePath
+from mdmem.model.trail import Commit
 from mdmem.records import dataclass
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import MARKDOWN

@@ -4,7 +4,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from mdmem.model import Hit
+from mdmem.model.searches import Hit
 from mdmem.records import dataclass
 from mdmem.search.schema import folded_label
 

@@ -11,7 +11,7 @@ from datetime import date
 from functools import lru_cache
 from zlib import crc32
 
-from mdmem.model import Entry
+from mdmem.model.trail import Entry
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.search.words import STOP_WORDS, Split, folded, split

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from mdmem.document import BlockKind, Document
 from mdmem.facts import has_words, parse_item, plain_id, plain_words
 from mdmem.layout import day_of
-from mdmem.model import Entry, Fact, FilePath, SectionPath
+from mdmem.model import Fact, FilePath, SectionPath
+from mdmem.model.trail import Entry
 from mdmem.patterns import pattern
 
 _COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")

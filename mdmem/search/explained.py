@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from mdmem.model import Entry, Part, Why
+from mdmem.model.searches import Part, Why
+from mdmem.model.trail import Entry
 from mdmem.search.words import folded, stem
 
 _WORD = re.compile(r"\w+")

@@ -20,7 +20,9 @@ from zlib import crc32
 from mdmem.digests import short
 from mdmem.errors import StorageProblem
 from mdmem.files import sync_folder
-from mdmem.model import CommitId, Entry, FileKind, FilePath, Hit, Origin, Part, Why
+from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.model.searches import Hit, Part, Why
+from mdmem.model.trail import Entry, Origin
 from mdmem.paths import Path
 from mdmem.records import dataclass, field, replace
 from mdmem.search import cues, query, ranking, results, schema

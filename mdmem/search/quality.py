@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mdmem.dates import date
-from mdmem.model import Hit, Quality
+from mdmem.model.searches import Hit, Quality
 from mdmem.search.vocabulary import BASE_FORMS
 from mdmem.search.words import folded, query_terms, split, stem
 

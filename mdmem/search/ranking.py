@@ -16,7 +16,8 @@ from functools import lru_cache
 from operator import mul
 
 from mdmem.dates import date
-from mdmem.model import Factor, FileKind, Source
+from mdmem.model import FileKind, Source
+from mdmem.model.searches import Factor
 from mdmem.records import dataclass
 from mdmem.search.cues import AMOUNT, ASKS, TIME, Asked
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from mdmem.dates import date, datetime, tzinfo
-from mdmem.model import Factor, FileKind, Hit, Status, Why
+from mdmem.model import FileKind, Status
+from mdmem.model.searches import Factor, Hit, Why
 from mdmem.records import dataclass
 from mdmem.search import ranking
 from mdmem.search.query import Filter

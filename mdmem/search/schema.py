@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 from mdmem.digests import short
 from mdmem.document import plain_title
 from mdmem.layout import day_of
-from mdmem.model import PATH_SEPARATOR, CommitId, Entry, FactId, FileKind, FilePath, Origin, SectionPath, Source, Status
+from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
+from mdmem.model.trail import Entry, Origin
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 from mdmem.search import ranking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.document import join_path
-from mdmem.model import ConflictView, Factor, Hit, Part, SearchResult, Why
+from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
 from mdmem.patterns import pattern
 from mdmem.render import plain
 from mdmem.show.words import PLAIN, dim, iso, one_line, short, standing

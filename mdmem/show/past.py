@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.document import join_path
 from mdmem.errors import printable
-from mdmem.model import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Source, Stays, StayView
+from mdmem.model import Source
+from mdmem.model.past import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
 from mdmem.show.words import PLAIN, dim, iso, one_line, short
 
 TYPE_CHECKING = False

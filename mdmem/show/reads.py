@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from mdmem.document import join_path
 from mdmem.errors import printable
-from mdmem.model import Outline, Problem, SectionView, WorkspaceStatus
+from mdmem.model import Problem
+from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
 from mdmem.show.words import one_line, short, steerless
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from mdmem.document import join_path
-from mdmem.model import Advice, Reviewed
+from mdmem.model.reviews import Advice, Reviewed
 from mdmem.show.words import one_line, short, steerless
 
 TYPE_CHECKING = False

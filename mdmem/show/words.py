@@ -2,7 +2,8 @@
 
 from mdmem.dates import date
 from mdmem.errors import printable
-from mdmem.model import CommitId, Hit, Status
+from mdmem.model import CommitId, Status
+from mdmem.model.searches import Hit
 
 _SHORT_ID = 10
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from mdmem.document import join_path
 from mdmem.errors import printable
-from mdmem.model import CommitId, FilePath, Op, WriteResult
+from mdmem.model import CommitId, FilePath, Op
+from mdmem.model.writes import WriteResult
 from mdmem.show.words import one_line, short
 
 TYPE_CHECKING = False

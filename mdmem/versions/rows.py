@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from mdmem.dates import date
 from mdmem.jsontext import dumps_short, loads
-from mdmem.model import CommitId, Entry, FactId, Fate, FilePath, Landmark, Mark, MarkKind, Occurrence, Origin, Revision, Source
+from mdmem.model import CommitId, FactId, FilePath, Source
+from mdmem.model.trail import Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

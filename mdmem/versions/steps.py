@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
-from mdmem.model import Entry, FactId, Fate, FilePath, Landmark, Mark, Occurrence, Revision
+from mdmem.model import FactId, FilePath
+from mdmem.model.trail import Entry, Fate, Landmark, Mark, Occurrence, Revision
 from mdmem.records import dataclass
 from mdmem.versions.revisions import lineage_rows, shorten
 from mdmem.versions.rows import Row, blob, columns, joined, last_columns, maybe_blob

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from types import TracebackType
 
-from mdmem.model import CommitId, FactId, FilePath, Landmark, Mark, MarkKind, Occurrence, Revision, SectionPath
+from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.trail import Landmark, Mark, MarkKind, Occurrence, Revision
 from mdmem.paths import Path
 from mdmem.records import replace
 from mdmem.versions import steps

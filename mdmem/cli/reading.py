@@ -1,0 +1,48 @@
+"""The commands that read files."""
+
+from __future__ import annotations
+
+import sys
+
+from mdmem.cli.call import Answer, Call, opened
+from mdmem.errors import UsageProblem
+from mdmem.layout import is_markdown
+from mdmem.model.reads import Show
+from mdmem.show import reads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Annotated
+
+    import typer
+
+    from mdmem.cli.options import Json, Nth
+
+
+def show_(
+    call: Call,
+    first: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="A word that ends in .md; may be left out. [default: MEMORY.md]")
+    ] = None,
+    second: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
+    nth: Nth = None,
+    preamble: Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Read one section, or a whole file."""
+    file = first if first and is_markdown(first) else None
+    sections = [word for word in (first if file is None else None, second) if word is not None]
+    if len(sections) + preamble > 1:
+        raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
+    view = opened(call).show(Show(file, sections[0] if sections else None, nth, preamble))
+    return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
+
+
+def outline(
+    call: Call,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="A Markdown file. [default: MEMORY.md]")] = None,
+    as_json: Json = False,
+) -> Answer:
+    """List the sections of a file with their etags."""
+    found = opened(call).outline(file)
+    return Answer(reads.outline_json(found), reads.outline_text(found))

@@ -1,0 +1,90 @@
+"""The commands that find and list what memory says."""
+
+from __future__ import annotations
+
+from mdmem.cli.call import Answer, Call, colour, opened
+from mdmem.errors import UsageProblem
+from mdmem.model.searches import ListFacts, Search
+from mdmem.show import hits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Annotated
+
+    import typer
+
+    from mdmem.cli.options import Json, Kind, SectionOption, Tags
+
+_COMBINED_DAYS = 7
+
+
+def search(
+    call: Call,
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words; any of them may match.")],
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most hits to give.")] = 8,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
+    section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and what is below it.")] = None,
+    kind: Kind = None,
+    tag: Tags = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day, or the last day of what is said.")] = None,
+    min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="At least this sure, from 0 to 1.")] = None,
+    recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Of the logs only the last N days.")] = None,
+    combined: Annotated[bool, typer.Option("--combined", help=f"The same as --recent-days {_COMBINED_DAYS}.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="With what was superseded, has expired or was removed.")] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            "--as-of", metavar="DATE|COMMIT", help="In memory as it was at the end of that day (in words too), or at that commit."
+        ),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say of each hit how its score came about.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Find what memory says about something."""
+    if combined and recent_days is not None:
+        raise UsageProblem("--combined and --recent-days go against each other")
+    days = _COMBINED_DAYS if combined else recent_days
+    wanted = Search(
+        " ".join(query), limit, file, section, kind, tuple(tag or ()), since, until, min_confidence, days, history, as_of, explain
+    )
+    found = opened(call).search(wanted)
+    return Answer(hits.search_json(found), hits.search_text(found, colour()), hits.search_notes(found))
+
+
+def facts(
+    call: Call,
+    tag: Tags = None,
+    kind: Kind = None,
+    section: SectionOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="With those that no longer hold.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """List the facts of memory with their ids."""
+    found = opened(call).facts(ListFacts(tags=tuple(tag or ()), kind=kind, section=section, everything=everything))
+    return Answer(hits.facts_json(found), hits.facts_text(found), () if found else ("no facts",))
+
+
+def recall(
+    call: Call,
+    tag: Annotated[list[str], typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")],
+    as_json: Json = False,
+) -> Answer:
+    """List the facts with one of these labels.
+
+    Those with most of them come first, then the newest.
+    """
+    found = opened(call).recall(tuple(tag))
+    return Answer(hits.facts_json(found), hits.facts_text(found), () if found else ("no facts",))
+
+
+def tags(call: Call, as_json: Json = False) -> Answer:
+    """List the labels of memory, most used first.
+
+    Of each fact the first three labels count.
+    """
+    found = opened(call).tags()
+    return Answer(hits.tags_json(found), hits.tags_text(found), () if found else ("no tags",))

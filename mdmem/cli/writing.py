@@ -1,0 +1,214 @@
+"""The commands that write."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from mdmem.cli.call import Answer, Call, given, opened, write_options, written
+from mdmem.errors import UsageProblem
+from mdmem.model import Source
+from mdmem.model.reads import Show
+from mdmem.model.writes import Action, EditSection, Forget, Log, Purge, Remember
+from mdmem.paths import Path
+from mdmem.records import replace
+from mdmem.show import writes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Annotated
+
+    import typer
+
+    from mdmem.cli.options import AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
+
+
+def edit_section(
+    call: Call,
+    section: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
+    file: File = None,
+    preamble: Annotated[bool, typer.Option("--preamble", help="The text before the first heading, in place of a section.")] = False,
+    body: Annotated[str | None, typer.Option("--body", metavar="TEXT", help="Replace the section's own text. '-' reads it.")] = None,
+    append: Annotated[str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")] = None,
+    prepend: Annotated[str | None, typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text.")] = None,
+    replace_: Annotated[str | None, typer.Option("--replace", metavar="OLD", help="Replace words that stand once in it.")] = None,
+    with_: Annotated[str | None, typer.Option("--with", metavar="NEW", help="What --replace puts there.")] = None,
+    rename: Annotated[str | None, typer.Option("--rename", metavar="TITLE", help="Give it another title.")] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Take the section out.")] = False,
+    editor: Annotated[bool, typer.Option("--editor", help="Edit its own text in $EDITOR.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Make what is missing of the path, and the file.")] = False,
+    after: Annotated[str | None, typer.Option("--after", metavar="SECTION", help="Where --create places it.")] = None,
+    nth: Nth = None,
+    expect: Annotated[str | None, typer.Option("--expect", metavar="ETAG", help="Refuse if it is no longer what was read.")] = None,
+    subtree: Annotated[bool, typer.Option("--subtree", help="With its subsections.")] = False,
+    supersedes: Supersedes = None,
+    **shared: Writing,
+) -> Answer:
+    """Change one section of a file, and nothing else in it."""
+    texts = {
+        Action.BODY: body,
+        Action.APPEND: append,
+        Action.PREPEND: prepend,
+        Action.REPLACE: replace_,
+        Action.RENAME: rename,
+        Action.DELETE: "" if delete else None,
+    }
+    actions = [action for action, text in texts.items() if text is not None]
+    if len(actions) + editor != 1:
+        raise UsageProblem("give exactly one of --body, --append, --prepend, --replace, --rename, --delete, --editor")
+    if (section is None) is not preamble:
+        raise UsageProblem("name a section, or give --preamble")
+    if (replace_ is None) is not (with_ is None):
+        raise UsageProblem("--replace and --with go together")
+    if replace_ == with_ == "-":
+        raise UsageProblem("--replace and --with cannot both read standard input")
+    if (create or after) and (editor or actions[0] in (Action.REPLACE, Action.RENAME, Action.DELETE)):
+        raise UsageProblem("--create and --after go with --body, --append and --prepend")
+    if editor and subtree:
+        raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
+    workspace = opened(call)
+    action = Action.BODY if editor else actions[0]
+    change = EditSection(
+        section,
+        action,
+        given(texts[action] or "") if action is not Action.RENAME else rename or "",
+        given(with_ or ""),
+        file,
+        create or after is not None,
+        after,
+        nth,
+        expect,
+        subtree,
+        write_options(shared, supersedes),
+    )
+    if editor:
+        seen = workspace.show(Show(file, section, nth, preamble))
+        change = replace(change, text=_edited(seen.text.strip("\r\n") + "\n"), expect=expect or seen.etag)
+    return written(workspace.apply(change))
+
+
+def _edited(text: str) -> str:
+    """`text` as the user leaves it in their editor."""
+    program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not program or not sys.stdin.isatty():
+        raise UsageProblem("--editor needs a terminal and $EDITOR", "Without them: --body -")
+    import shlex  # here, so that no other command pays for loading them
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
+        place = Path(folder) / "section.md"
+        place.write_bytes(text.encode())
+        if subprocess.run([*shlex.split(program), str(place)], check=False).returncode:
+            raise UsageProblem(f"{program} ended with an error; nothing is changed")
+        return place.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def log(
+    call: Call,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; '-' reads it.")],
+    fact: Annotated[bool, typer.Option("--fact", help="The same as --kind fact.")] = False,
+    kind: Kind = None,
+    tag: Tags = None,
+    time: Annotated[str | None, typer.Option("--time", metavar="HH:MM", help="When. [default: now]")] = None,
+    date: Annotated[str | None, typer.Option("--date", metavar="DAY", help="The day. [default: today]")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Write it even if the day has the same entry already.")] = False,
+    supersedes: Supersedes = None,
+    **shared: Writing,
+) -> Answer:
+    """Append an entry to a day's log."""
+    if fact and kind not in (None, "fact"):
+        raise UsageProblem("--fact and --kind go against each other")
+    change = Log(given(text), "fact" if fact else kind, tuple(tag or ()), time, date, again, write_options(shared, supersedes))
+    result = opened(call).apply(change)
+    return written(result, result.added)
+
+
+def remember(
+    call: Call,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; '-' reads it.")],
+    file: File = None,
+    section: SectionOption = None,
+    create: Annotated[bool, typer.Option("--create", help="Make the section, and the file, where they are missing.")] = False,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What the fact is about; one fact a key.")] = None,
+    also: Annotated[bool, typer.Option("--also", help="The key has several values; this is one more.")] = False,
+    kind: Kind = None,
+    tag: Tags = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="The last day on which it holds.")] = None,
+    supersedes: Supersedes = None,
+    **shared: Writing,
+) -> Answer:
+    """Put a fact into MEMORY.md.
+
+    Of a key that has a value already the line is replaced, and superseded.
+    """
+    change = Remember(given(text), file, section, create, key, also, kind, tuple(tag or ()), until, write_options(shared, supersedes))
+    result = opened(call).apply(change)
+    return written(result, result.added)
+
+
+def forget(
+    call: Call,
+    fact: FactArgument,
+    file: AnyFile = None,
+    section: SectionOption = None,
+    purge: Annotated[bool, typer.Option("--purge", help="Out of all history too. It cannot be undone.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
+    supersedes: Supersedes = None,
+    **shared: Writing,
+) -> Answer:
+    """Take a fact out of its file.
+
+    History keeps it. A line of a day's log stays and counts no more. With --purge it goes out of all history too, and cannot be brought
+    back.
+    """
+    if yes and not purge:
+        raise UsageProblem("--yes goes with --purge")
+    options = write_options(shared, supersedes)
+    if purge:
+        if file or section or supersedes:
+            raise UsageProblem("--purge takes a text out of everything: it goes with no --file, --section or --supersedes")
+        if options.source is not Source.INFERRED or options.confidence is not None:
+            raise UsageProblem("--purge states nothing: it goes with no --source or --confidence")
+        return _purge(call, Purge(fact, options.reason, options.actor, options.session, options.allow), yes, options.dry_run)
+    result = opened(call).apply(Forget(fact, file, section, options))
+    return written(result, result.removed)
+
+
+def _purge(call: Call, wanted: Purge, yes: bool, dry_run: bool) -> Answer:
+    from mdmem.show import upkeep  # here, so that no other write pays for loading it
+
+    workspace = opened(call)
+    if dry_run:
+        plan = workspace.plan_purge(wanted)
+        return Answer(upkeep.plan_json(plan), upkeep.plan_text(plan))
+    if not yes:
+        if call.as_json or not sys.stdin.isatty():
+            raise UsageProblem("--purge cannot be undone", "Look at it with --dry-run, then say --yes.")
+        print(upkeep.plan_text(workspace.plan_purge(wanted)), file=sys.stderr)
+        if not _agreed("Purge it for good?"):
+            return Answer({}, "nothing is changed")
+    done = workspace.purge(wanted)
+    return Answer(upkeep.purged_json(done), upkeep.purged_text(done), done.notices)
+
+
+def _agreed(question: str) -> bool:
+    """Whether the user says yes; what ends the input interrupts the command."""
+    print(question, "[y/N]: ", end="", file=sys.stderr, flush=True)
+    said = sys.stdin.readline()
+    if not said:
+        raise KeyboardInterrupt
+    return said.strip().casefold() in ("y", "yes")
+
+
+def save(
+    call: Call,
+    message: Annotated[str | None, typer.Option("-m", metavar="TEXT", help="The commit message.")] = None,
+    as_json: Json = False,
+) -> Answer:
+    """Commit your own edits of memory files as yours.
+
+    New and deleted files are included.
+    """
+    commit, paths = opened(call).save(message)
+    return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))

@@ -1,0 +1,128 @@
+"""What can be asked of the past, and how it is answered."""
+
+from __future__ import annotations
+
+from mdmem.dates import datetime
+from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AskHistory:
+    """What was said before: of a section (address), of a fact (exact text, id or prefix), or (None) of a file or of all memory."""
+
+    what: str | None = None
+    file: str | None = None
+    nth: int | None = None
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionView:
+    """One change of a section (or a file), as its commit tells it. `time` is the author's; `text` and `diff` are of the section.
+
+    `op` is None for a person's own commit. `claimed_by` is the agent that says that the user said so.
+    """
+
+    commit: CommitId
+    time: datetime
+    author: str
+    actor: str | None
+    op: str | None
+    source: Source
+    confidence: float
+    reason: str | None
+    diff: str
+    text: str
+    before: str = ""
+    path: str = ""
+    section: SectionPath = ()
+    claimed_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionHistory:
+    """The changes of a section, of a file or of all memory (then `path` is empty), newest first; `notes` are lines for the user."""
+
+    path: str
+    section: SectionPath
+    revisions: tuple[RevisionView, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FactLink:
+    """One fact of a chain: from when to when it held, who said so and why, and the commit that brought it in.
+
+    `op` is None for a person's own commit. `claimed_by` is the agent that says that the user said so.
+    """
+
+    id: FactId
+    text: str
+    start: datetime
+    end: datetime | None
+    source: Source
+    confidence: float
+    commit: CommitId
+    path: str
+    section: SectionPath
+    status: Status
+    author: str = ""
+    actor: str | None = None
+    op: str | None = None
+    reason: str | None = None
+    claimed_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FactHistory:
+    """What a fact replaced and what replaced it, oldest first."""
+
+    fact: FactId
+    status: Status
+    chain: tuple[FactLink, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedLine:
+    """One line of a section and what brought it in; without a commit it is a person's pending edit."""
+
+    line: int
+    text: str
+    commit: CommitId | None
+    time: datetime | None
+    author: str | None
+    source: Source | None
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The lines of a section; `line` counts from 1 in the file."""
+
+    path: str
+    section: SectionPath
+    lines: tuple[BlamedLine, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StayView:
+    """From which commit to which a text stood in a section; `went` is None while it stands."""
+
+    path: str
+    section: SectionPath
+    came: CommitId
+    came_at: datetime
+    went: CommitId | None
+    went_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stays:
+    """When a text stood where, oldest first; `notes` are lines for the user."""
+
+    text: str
+    stays: tuple[StayView, ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,142 @@
+"""What can be searched for, and what a search answers."""
+
+from __future__ import annotations
+
+from mdmem.dates import date, datetime
+from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A query over what is current. `since` and `until` are ISO dates, both inclusive; `confidence` is from 0 to 1.
+
+    `history` adds what was superseded, has expired or was removed; `as_of` (a date, a moment or a commit) asks memory as it was then.
+    With `explain` each hit says how its score came about.
+    """
+
+    query: str
+    limit: int = 8
+    file: str | None = None
+    section: str | None = None
+    kind: str | None = None
+    tags: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    min_confidence: float | None = None
+    recent_days: int | None = None
+    history: bool = False
+    as_of: str | None = None
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListFacts:
+    """Which facts to list: with all of `tags`, with one of `any_tags`; `everything` includes those that no longer hold."""
+
+    tags: tuple[str, ...] = ()
+    any_tags: tuple[str, ...] = ()
+    kind: str | None = None
+    section: str | None = None
+    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one word of a query (`said`) adds to a score: by being a term of a field, or by having one for a relative."""
+
+    field: str
+    term: str
+    said: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One thing that makes a score higher or lower."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """How a score came about: the sum of its parts times its factors."""
+
+    parts: tuple[Part, ...]
+    factors: tuple[Factor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One entry that a search found. Lines are of the file as it is on disk. `since` is when it was brought in, in the user's time."""
+
+    path: str
+    start_line: int
+    end_line: int
+    section: SectionPath
+    kind: str | None
+    day: date | None
+    text: str
+    score: float
+    fact: FactId | None
+    key: str | None
+    tags: tuple[str, ...]
+    source: Source | None
+    confidence: float | None
+    status: Status
+    until: date | None
+    commit: CommitId | None
+    uncommitted: bool
+    superseded_by: FactId | None = None
+    contradicts: tuple[FactId, ...] = ()
+    since: datetime | None = None
+    why: Why | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What can be told of a search's answer without knowing the right one.
+
+    - `words`: the number of terms that the query asks for.
+    - `hits`: how many there are; `first`, `last`: the score of the first and the last.
+    - `spread`: how far the median score stays behind the first, as a share of it.
+    - `text`, `heading`, `beside`: of the first hits, how many have a word of the query in their text, only in headings or file name, in
+      neither.
+    - `age`: the median, in days.
+    - `behind`: the index could not be brought up to date.
+    - `query`: as it was typed, without secrets; None unless the settings say so.
+    """
+
+    words: int
+    hits: int
+    first: float | None = None
+    last: float | None = None
+    spread: float | None = None
+    text: int = 0
+    heading: int = 0
+    beside: int = 0
+    age: float | None = None
+    behind: bool = False
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The answer to a search. `stale` says that the index could not be brought up to date; `notes` say why."""
+
+    query: str
+    commit: CommitId | None
+    stale: bool
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+    as_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictView:
+    """Two facts that contradict each other; `key` is what both speak of, None where somebody marked them."""
+
+    one: Hit
+    other: Hit
+    key: str | None
