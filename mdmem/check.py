@@ -4,12 +4,12 @@ A change is judged by the lines it adds and the lines it loses, and warned of on
 linear in the size of the file; it is parsed only where that decides something.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mdmem import secrets
-from mdmem.config import Settings
 from mdmem.document import BlockKind, Document, bare_lines, join_path, load, parse, plain_title
 from mdmem.errors import PathProblem, UsageProblem
 from mdmem.facts import items
@@ -17,6 +17,13 @@ from mdmem.layout import CURATED_NAMES, day_of
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from mdmem.config import Settings
+
 
 _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
 ALLOWABLE = tuple(_ALLOWED_CODES)

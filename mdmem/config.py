@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
-from collections.abc import Mapping, Sequence
 
 from mdmem.dates import datetime, tzinfo
 from mdmem.errors import UsageProblem, WorkspaceProblem
@@ -15,6 +14,7 @@ from mdmem.records import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 

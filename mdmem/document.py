@@ -8,7 +8,6 @@ a block is, markdown-it-py says; `scan` reads most texts without loading it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache
 from io import StringIO
 from itertools import starmap
@@ -27,6 +26,8 @@ from mdmem.scan import Found, Head, Piece, scan, spans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from markdown_it import MarkdownIt
 
 BOM = "\ufeff"

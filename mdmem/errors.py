@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
 
 from mdmem.characters import category
 from mdmem.jsontext import dumps, dumps_ascii
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 

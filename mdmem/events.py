@@ -14,21 +14,22 @@ import math
 import os
 import stat
 import time
-from collections.abc import Mapping
 from enum import StrEnum
-from types import TracebackType
 
 from mdmem.dates import UTC, datetime
 from mdmem.errors import MdmemError, StorageProblem
 from mdmem.jsontext import dumps_ascii, loads
 from mdmem.model import CommitId
 from mdmem.model.searches import Quality
-from mdmem.paths import Path
 from mdmem.records import asdict, dataclass, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
     from typing import Any, Self
+
+    from mdmem.paths import Path
 
 NAME, OLDER_NAME = "events.jsonl", "events.1.jsonl"
 MAX_BYTES = 1_000_000

@@ -5,7 +5,8 @@
 In this order, everything but the text optional.
 """
 
-from collections.abc import Collection, Iterable
+from __future__ import annotations
+
 from functools import lru_cache
 from itertools import islice
 
@@ -17,6 +18,11 @@ from mdmem.errors import FactProblem, TextProblem
 from mdmem.model import Fact, FactId
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
 
 _ID_DIGITS = 8
 _PREFIX = pattern(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")

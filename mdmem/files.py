@@ -1,12 +1,13 @@
 """Files on disk: safe reading, atomic replacement, the lock, the write-ahead record, packaged templates."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import fcntl
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from operator import attrgetter
 
@@ -18,6 +19,11 @@ from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
 from mdmem.paths import Path
 from mdmem.records import asdict, dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
 
 _NOTICE_SECONDS = 1.0
 LOCK_NAME, RECORD_NAME = "lock", "write-ahead.json"
@@ -219,7 +225,7 @@ def _rename(old: Path, new: Path, flags: int) -> bool:
 
 
 @cache
-def _renameat2() -> "Callable[[int, bytes, int, bytes, int], int] | None":
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
     import ctypes  # here, so that who writes nothing does not pay for loading it
 
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None

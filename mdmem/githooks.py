@@ -3,17 +3,24 @@
 git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MDMEM_COMMIT=1`) they have nothing to do.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import time
-from collections.abc import Sequence
 
 from mdmem import check
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
 from mdmem.memory import guarding
-from mdmem.model import Problem
 from mdmem.paths import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mdmem.model import Problem
+
 
 _MAX_DESCRIPTORS = 65_536
 _COURTESY = 10

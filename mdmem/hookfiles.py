@@ -1,12 +1,19 @@
 """git's hooks folder: put our shims in, recognise them, take them out. A hook that is there already is kept and runs first."""
 
+from __future__ import annotations
+
 import os
 import re
 import shlex
-from collections.abc import Iterable
 
 from mdmem.errors import RepositoryProblem
-from mdmem.paths import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mdmem.paths import Path
+
 
 HOOKS = ("pre-commit", "post-commit", "post-merge", "post-checkout", "post-rewrite")
 

@@ -1,12 +1,17 @@
 """Where memory lives: a path says what kind of file it is and which day it belongs to; paths and days as a user names them. Pure; no file is opened here."""
 
-from collections.abc import Iterable
+from __future__ import annotations
 
 from mdmem.characters import category, nfc
 from mdmem.dates import date
 from mdmem.errors import PathProblem, UsageProblem
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
 from mdmem.patterns import pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 CURATED_NAMES = ("MEMORY.md", "memory.md")
 WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)

@@ -6,24 +6,31 @@ between them differs, line ends included (a last `(until …)` does not count; t
 lines count as white space). Messages lose quoted lines that are that fact, and the beginning of the words where it was cut short with `…`, too.
 """
 
+from __future__ import annotations
+
 import re
 import shutil
 import stat
 import time
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
 
 from mdmem import events, facts, files
 from mdmem.document import load
 from mdmem.errors import FactProblem, PathProblem, RepositoryProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
-from mdmem.model import CommitId, FactId
-from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository, moving, rewriting
 from mdmem.repo.objects import Objects, git
 from mdmem.repo.rewriting import Place, Rewrite, Rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from mdmem.model import CommitId, FactId
+    from mdmem.paths import Path
+
 
 MARK = "[PURGED]"
 _LEAST = 4

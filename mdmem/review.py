@@ -1,7 +1,8 @@
 """What could be tidied in curated files: for a person or an agent to decide on, each with the command that does it."""
 
+from __future__ import annotations
+
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mdmem.dates import date
 from mdmem.document import BlockKind, Document, Section, address_of, is_blank, join_path, parse
@@ -12,9 +13,15 @@ from mdmem.facts import Item, content, held_key, items, normal
 from mdmem.layout import CURATED_NAMES
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
-from mdmem.model.trail import Claim, Conflict
 from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mdmem.model.trail import Claim, Conflict
+
 
 UNTOUCHED_DAYS = 180
 """A section that was not changed for so long is worth a look."""

@@ -7,6 +7,8 @@ Both begin only at *fresh* points: lines before which nothing is open. A block o
 such a point, and on what follows only as far as its own last line; so the pieces put together are the whole text's.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum

@@ -3,15 +3,22 @@
 Weeks are those of ISO 8601, in the user's zone; the last one is under way.
 """
 
+from __future__ import annotations
+
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median, stdev
 
 from mdmem.dates import date, timedelta, tzinfo
 from mdmem.events import Event, Outcome
-from mdmem.model.searches import Quality
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mdmem.model.searches import Quality
+
 
 SEARCH = "search"
 """The verb whose quality is watched."""

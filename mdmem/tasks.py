@@ -12,6 +12,8 @@ Nothing is written here: each verb gives the changes that carry it out, in an or
 nothing, and in which all of them may be carried out again.
 """
 
+from __future__ import annotations
+
 from mdmem.dates import date, datetime
 from mdmem.document import RUNGS, Document, Section, address_of, clean_input, fold, join_path, nearest, plain_title, tree_etag
 from mdmem.editors.section import heading

@@ -30,7 +30,7 @@ import os, sys
 from pathlib import Path
 from mdmem.memory import writing
 from mdmem.memory.workspace import open_at
-from mdmem.model import Action, EditSection, Log
+from mdmem.model.writes import Action, EditSection, Log
 
 def changes_something(event, arguments):
     if event == "open":

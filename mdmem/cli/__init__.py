@@ -1,17 +1,23 @@
 """The command line: parse, carry out, show. Two ways lead in: a short one for what is plain, and Typer's for everything."""
 
+from __future__ import annotations
+
 import os
 import sys
-from collections.abc import Sequence
 
 from mdmem import patterns
 from mdmem.cli import quick
-from mdmem.cli.call import Call
 from mdmem.cli.commands import command
 from mdmem.cli.progress import say
 from mdmem.cli.table import TABLE
 from mdmem.errors import json_line, report
 from mdmem.paths import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mdmem.cli.call import Call
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,8 @@
 """The command line as Typer knows it: the one definition of commands and options, made of the signatures of the commands."""
 
+from __future__ import annotations
+
 import inspect
-from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -11,6 +12,10 @@ from mdmem import __version__
 from mdmem.cli import commands, options
 from mdmem.cli.call import Answer, Call
 from mdmem.errors import UsageProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 
 def _version(wanted: bool) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
 
 from mdmem import check
 from mdmem.cli.progress import Progress, say
 from mdmem.errors import TextProblem, UsageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
-from mdmem.model import FactId
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.paths import Path
 from mdmem.records import dataclass
@@ -19,7 +17,10 @@ from mdmem.show import writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from mdmem.model import FactId
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ makes the command line of them, `table` is made of that. They are not evaluated 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from mdmem.cli.call import Answer
 
 COMMANDS: Mapping[str, tuple[str, str]] = {

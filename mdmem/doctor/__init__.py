@@ -3,12 +3,18 @@
 Each check is a generator of findings. One that cannot be made is a finding itself and hides no other. Without `fix` nothing is changed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from __future__ import annotations
 
 from mdmem.doctor import contents, repository, state
 from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import MdmemError
-from mdmem.search.indexer import Index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mdmem.search.indexer import Index
+
 
 HISTORY_SECONDS = 30.0
 """How long history is searched for secrets."""

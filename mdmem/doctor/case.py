@@ -1,18 +1,25 @@
 """What is examined and what is found: the case and its findings."""
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
+
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Protocol
 
 from mdmem import files
-from mdmem.config import Settings
-from mdmem.files import Found
-from mdmem.model import FileKind, FilePath
-from mdmem.paths import Path
 from mdmem.records import dataclass
-from mdmem.repo import Identity, Repository
-from mdmem.search.indexer import Index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mdmem.config import Settings
+    from mdmem.files import Found
+    from mdmem.model import FileKind, FilePath
+    from mdmem.paths import Path
+    from mdmem.repo import Identity, Repository
+    from mdmem.search.indexer import Index
+
 
 DAY_SECONDS = 86_400
 

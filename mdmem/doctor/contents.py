@@ -1,20 +1,27 @@
 """Checks of what memory holds: its files, and secrets in them and in history."""
 
+from __future__ import annotations
+
 import os
 import time
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 
 from mdmem import check, files, layout, repo, secrets
 from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.files import Found
 from mdmem.model import CommitId, FilePath
 from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mdmem.files import Found
+
 
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20

@@ -1,18 +1,25 @@
 """Checks of git and the repository: version, settings, identity, locks, objects, hooks."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time
-from collections.abc import Iterator
 
 from mdmem import config, files, hookfiles
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
-from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.repo import locks
 from mdmem.repo.runner import run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mdmem.paths import Path
+
 
 _OLDEST_GIT = (2, 36)
 """The first with `core.fsync`, which makes a commit survive a power cut."""

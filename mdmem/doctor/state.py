@@ -1,20 +1,27 @@
 """Checks of what mdmem keeps for itself: the state folder, the write-ahead record, temporary files, versions, the index, the events."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
 
 from mdmem import events, files, versions
 from mdmem.dates import UTC, datetime, timedelta
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.events import Outcome
-from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.repo.runner import TEMPORARIES
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, Index
 from mdmem.search.query import Filter
 from mdmem.versions import BrokenVersions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mdmem.paths import Path
+
 
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20

@@ -1,7 +1,12 @@
 """Pure functions from a document to the text that it becomes. Each result is parsed again and checked before it leaves."""
 
-from mdmem.model import Op, SectionPath, Superseded
+from __future__ import annotations
+
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.model import Op, SectionPath, Superseded
 
 
 @dataclass(frozen=True, slots=True)

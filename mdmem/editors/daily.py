@@ -1,12 +1,18 @@
 """Entries of a day's log: appended under the heading of their minute, never changing what stands there."""
 
-from mdmem.dates import date
+from __future__ import annotations
+
 from mdmem.document import Document, Section, is_blank
 from mdmem.editors import Edited
 from mdmem.editors.section import append, heading, inserted
 from mdmem.errors import SectionProblem
 from mdmem.facts import items, parse_item
 from mdmem.model import Op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.dates import date
+
 
 _TIME_LEVEL = 2
 

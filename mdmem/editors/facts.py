@@ -1,9 +1,9 @@
 """Facts put into a section and taken out of it: one fact a key."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from __future__ import annotations
 
-from mdmem.dates import date
+from collections import Counter
+
 from mdmem.document import Document, Section, blank_line, find, is_blank, join_path, matches, parse, with_line_end
 from mdmem.editors import Edited
 from mdmem.editors.section import append, create, same_outline
@@ -28,6 +28,13 @@ from mdmem.model import Fact, FactId, Op, SectionPath, Superseded
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from mdmem.dates import date
+
 
 _HOMES = {"preference": "Preferences", "decision": "Decisions"}
 _HOME = "Facts"

@@ -6,16 +6,22 @@ compared by pairs of characters. No dictionary is asked, except for the few verb
 has `moved` to another.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 
 from mdmem.document import UNSPACED
 from mdmem.facts import UNTIL
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
 
 _SAYING_NOTHING = """
     a an and are as at be been but by every each for from had has have he her his i if in into is it its me more my no not now of on or our

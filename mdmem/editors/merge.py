@@ -1,7 +1,8 @@
 """One change taken back out of a text that has gone on since: the inverse patch, by lines."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
 
 from mdmem.document import Document, bare_lines, parse, with_line_end
 from mdmem.editors import Edited
@@ -9,6 +10,10 @@ from mdmem.errors import SectionProblem
 from mdmem.facts import items
 from mdmem.model import FactId, Op, SectionPath
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Edits of one section: body, append, prepend, replace, rename, delete, create. Neighbours stay byte for byte the same."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from __future__ import annotations
 
 from mdmem.document import (
     Block,
@@ -28,6 +28,11 @@ from mdmem.model import PATH_SEPARATOR, Op, SectionPath
 from mdmem.model.writes import Action, EditSection
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
 
 _OPS = {
     Action.BODY: Op.REPLACE,

@@ -1,7 +1,8 @@
 """What a commit says of a change: the message with its trailers, both ways, and the commit that brought each line in."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Iterable, Mapping, Sequence
 
 from mdmem import secrets
 from mdmem.document import bare_lines, join_path, split_lines
@@ -10,7 +11,13 @@ from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath,
 from mdmem.model.trail import Commit, Origin
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
-from mdmem.repo import FilePatch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mdmem.repo import FilePatch
+
 
 _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200

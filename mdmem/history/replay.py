@@ -8,15 +8,12 @@ elsewhere), was superseded, or was removed. The commit's trailers say what took 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 
-from mdmem.document import Document
 from mdmem.editors.facts import difference
 from mdmem.history.messages import Said, common_ends, origin, said, section_name
 from mdmem.history.sections import Part, changed, partners, whole
-from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 from mdmem.records import dataclass, field, replace
 from mdmem.search.entries import entries
@@ -24,7 +21,11 @@ from mdmem.versions import Ending, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
     from typing import Protocol, TypeVar
+
+    from mdmem.document import Document
+    from mdmem.model import CommitId, FactId, FilePath, SectionPath
 
     One = TypeVar("One")
     Other = TypeVar("Other")

@@ -1,13 +1,20 @@
 """Which section of a document became which section of the next one, whatever their headings are called."""
 
+from __future__ import annotations
+
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 
 from mdmem.document import Document, Section, is_blank
 from mdmem.history.messages import common_ends
-from mdmem.model import SectionPath
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from mdmem.model import SectionPath
+
 
 _COMMONPLACE = 50
 """A line that stands in more sections than this tells nothing about any of them."""

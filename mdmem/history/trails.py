@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
-from mdmem.dates import date
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
@@ -16,7 +14,10 @@ from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol
+
+    from mdmem.dates import date
 else:
     Protocol = object
 

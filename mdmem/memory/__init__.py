@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 
 from mdmem import secrets
 from mdmem.events import Watch
 from mdmem.memory import background
 from mdmem.memory.workspace import Progress, Say, Workspace, locate, open_at
-from mdmem.model import CommitId, FilePath, Problem
-from mdmem.model.past import AskHistory, Blame, FactHistory, SectionHistory, Stays
-from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
 from mdmem.model.reviews import Reviewed
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions, WriteResult
-from mdmem.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mdmem.doctor import Finding
     from mdmem.memory.adopting import Initialised
+    from mdmem.model import CommitId, FilePath, Problem
+    from mdmem.model.past import AskHistory, Blame, FactHistory, SectionHistory, Stays
+    from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
+    from mdmem.paths import Path
     from mdmem.purge import Purged, PurgePlan
     from mdmem.search.catalogue import TagCount
     from mdmem.stats import Figures, SearchFigures

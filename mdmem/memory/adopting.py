@@ -1,20 +1,26 @@
 """`init`: a workspace made, or one adopted with no existing file altered."""
 
+from __future__ import annotations
+
 import os
 import sys
 
 from mdmem import config, files, hookfiles, layout, repo
-from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import Watch
 from mdmem.memory.background import start_catching_up
 from mdmem.memory.guarding import require_hooks_free
 from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath
-from mdmem.model.reads import Initialise
 from mdmem.paths import Path
 from mdmem.records import dataclass, replace
-from mdmem.repo import Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.config import Settings
+    from mdmem.model.reads import Initialise
+    from mdmem.repo import Repository
+
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 

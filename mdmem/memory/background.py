@@ -1,10 +1,15 @@
 """The detached catch-up, started."""
 
+from __future__ import annotations
+
 import os
 import sys
 
 from mdmem import files, repo
-from mdmem.memory.workspace import Workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.memory.workspace import Workspace
 
 
 def start_catching_up(workspace: Workspace) -> int | None:

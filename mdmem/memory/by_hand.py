@@ -5,19 +5,26 @@ a person's own text, not committed. All else (marks, contradictions, what an edi
 to an update.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict, deque
-from collections.abc import Collection, Hashable, Sequence
 
 from mdmem import contradictions, files, layout
 from mdmem.document import decode, parse, with_line_end
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
-from mdmem.memory.workspace import Workspace
 from mdmem.model import FilePath, Source
 from mdmem.model.trail import Claim, Entry
 from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.schema import Life, Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Sequence
+
+    from mdmem.memory.workspace import Workspace
+
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000
 """More than this is indexed first: to score it takes longer than that."""

@@ -1,13 +1,20 @@
 """The events of a workspace, counted by `stats`."""
 
-from collections.abc import Callable, Iterable
+from __future__ import annotations
+
 from typing import TypeVar
 
 from mdmem import config, events
 from mdmem.dates import date, datetime, tzinfo
 from mdmem.errors import UsageProblem
-from mdmem.events import Event
-from mdmem.memory.workspace import Workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mdmem.events import Event
+    from mdmem.memory.workspace import Workspace
+
 
 T = TypeVar("T")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
 
 from mdmem import files
 from mdmem.digests import sha256
@@ -12,12 +11,14 @@ from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
 from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
-from mdmem.paths import Path
 from mdmem.records import dataclass
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, stamp_text, stamps_digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mdmem.paths import Path
     from mdmem.versions import Versions
 
 

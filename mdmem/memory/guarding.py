@@ -1,7 +1,8 @@
 """What git's hooks need: a commit judged, its refusal recorded, and whether hooks may be installed."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Mapping, Sequence
 
 from mdmem import check, config, events, hookfiles, layout, repo
 from mdmem.events import Event, Outcome
@@ -9,6 +10,10 @@ from mdmem.memory.workspace import Workspace, is_marked, open_at
 from mdmem.model import FilePath, Problem
 from mdmem.paths import Path
 from mdmem.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:

@@ -1,13 +1,18 @@
 """What is said of two facts without changing a text: that they contradict each other, or that they do not."""
 
+from __future__ import annotations
+
 from mdmem import history
 from mdmem.errors import FactProblem
 from mdmem.memory import naming, trail
-from mdmem.memory.workspace import Workspace
 from mdmem.model import FactId, FileKind, Op, Provenance
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.memory.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

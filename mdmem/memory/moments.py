@@ -1,11 +1,17 @@
 """Days and moments as the user writes them: ISO dates, and the plain words of many languages."""
 
+from __future__ import annotations
+
 from mdmem import config
 from mdmem.dates import date, datetime, time, timedelta
 from mdmem.errors import UsageProblem
-from mdmem.memory.workspace import Workspace
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.memory.workspace import Workspace
+
 
 _MONTH = pattern(r"^(\d{4})(?:-(\d{2}))?$")
 _LIKE_ISO = pattern(r"^\d{4}-\d{1,2}(?:-|$)")

@@ -1,14 +1,20 @@
 """Which fact is meant by an id, a prefix of one or a text, among those that stand in the files."""
 
+from __future__ import annotations
+
 from mdmem import files
 from mdmem.document import Document, decode, join_path, parse
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import Item
-from mdmem.memory.workspace import Workspace
 from mdmem.model import FileKind, FilePath
-from mdmem.model.trail import Mark
-from mdmem.model.writes import Forget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.memory.workspace import Workspace
+    from mdmem.model.trail import Mark
+    from mdmem.model.writes import Forget
+
 
 Place = tuple[FilePath, Document, Item]
 EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)

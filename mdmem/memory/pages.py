@@ -1,17 +1,16 @@
 """Memory files as the index takes them: each entry with the occurrence that the trail knows of it."""
 
+from __future__ import annotations
+
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from mdmem import contradictions, files, layout
 from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
-from mdmem.files import Found
 from mdmem.memory.standing import Standing, join
-from mdmem.memory.workspace import Workspace
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.trail import Claim, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.records import replace
@@ -20,7 +19,15 @@ from mdmem.repo.plain import object_id
 from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, SeenFile, Stamp
 from mdmem.search.schema import Life, Row
-from mdmem.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mdmem.files import Found
+    from mdmem.memory.workspace import Workspace
+    from mdmem.versions import Versions
+
 
 _RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mdmem import config, files, history, layout
 from mdmem.dates import date, datetime
 from mdmem.document import Document, decode, find, join_path, parse, plain_title
@@ -15,13 +13,15 @@ from mdmem.memory.standing import identity
 from mdmem.memory.workspace import Say, Workspace, missing_file
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FilePath, SectionPath, Status
 from mdmem.model.past import AskHistory, Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
-from mdmem.model.searches import Hit
-from mdmem.model.trail import Commit, Landmark, Revision
 from mdmem.records import replace
 from mdmem.repo import line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mdmem.model.searches import Hit
+    from mdmem.model.trail import Commit, Landmark, Revision
     from mdmem.search.results import Match
     from mdmem.versions import Versions
 

@@ -1,9 +1,8 @@
 """What a change comes to: where it goes and what it makes of the file as it stands, with nothing written yet."""
 
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
 
 from mdmem import check, files, history, layout, secrets
-from mdmem.dates import date, datetime
 from mdmem.document import Document, Section, decode, parse, section_etag
 from mdmem.editors import Edited, daily, merge, section
 from mdmem.editors import facts as fact_editor
@@ -14,9 +13,16 @@ from mdmem.memory.naming import occurrences, one_place
 from mdmem.memory.workspace import Workspace, missing_file
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Problem, Superseded
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
-from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mdmem.dates import date, datetime
+    from mdmem.paths import Path
+
 
 _SHOWN_LINES = 5
 _MINUTE = pattern(r"^([01]\d|2[0-3]):[0-5]\d$")

@@ -1,5 +1,7 @@
 """Reading verbs that need the files alone: show, outline, check."""
 
+from __future__ import annotations
+
 from mdmem import check, files, layout
 from mdmem.document import (
     Document,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mdmem.errors import TextProblem
 from mdmem.facts import id_prefix, normal, parse_item, parse_text, require_one, write
-from mdmem.model import FactId
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from mdmem.model import FactId
     from mdmem.versions import Versions
 
 _NEAR = 3

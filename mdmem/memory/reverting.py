@@ -1,6 +1,6 @@
 """Which change is to be taken back, and what that comes to."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
 from mdmem import history, layout
 from mdmem.document import decode, parse
@@ -8,14 +8,19 @@ from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.memory import recorded, trail
 from mdmem.memory.planning import Rework
-from mdmem.memory.workspace import Workspace
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
-from mdmem.model.trail import Occurrence
 from mdmem.model.writes import Revert, WriteResult
 from mdmem.records import dataclass
 from mdmem.repo import line
-from mdmem.repo.line import Changed, LineCommit
-from mdmem.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mdmem.memory.workspace import Workspace
+    from mdmem.model.trail import Occurrence
+    from mdmem.repo.line import Changed, LineCommit
+    from mdmem.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)

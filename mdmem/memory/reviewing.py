@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-
 from mdmem import files, layout, review
-from mdmem.dates import date
 from mdmem.document import Document, decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.memory import pages, past, searching, trail
 from mdmem.memory.standing import join
-from mdmem.memory.workspace import Say, Workspace
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.reviews import Advice, Reviewed
-from mdmem.model.searches import Hit
 from mdmem.model.trail import Claim, Conflict, Entry, Mark, MarkKind
-from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.records import replace
 from mdmem.review import Budget, Sheet, Standing
 from mdmem.search.entries import entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mdmem.dates import date
+    from mdmem.memory.workspace import Say, Workspace
+    from mdmem.model.searches import Hit
+    from mdmem.model.writes import Change, WriteOptions, WriteResult
     from mdmem.versions import Versions
 
 _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)

@@ -1,5 +1,7 @@
 """Reading verbs that ask the index: search, facts, conflicts, status."""
 
+from __future__ import annotations
+
 from mdmem import config, secrets
 from mdmem.dates import date, datetime, timedelta
 from mdmem.errors import UsageProblem
@@ -13,7 +15,11 @@ from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, 
 from mdmem.records import replace
 from mdmem.search.indexer import BrokenIndex
 from mdmem.search.query import Filter, Wanted
-from mdmem.search.results import Match
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.search.results import Match
+
 
 _MAX_HITS = 1000
 _MAX_DAYS = 100_000

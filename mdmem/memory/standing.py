@@ -1,13 +1,19 @@
 """What stands in a file on disk, joined to the occurrences that the trail knows of it."""
 
+from __future__ import annotations
+
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Sequence
 
 from mdmem.document import with_line_end
-from mdmem.model import FilePath
-from mdmem.model.trail import Entry, Mark, Occurrence
 from mdmem.records import dataclass
-from mdmem.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from mdmem.model import FilePath
+    from mdmem.model.trail import Entry, Mark, Occurrence
+    from mdmem.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)

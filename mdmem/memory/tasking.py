@@ -1,15 +1,21 @@
 """Tasks: the file of their notes read, and the changes that `tasks` works out carried out one after the other."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from mdmem import files, tasks
 from mdmem.document import Document, decode, parse
 from mdmem.memory import reading
-from mdmem.memory.workspace import Workspace
 from mdmem.model import Op
-from mdmem.model.reads import SectionView
 from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.memory.workspace import Workspace
+    from mdmem.model.reads import SectionView
+
 
 Apply = Callable[[Change], WriteResult]
 

@@ -1,8 +1,9 @@
 """The trail: HEAD's first-parent line replayed, commit by commit, into the table of versions."""
 
+from __future__ import annotations
+
 import contextlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from mdmem import files, history, versions
@@ -11,12 +12,18 @@ from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem, StorageProblem
 from mdmem.history.replay import FileChange, Page, step
-from mdmem.memory.workspace import Progress, Say, Workspace
-from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Landmark, Origin
 from mdmem.repo import line
-from mdmem.repo.line import Changed, LineCommit
 from mdmem.versions import BrokenVersions, Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mdmem.memory.workspace import Progress, Say, Workspace
+    from mdmem.model import CommitId, FilePath
+    from mdmem.repo.line import Changed, LineCommit
+
 
 _COMMITS_AT_ONCE, _MOST_AT_ONCE = 50, 500
 _BYTES_AT_ONCE = 8_000_000
@@ -123,7 +130,7 @@ def _newer(workspace: Workspace, known: Versions, head: CommitId) -> list[Commit
     return every[fork:]
 
 
-def _replay(workspace: Workspace, known: Versions, number: int, commit: LineCommit, pages: "_Pages") -> None:
+def _replay(workspace: Workspace, known: Versions, number: int, commit: LineCommit, pages: _Pages) -> None:
     said = commit.commit
     landmark = Landmark(number, said.id, said.time, said.author, said.message)
     changes = [change for change in map(pages.change, commit.changes) if change is not None]

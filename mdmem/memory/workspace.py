@@ -1,11 +1,11 @@
 """A workspace: the folder, its repository, its settings and its state folder; and how one is found."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Mapping
 
 from mdmem import config, files, layout, patterns, repo
-from mdmem.config import Settings
-from mdmem.dates import datetime
 from mdmem.digests import sha256
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
@@ -13,6 +13,12 @@ from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.config import Settings
+    from mdmem.dates import datetime
+
 
 Say = Callable[[str], None]
 """Takes a line for the user while something is waited for."""

@@ -1,8 +1,9 @@
 """How a write happens: lock, recovery, edit in memory, a person's pending edits, record, replace, commit."""
 
+from __future__ import annotations
+
 import contextlib
 import os
-from collections.abc import Iterator
 from enum import Enum
 
 from mdmem import check, config, files, history, repo
@@ -12,10 +13,16 @@ from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Say, Workspace, read_at
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions, WriteResult
-from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
-from mdmem.repo import Identity, IndexEntry, State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mdmem.paths import Path
+    from mdmem.repo import Identity, IndexEntry, State
+
 
 _TRIES, _WITHDRAWALS = 50, 5
 _WORD = pattern(r"\w+")

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from mdmem.dates import date
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NewType
+
+    from mdmem.dates import date
 
     CommitId = NewType("CommitId", str)
     FactId = NewType("FactId", str)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from mdmem.dates import datetime
-from mdmem.model import CommitId, FactId, SectionPath, Source, Status
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.dates import datetime
+    from mdmem.model import CommitId, FactId, SectionPath, Source, Status
 
 
 @dataclass(frozen=True, slots=True)

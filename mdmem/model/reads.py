@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from mdmem.model import CommitId, FilePath, SectionPath
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mdmem.model import CommitId, FilePath, SectionPath
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from mdmem.model import FactId, FilePath, SectionPath
-from mdmem.model.writes import Change, WriteResult
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.model import FactId, FilePath, SectionPath
+    from mdmem.model.writes import Change, WriteResult
 
 
 class AdviceKind(StrEnum):

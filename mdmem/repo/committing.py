@@ -5,16 +5,22 @@ It is what `git commit --only -- PATH` makes: the blob, the trees above it and t
 meanwhile; everything is on the disk before the branch moves. Wherever anything is not of the plainest kind, nothing is done, and git is to do it.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import stat
 import zlib
-from collections.abc import Iterator
 
 from mdmem.model import CommitId
 from mdmem.records import dataclass
 from mdmem.repo import index as indexes
 from mdmem.repo import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 _READ_ONLY, _MODE = 0o444, 0o666
 _LEVEL = 1
@@ -81,7 +87,7 @@ def _has_attributes(order: Order) -> bool:
     return any(os.path.lexists(place) for place in (*usual, *(f"{folder}/.gitattributes" for folder in above)))
 
 
-def _locked(order: Order, index_lock: "_Lock", branch_lock: "_Lock") -> Made | None:
+def _locked(order: Order, index_lock: _Lock, branch_lock: _Lock) -> Made | None:
     git_dir, place = order.git_dir, os.path.join(order.root, os.fsdecode(order.path))
     if plain.head(git_dir) != (order.branch, order.parent):
         return None
@@ -200,7 +206,7 @@ class _Lock:
         self._place = place
         self._lock = f"{place}.lock"
 
-    def __enter__(self) -> "_Lock":
+    def __enter__(self) -> _Lock:
         os.makedirs(os.path.dirname(self._place), exist_ok=True)
         self._descriptor = os.open(self._lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
         self._is_ours = True

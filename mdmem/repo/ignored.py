@@ -1,12 +1,18 @@
 """Which paths git is told to ignore."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterable
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import FilePath
-from mdmem.paths import Path
 from mdmem.repo.runner import run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mdmem.paths import Path
 
 
 def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:

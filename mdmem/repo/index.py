@@ -1,10 +1,15 @@
 """git's index as bytes: one entry and the trees that it keeps found in it, and changed in place. See gitformat-index(5)."""
 
-import os
-from collections.abc import Mapping
+from __future__ import annotations
 
 from mdmem.digests import sha1
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
 
 _HEADER, _SHA1 = 12, 20
 """Bytes before the first entry, and of an id."""

@@ -1,7 +1,8 @@
 """HEAD's first-parent line, oldest first, and what each commit of it did to the workspace's Markdown files."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterator, Sequence
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
@@ -9,7 +10,13 @@ from mdmem.model.trail import Commit
 from mdmem.records import dataclass
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import MARKDOWN
-from mdmem.repo.worktree import Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mdmem.repo.worktree import Repository
+
 
 _COMMITS_AT_ONCE = 500
 _SHA1_DIGITS = 40

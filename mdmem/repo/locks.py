@@ -4,13 +4,19 @@ A lock is dead when it is older than two seconds, no process has it open, and no
 its time stamp: git closes `index.lock` while hooks run, and a git child can outlive the program that started it and still finish.
 """
 
+from __future__ import annotations
+
 import os
 import time
-from collections.abc import Iterator
 
 from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 _MIN_AGE_SECONDS = 2.0
 _PROCESSES = Path("/proc")

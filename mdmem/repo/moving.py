@@ -4,9 +4,10 @@ Refs move in one transaction, each only from its old value. Before that nothing 
 needed.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
-from collections.abc import Mapping
 
 from mdmem import files
 from mdmem.errors import RepositoryProblem
@@ -16,7 +17,13 @@ from mdmem.patterns import pattern
 from mdmem.repo.objects import LONG_SECONDS, Objects, git
 from mdmem.repo.rewriting import FILE_MODES, KEPT_STASH, Rewrite, Rules, headers_of, staged
 from mdmem.repo.runner import DURABLE, run
-from mdmem.repo.worktree import Identity, Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mdmem.repo.worktree import Identity, Repository
+
 
 _POINTERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")
 _SCRATCH = ("rr-cache", "lost-found")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from mdmem.model import CommitId, FilePath
 from mdmem.patterns import pattern
@@ -11,6 +10,7 @@ from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from re import Match
 
 HUNK = pattern(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")

@@ -6,15 +6,21 @@ split or sparse, objects in packs, objects that others stand for (git-replace). 
 gitformat-pack(5), git-config(1).
 """
 
+from __future__ import annotations
+
 import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
 
 from mdmem.digests import sha1, sha256
 from mdmem.model import CommitId
 from mdmem.repo import settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 _SHA1_HEX, _SHA1 = 40, 20
 _BRANCH = b"ref: refs/heads/"

@@ -3,15 +3,17 @@
 The standard library's module for this takes as long to load as git takes to answer.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import select
 import time
-from collections.abc import Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
+    from collections.abc import Mapping
 else:
     import _signal as signals  # the numbers alone: the library's module, which gives them names, takes long to load too
 

@@ -4,9 +4,10 @@ Blobs first, then the trees that hold them, then commits and tags, oldest first.
 changed.
 """
 
+from __future__ import annotations
+
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
@@ -15,7 +16,13 @@ from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 from mdmem.repo.objects import Objects, git
 from mdmem.repo.runner import MARKDOWN, TEMPORARIES
-from mdmem.repo.worktree import Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from mdmem.repo.worktree import Repository
+
 
 KEPT_STASH = "refs/mdmem/purge/stash/"
 _SIGNATURES = frozenset({b"gpgsig", b"gpgsig-sha256"})

@@ -1,12 +1,19 @@
 """One runner for the git binary: a built environment, fixed arguments, a time limit on the whole process group."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping, Sequence
 
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.paths import Path
 from mdmem.records import dataclass
 from mdmem.repo.process import TimeUpError, converse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mdmem.paths import Path
+
 
 _KEPT = {
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),

@@ -1,9 +1,15 @@
 """git's settings, where the files that hold them are written in the usual form; without starting git. See git-config(1)."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
 
 from mdmem.records import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
 _CRUD, _NEVER = b" .,:;'", b'<>"\\\x7f'

@@ -1,11 +1,11 @@
 """A work tree: what is in it now, what is committed, what is staged, how it came about."""
 
+from __future__ import annotations
+
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
 
-from mdmem.dates import datetime
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.paths import Path
@@ -14,6 +14,13 @@ from mdmem.records import dataclass
 from mdmem.repo import committing, locks, plain, settings
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mdmem.dates import datetime
+
 
 _LOCK_SECONDS = 30.0
 _MANY_FILES = 1000
@@ -88,7 +95,7 @@ def _above(folder: Path, name: str) -> bool:
     return any((place / name).exists() for place in (folder, *folder.parents))
 
 
-def discover(folder: Path) -> "Repository":
+def discover(folder: Path) -> Repository:
     """The repository whose work tree holds `folder`.
 
     Raises:
@@ -116,7 +123,7 @@ def _prefix(root: str, folder: str) -> str:
     return f"{folder.removeprefix(root).strip('/')}/".removeprefix("/")
 
 
-def create(folder: Path) -> "Repository":
+def create(folder: Path) -> Repository:
     """A new repository in `folder`, on the branch that the user's settings name, else `main`."""
     named = run(folder, ["config", "--get", "init.defaultBranch"])
     branch = [] if named.status == 0 else ["-b", "main"]

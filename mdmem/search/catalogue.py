@@ -1,12 +1,19 @@
 """The catalogue of labels: which tags memory uses, how often, and which facts bear most of some. Pure."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 
-from mdmem.model.searches import Hit
 from mdmem.records import dataclass
 from mdmem.search.schema import folded_label
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mdmem.model.searches import Hit
+
 
 _COUNTED = 3
 """So many tags of a fact are what it is about; those after them are remarks, and would fill the catalogue (design)."""

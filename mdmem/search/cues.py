@@ -6,15 +6,20 @@ The cues of an entry are one integer of the index: kinds of answer in its low bi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 from functools import lru_cache
 from zlib import crc32
 
-from mdmem.model.trail import Entry
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.search.words import STOP_WORDS, Split, folded, split
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from mdmem.model.trail import Entry
+
 
 ASKS, TIME, AMOUNT = 1, 2, 4
 """What an entry shows: it ends in a question, holds words of time, holds an amount."""

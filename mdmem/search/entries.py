@@ -1,13 +1,19 @@
 """Document -> entries: the pieces of a file that a search finds. Pure; nothing here knows of the index."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
 from mdmem.document import BlockKind, Document
 from mdmem.facts import has_words, parse_item, plain_id, plain_words
 from mdmem.layout import day_of
-from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.trail import Entry
 from mdmem.patterns import pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mdmem.model import Fact, FilePath, SectionPath
+
 
 _COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _SPEAKS = pattern(r"[^\s!-/:-@\[-`{-~]")

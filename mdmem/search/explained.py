@@ -1,11 +1,18 @@
 """An explanation in the words that were typed and that were found, in place of their stems. Pure; loaded only where it is asked for."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterable
 
 from mdmem.model.searches import Part, Why
-from mdmem.model.trail import Entry
 from mdmem.search.words import folded, stem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mdmem.model.trail import Entry
+
 
 _WORD = re.compile(r"\w+")
 

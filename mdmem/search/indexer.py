@@ -22,11 +22,8 @@ from mdmem.errors import StorageProblem
 from mdmem.files import sync_folder
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit, Part, Why
-from mdmem.model.trail import Entry, Origin
-from mdmem.paths import Path
 from mdmem.records import dataclass, field, replace
 from mdmem.search import cues, query, ranking, results, schema
-from mdmem.search.cues import Asked
 from mdmem.search.overlay import Overlay, Statistics, Written
 from mdmem.search.query import Clause, Filter, Lexicon, Wanted
 from mdmem.search.ranking import Candidates
@@ -39,6 +36,10 @@ if TYPE_CHECKING:
     from typing import Any, ParamSpec, TypeVar
 
     import tantivy
+
+    from mdmem.model.trail import Entry, Origin
+    from mdmem.paths import Path
+    from mdmem.search.cues import Asked
 
     Address = tantivy.DocAddress
     Scored = tuple[float, Any]

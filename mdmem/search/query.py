@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from operator import attrgetter
 from posixpath import normpath
@@ -15,6 +14,8 @@ from mdmem.search.words import ENGLISH, Terms, encodable, members, query_terms, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
     from tantivy import FieldType, Occur, Query
 
 _TOLD_KEPT = 20_000

@@ -1,7 +1,8 @@
 """Rows of the index -> what a search answers: one hit each statement, how it stands, in which order. Pure."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from mdmem.dates import date, datetime, tzinfo
@@ -9,8 +10,14 @@ from mdmem.model import FileKind, Status
 from mdmem.model.searches import Factor, Hit, Why
 from mdmem.records import dataclass
 from mdmem.search import ranking
-from mdmem.search.query import Filter
 from mdmem.search.schema import Row, statement_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mdmem.search.query import Filter
+
 
 _MOMENTS_KEPT = 1024
 _MOST_CURRENT = (Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOVED)

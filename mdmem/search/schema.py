@@ -6,7 +6,6 @@ Change anything here or in `words` and raise `VERSION`: an index of another vers
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
@@ -24,6 +23,7 @@ from mdmem.search.words import encodable, folded, grams, split, spoken, stemmed,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from tantivy import Document, Index, Schema

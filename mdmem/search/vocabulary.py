@@ -3,6 +3,8 @@
 They say nothing of any memory, and were written without one at hand. Each row is a group of words; one word stands in as many as it needs.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache

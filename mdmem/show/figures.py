@@ -1,11 +1,14 @@
 """Results of `mdmem stats`: figures over weeks, as aligned columns of plain ASCII with a small chart at the end of each line."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 from mdmem.show.words import dim, one_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from mdmem.stats import Drift, Figures, SearchFigures, Week
 
 _BAR = 20
@@ -23,14 +26,14 @@ _FIGURES = {
 }
 
 
-def figures_json(found: "Figures") -> dict[str, Any]:
+def figures_json(found: Figures) -> dict[str, Any]:
     """What was done, by verb."""
     names = ("verb", "count", "median_ms", "p95_ms", "refused", "failed", "bugs")
     verbs = [{**{name: _short(getattr(one, name)) for name in names}, "weeks": list(one.weeks)} for one in found.verbs]
     return {"weeks": list(found.weeks), "verbs": verbs, "damaged": found.damaged}
 
 
-def figures_text(found: "Figures", colour: bool) -> str:
+def figures_text(found: Figures, colour: bool) -> str:
     """What was done, a line a verb; the chart has a character a week."""
     if not found.verbs:
         return ""
@@ -56,7 +59,7 @@ def _heights(counts: Sequence[int]) -> str:
     return "".join(_HEIGHTS[-(-count * (len(_HEIGHTS) - 1) // most)] for count in counts)
 
 
-def searches_json(found: "SearchFigures") -> dict[str, Any]:
+def searches_json(found: SearchFigures) -> dict[str, Any]:
     """The searches, week by week, and what has drifted."""
     names = ("week", "searches", "without_hit", "median_ms", "median_hits", "median_first", "median_spread", "median_age_days", "behind")
     weeks = [{name: _short(getattr(week, name)) for name in names} for week in found.weeks]
@@ -69,7 +72,7 @@ def _short(value: Any) -> Any:
     return round(value, _DIGITS) if isinstance(value, float) else value
 
 
-def searches_text(found: "SearchFigures", colour: bool) -> str:
+def searches_text(found: SearchFigures, colour: bool) -> str:
     """The searches, a line a week with a bar; below, whether the newest week drifts."""
     if not found.weeks:
         return ""
@@ -91,7 +94,7 @@ def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
     return (*([nothing] if nothing else []), *lost)
 
 
-def _bar(week: "Week", most: int) -> str:
+def _bar(week: Week, most: int) -> str:
     """As long as its share of the most searches in a week; of what it has, none is too few to be seen."""
     size = -(-_BAR * week.searches // most) if most else 0
     without = -(-int(1000 * size * (week.without_hit or 0)) // 1000)
@@ -106,11 +109,11 @@ def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
-def _sentence(week: str, drift: "Sequence[Drift]") -> str:
+def _sentence(week: str, drift: Sequence[Drift]) -> str:
     return f"{week} drifts: {'; '.join(map(_drift, drift))}."
 
 
-def _drift(one: "Drift") -> str:
+def _drift(one: Drift) -> str:
     say = _share if one.figure == "without_hit" else lambda value: _number(value, 2)
     return f"{_FIGURES[one.figure]} is {say(one.value)}, where the weeks before let expect {say(one.low)} to {say(one.high)}"
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-
 from mdmem.document import join_path
-from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
 from mdmem.patterns import pattern
 from mdmem.render import plain
 from mdmem.show.words import PLAIN, dim, iso, one_line, short, standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
     from mdmem.search.catalogue import TagCount
 
 _SNIPPET = 320

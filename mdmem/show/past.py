@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-
 from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import Source
@@ -12,6 +10,7 @@ from mdmem.show.words import PLAIN, dim, iso, one_line, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from mdmem.history.trails import Piece

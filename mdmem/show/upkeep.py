@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 
 from mdmem.document import join_path
-from mdmem.model.reviews import Advice, Reviewed
 from mdmem.show.words import one_line, short, steerless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from mdmem.doctor import Finding
+    from mdmem.model.reviews import Advice, Reviewed
     from mdmem.purge import Purged, PurgePlan
     from mdmem.secrets import Secret
 

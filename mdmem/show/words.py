@@ -1,9 +1,15 @@
 """Words that several results share."""
 
-from mdmem.dates import date
+from __future__ import annotations
+
 from mdmem.errors import printable
 from mdmem.model import CommitId, Status
-from mdmem.model.searches import Hit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mdmem.dates import date
+    from mdmem.model.searches import Hit
+
 
 _SHORT_ID = 10
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"

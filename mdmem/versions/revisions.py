@@ -4,10 +4,15 @@ An older one is what differs from the next (its first `head` and last `tail` byt
 changes often costs what changes.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
 
 from mdmem.versions.rows import REVISIONS, Row
 from mdmem.versions.storage import Store, broken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 _CHUNK = 4096
 

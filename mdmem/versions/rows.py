@@ -6,7 +6,6 @@ and are never used twice, except those of rows that were cut away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from mdmem.dates import date
@@ -16,6 +15,7 @@ from mdmem.model.trail import Entry, Fate, Landmark, Mark, MarkKind, Occurrence,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 Row = tuple["Any", ...]

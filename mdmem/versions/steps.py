@@ -1,14 +1,20 @@
 """What one landmark did, and the rows that this adds and changes."""
 
-from collections.abc import Collection, Iterable, Sequence
+from __future__ import annotations
+
 from itertools import islice
 
-from mdmem.model import FactId, FilePath
-from mdmem.model.trail import Entry, Fate, Landmark, Mark, Occurrence, Revision
 from mdmem.records import dataclass
 from mdmem.versions.revisions import lineage_rows, shorten
 from mdmem.versions.rows import Row, blob, columns, joined, last_columns, maybe_blob
 from mdmem.versions.storage import Store, broken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from mdmem.model import FactId, FilePath
+    from mdmem.model.trail import Entry, Fate, Landmark, Mark, Occurrence, Revision
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mdmem.errors import StorageProblem
-from mdmem.paths import Path
 from mdmem.versions.rows import APPLICATION, SCHEMA, VERSION, Row, blob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self, TypeVar
+
+    from mdmem.paths import Path
 
     T = TypeVar("T")
 else:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
 from itertools import islice
-from types import TracebackType
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Landmark, Mark, MarkKind, Occurrence, Revision
-from mdmem.paths import Path
 from mdmem.records import replace
 from mdmem.versions import steps
 from mdmem.versions.revisions import lineage_rows, whole
@@ -29,12 +25,17 @@ from mdmem.versions.rows import (
     decoded,
     joined,
 )
-from mdmem.versions.steps import Step
 from mdmem.versions.storage import Store, broken, parsed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from contextlib import AbstractContextManager
+    from types import TracebackType
     from typing import Self
+
+    from mdmem.paths import Path
+    from mdmem.versions.steps import Step
 
 
 class Versions:
