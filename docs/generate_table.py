@@ -2,7 +2,6 @@
 is current.
 """
 
-from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -10,6 +9,8 @@ from typer.main import get_command
 
 from mdmem.cli import quick
 from mdmem.cli.app import app
+from mdmem.cli.options import Choice
+from mdmem.model import Source
 
 MODULE = Path(quick.__file__).with_name("table.py")
 HEAD = '''\
@@ -41,14 +42,16 @@ def row(parameter: Any) -> str:
         ValueError: it is of a sort that the short way would have to learn first.
     """
     annotation, default = parameter.type_descriptor.annotation, parameter.default
+    if annotation is Choice:
+        annotation, default = Source, Source(default.value)
     takes = get_origin(annotation) or annotation
     several = {list: (str,), tuple: (str, str)}
-    known = get_args(annotation) == several[takes] if takes in several else takes in (bool, str, int, float) or issubclass(takes, Enum)
+    known = get_args(annotation) == several[takes] if takes in several else takes in (bool, str, int, float) or takes is Source
     strange = [name for name in ("envvar", "callback", "secondary_opts", "prompt", "count") if getattr(parameter, name, None)]
     if not known or strange or parameter.type_descriptor.is_ranged:
         raise ValueError(f"the short way does not know a parameter like {parameter.name}: {annotation} {strange}")
     flags = "".join(f'"{flag}", ' for flag in parameter.opts) if parameter.param_type_name == "option" else ""
-    told = f"{takes.__name__}.{default.name}" if isinstance(default, Enum) else repr(default)
+    told = f"{takes.__name__}.{default.name}" if isinstance(default, Source) else repr(default)
     return f'("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {None if parameter.required else told}, {parameter.required})'
 
 

@@ -7,13 +7,13 @@ linear in the size of the file; it is parsed only where that decides something.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 
 from mdmem import secrets
 from mdmem.document import BlockKind, Document, bare_lines, join_path, load, parse, plain_title
 from mdmem.errors import PathProblem, UsageProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
+from mdmem.library import counted
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
@@ -131,7 +131,7 @@ def _added(old: list[str], new: list[str]) -> set[int]:
     tail = 0
     while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    gone = Counter(old[start : len(old) - tail])
+    gone = counted(old[start : len(old) - tail])
     added = set()
     for number in range(start, len(new) - tail):
         if gone[new[number]]:
@@ -154,7 +154,8 @@ def _losses(path: str, old: list[str], new: list[str], removed: bool, kind: File
 
 
 def _shrunk(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
-    lost = (Counter(line.strip() for line in old) - Counter(line.strip() for line in new)).total()
+    there = counted(line.strip() for line in new)
+    lost = sum(max(0, count - there[line]) for line, count in counted(line.strip() for line in old).items())
     if len(old) >= _GUARDED_LINES and lost * 2 > len(old):
         message = f"{lost} of the file's {len(old)} lines would be gone"
         yield Problem(path, 1, "shrink", "error", message, "If that is meant: MDMEM_ALLOW=shrink git commit …")
@@ -269,7 +270,7 @@ def _brought_about(path: str, before: bytes | None, after: bytes, settings: Sett
     found = _state(path, after, settings)
     if not found:
         return
-    known = Counter(finding.about for finding in _state(path, before or b"", settings))
+    known = counted(finding.about for finding in _state(path, before or b"", settings))
     for finding in found:
         if known[finding.about]:
             known[finding.about] -= 1

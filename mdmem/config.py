@@ -6,8 +6,8 @@ import os
 import posixpath
 import sys
 
-from mdmem.dates import datetime, tzinfo
 from mdmem.errors import UsageProblem, WorkspaceProblem
+from mdmem.library import datetime, tzinfo
 from mdmem.model import SETTINGS_NAME
 from mdmem.paths import Path
 from mdmem.records import dataclass, replace

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from itertools import combinations, pairwise
 
 from mdmem.facts import held_key, normal
+from mdmem.library import defaultdict
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mdmem.dates import date
+    from mdmem.library import date
 
 
 _ALL_PAIRS = 16

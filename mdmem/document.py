@@ -8,15 +8,14 @@ a block is, markdown-it-py says; `scan` reads most texts without loading it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from functools import cache, cached_property, lru_cache
 from io import StringIO
 from itertools import starmap
-from operator import itemgetter
 
 from mdmem.characters import nfc
 from mdmem.digests import sha256
 from mdmem.errors import PathProblem, SectionProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES
+from mdmem.library import cache, cached_property, itemgetter, lru_cache
 from mdmem.model import PATH_SEPARATOR, SectionPath
 from mdmem.patterns import pattern
 from mdmem.records import dataclass

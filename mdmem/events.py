@@ -7,28 +7,27 @@ were asked for.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import math
 import os
 import stat
 import time
-from enum import StrEnum
 
-from mdmem.dates import UTC, datetime
 from mdmem.errors import MdmemError, StorageProblem
 from mdmem.jsontext import dumps_ascii, loads
+from mdmem.library import UTC, StrEnum, datetime, suppress
 from mdmem.model import CommitId
-from mdmem.model.searches import Quality
 from mdmem.records import asdict, dataclass, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import ExitStack
     from types import TracebackType
     from typing import Any, Self
 
+    from mdmem.model.searches import Quality
     from mdmem.paths import Path
 
 NAME, OLDER_NAME = "events.jsonl", "events.1.jsonl"
@@ -88,7 +87,7 @@ def record(state: Path, event: Event) -> None:
     Nothing comes of it where it cannot be written: the disk is full or read-only, or there is no state folder. An event only tells of
     work that is done or refused already; to fail now, or even to speak of it, would make a success look like a failure.
     """
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         _append(state, _line(event))
 
 
@@ -140,7 +139,7 @@ def _rotate(state: Path, descriptor: int) -> None:
     The lock is on the file itself: only who holds it, and finds the file under its name still, may move it. So no file is moved over
     one that another process has just moved. Who does not get the lock writes to whichever file is there.
     """
-    with contextlib.suppress(BlockingIOError, FileNotFoundError):
+    with suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(descriptor), (state / NAME).lstat()):
             (state / NAME).rename(state / OLDER_NAME)
@@ -242,7 +241,9 @@ def holds_queries(data: bytes) -> bool:
 
 def _files(state: Path) -> tuple[bytes, ...]:
     """The older file and the newer. Both are opened before either is read, so that a rotation meanwhile hides nothing."""
-    with contextlib.ExitStack() as stack:
+    from contextlib import ExitStack  # here, so that only who reads events pays for loading it
+
+    with ExitStack() as stack:
         newer = _opened(stack, state / NAME)
         older = _opened(stack, state / OLDER_NAME)
         if newer is not None and older is not None and os.path.samestat(os.fstat(newer), os.fstat(older)):
@@ -250,7 +251,7 @@ def _files(state: Path) -> tuple[bytes, ...]:
         return tuple(_all(descriptor) for descriptor in (older, newer) if descriptor is not None)
 
 
-def _opened(stack: contextlib.ExitStack, place: Path) -> int | None:
+def _opened(stack: ExitStack, place: Path) -> int | None:
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -290,6 +291,8 @@ def _event(line: bytes) -> Event | None:
 
 
 def _quality(found: Mapping[str, Any]) -> Quality:
+    from mdmem.model.searches import Quality  # here, so that only who reads events pays for loading it
+
     return Quality(
         words=int(found["words"]),
         hits=int(found["hits"]),

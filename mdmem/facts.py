@@ -7,14 +7,13 @@ In this order, everything but the text optional.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import islice
 
 from mdmem.characters import category
-from mdmem.dates import date
 from mdmem.digests import sha256
 from mdmem.document import BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
 from mdmem.errors import FactProblem, TextProblem
+from mdmem.library import date, lru_cache
 from mdmem.model import Fact, FactId
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
@@ -35,6 +34,7 @@ _KEY_COLONS = 4
 _MARKER = pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
 _PLAIN = pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
 """A list item of one line that is nothing but words; unless they end in a bracket."""
+_ASCII_WORD = pattern("[a-z0-9]+")
 _KIND = pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
@@ -185,6 +185,25 @@ def items(document: Document, start: int = 0, end: int | None = None) -> tuple[I
     blocks = document.blocks_in(start, len(document.lines) if end is None else end)
     listed = ((block, document.slice(block.start, block.end)) for block in blocks if block.kind is BlockKind.ITEM)
     return tuple(Item(parse_item(raw), block.start, block.end, raw) for block, raw in listed if has_words(raw))
+
+
+def same(document: Document, item: str) -> Item | None:
+    """The first fact of a document that says what a list item does.
+
+    Who says the same says its longest word of ASCII letters and digits, too (NFC and case folding leave these alone), so that only what
+    has it is read.
+    """
+    wanted = parse_item(item)
+    word = max(_ASCII_WORD.findall(normal(UNTIL.sub("", wanted.text))), key=len, default="")
+    if word not in document.text.casefold():
+        return None
+    for block in document.blocks_in(0, len(document.lines)):
+        raw = document.slice(block.start, block.end)
+        if block.kind is BlockKind.ITEM and word in raw.casefold() and has_words(raw):
+            fact = parse_item(raw)
+            if fact.id == wanted.id:
+                return Item(fact, block.start, block.end, raw)
+    return None
 
 
 @lru_cache(maxsize=_ITEMS_KEPT)

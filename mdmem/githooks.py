@@ -5,69 +5,88 @@ git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MD
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
 
-from mdmem import check
+from mdmem import patterns, quiet
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
-from mdmem.memory import guarding
-from mdmem.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mdmem.model import Problem
-
 
 _MAX_DESCRIPTORS = 65_536
 _COURTESY = 10
 """How much (nice(2)) the background stands back behind what a person or an agent waits for."""
+_GARBAGE = 100_000
+"""Objects made between two looks for garbage: by default Python looks so often that loading the program takes a tenth longer."""
+
+
+def start() -> None:
+    """`main`, as a process that ends with it: what it holds is not taken apart, which would take as long as a git process."""
+    gc.set_threshold(_GARBAGE)
+    status = main()
+    patterns.keep()
+    os._exit(status)  # what was said is out: `report` flushes standard output, and standard error is written line by line
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one hook, or one catch-up of the index, and return the exit status."""
+    """Run one hook, or one catch-up of the index, and return the exit status.
+
+    Raises:
+        ImportError: a part of mdmem is missing that the check before a commit needs; the shim lets the commit pass then.
+    """
     words = tuple(sys.argv[1:] if arguments is None else arguments)
-    return report(lambda: _run(words))
+    if os.environ.get("MDMEM_COMMIT") == "1" and words and words[0] in HOOKS:
+        return 0
+    return report(_pre_commit() if words[:1] == ("pre-commit",) else lambda: _run(words))
 
 
 def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
-            from mdmem.memory import freshness  # here, so that no commit waits for loading it
-
             os.nice(_COURTESY)
+            from mdmem.memory import freshness
+            from mdmem.paths import Path  # here, as below: a hook that has nothing to do ends before anything is loaded
+
             freshness.catch_up(Path(folder))
         case (hook, *_) if hook in HOOKS:
-            return 0 if os.environ.get("MDMEM_COMMIT") == "1" else _hook(hook)
+            _detach()
+            os.nice(_COURTESY)
+            git_dir = os.environ.get("GIT_DIR") or ".git"
+            if quiet.wait_as_one(git_dir, f"{git_dir}/mdmem/waiting"):
+                from mdmem.memory import freshness
+                from mdmem.paths import Path
+
+                freshness.catch_up_all(Path.cwd())
         case _:
             raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
     return 0
 
 
-def _hook(name: str) -> int:
-    if name == "pre-commit":
-        return _pre_commit()
-    _detach()
-    from mdmem.memory import freshness  # here, so that no commit waits for loading it
+def _pre_commit() -> Callable[[], int]:
+    """The check of what is staged, with all that it needs loaded."""
+    from mdmem import check
+    from mdmem.memory import guarding
+    from mdmem.paths import Path  # here, as above
 
-    os.nice(_COURTESY)
-    freshness.catch_up_all(Path.cwd())
-    return 0
+    def run() -> int:
+        started = time.monotonic()
+        allow = check.allowed(os.environ)
+        problems = guarding.staged_problems(Path.cwd(), os.environ)
+        refused = check.refused(problems, allow)
+        for problem in problems:
+            _say(problem, problem in refused)
+        if refused:
+            guarding.record_refusal(Path.cwd(), refused, time.monotonic() - started)
+        return 1 if refused else 0
 
-
-def _pre_commit() -> int:
-    started = time.monotonic()
-    allow = check.allowed(os.environ)
-    problems = guarding.staged_problems(Path.cwd(), os.environ)
-    refused = check.refused(problems, allow)
-    for problem in problems:
-        _say(problem, problem in refused)
-    if refused:
-        guarding.record_refusal(Path.cwd(), refused, time.monotonic() - started)
-    return 1 if refused else 0
+    return run
 
 
 def _say(problem: Problem, refused: bool) -> None:
@@ -85,4 +104,4 @@ def _detach() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start()

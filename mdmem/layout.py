@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mdmem.characters import category, nfc
-from mdmem.dates import date
 from mdmem.errors import PathProblem, UsageProblem
+from mdmem.library import date
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
 from mdmem.patterns import pattern
 

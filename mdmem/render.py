@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
+from mdmem.library import cache
 from mdmem.patterns import pattern
 
 TYPE_CHECKING = False

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
-from mdmem.dates import date
 from mdmem.document import BlockKind, Document, Section, address_of, is_blank, join_path, parse
 from mdmem.editors import section as section_editor
 from mdmem.editors.likeness import meeting, resemblance
 from mdmem.errors import SectionProblem
 from mdmem.facts import Item, content, held_key, items, normal
 from mdmem.layout import CURATED_NAMES
+from mdmem.library import date, defaultdict
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
 from mdmem.model.writes import Action, EditSection, Forget

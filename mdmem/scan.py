@@ -10,12 +10,15 @@ such a point, and on what follows only as far as its own last line; so the piece
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
-from functools import cache
 
+from mdmem.library import StrEnum, cache
 from mdmem.patterns import compiled
 from mdmem.records import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
 Head = tuple[int, int, int, str]
 """First line of a heading, the line after it, its level, its title."""
@@ -53,7 +56,7 @@ class Found:
     open_line: int | None = None
 
 
-Parser = Callable[[str], Found]
+Parser: TypeAlias = "Callable[[str], Found]"
 """Reads a stretch of text (LF); `open_line` need not be told."""
 
 _TRIMMED = "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"

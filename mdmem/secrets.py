@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import Counter
 
+from mdmem.library import counted
 from mdmem.patterns import compiled, pattern
 from mdmem.records import dataclass, replace
 
@@ -65,7 +65,7 @@ _LONGEST_RANDOM_CHUNK = 3.2
 
 def _entropy(text: str) -> float:
     """Shannon's entropy of the characters of a text, in bits a character."""
-    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in counted(text).values()) if text else 0.0
 
 
 def _is_no_placeholder(value: str) -> bool:

@@ -9,8 +9,8 @@ import math
 from collections import Counter
 from statistics import fmean, median, stdev
 
-from mdmem.dates import date, timedelta, tzinfo
 from mdmem.events import Event, Outcome
+from mdmem.library import date, timedelta, tzinfo
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False

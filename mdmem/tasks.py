@@ -14,11 +14,11 @@ nothing, and in which all of them may be carried out again.
 
 from __future__ import annotations
 
-from mdmem.dates import date, datetime
 from mdmem.document import RUNGS, Document, Section, address_of, clean_input, fold, join_path, nearest, plain_title, tree_etag
 from mdmem.editors.section import heading
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.facts import content, in_section, write
+from mdmem.library import date, datetime
 from mdmem.model import PATH_SEPARATOR, FilePath
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, EditSection, Log, WriteOptions

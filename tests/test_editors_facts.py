@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mdmem.document import parse
 from mdmem.editors.facts import difference, forget, named, remember
 from mdmem.errors import MdmemError
-from mdmem.facts import holds_key, items, parse_item
+from mdmem.facts import holds_key, items, parse_item, same
 from mdmem.model import Op, Superseded
 from mdmem.model.writes import Remember, WriteOptions
 
@@ -224,3 +224,34 @@ def test_difference(before: str, after: str, removed: list[str], added: list[str
 def test_a_new_file_brings_all_its_facts() -> None:
     found = difference(None, parse("- a\n# B\n- b\n"))
     assert ([i.fact.text for i in found.removed], [i.fact.text for i in found.added]) == ([], ["a", "b"])
+
+
+_ITEM = st.sampled_from(
+    [
+        "- tea",
+        "- Tea",
+        "- **drink**: tea",
+        "- [fact] tea #hot",
+        "* caf\u00e9",
+        "- cafe\u0301 au lait",
+        "- tea (until 2026-01-01)",
+        "- \u212a2",
+        "- K2",
+        "- k2 <!-- tea -->",
+    ]
+)
+_LINE = st.one_of(_ITEM, _ITEM, st.sampled_from(["", "# A", "## B", "## B", "# C", "prose", "  more", "```", "<!--", "-->"]))
+_NOTES = st.lists(_LINE, max_size=10).map(lambda lines: "".join(f"{line}\n" for line in lines))
+
+
+@given(before=_NOTES, after=_NOTES)
+def test_sections_whose_text_is_the_same_make_no_difference(before: str, after: str) -> None:
+    old, new = parse(before), parse(after)
+    everything = {(), *(section.path for section in (*old.sections, *new.sections))}
+    assert difference(old, new) == difference(old, new, everything)
+
+
+@given(text=_NOTES, item=_ITEM)
+def test_the_same_is_found_as_by_reading_all(text: str, item: str) -> None:
+    document = parse(text)
+    assert same(document, item) == next((known for known in items(document) if known.fact.id == parse_item(item).id), None)

@@ -95,7 +95,7 @@ EVENTS = st.builds(
     Event,
     verb=st.text(max_size=20),
     ms=st.floats(0, 1e6),
-    outcome=st.sampled_from(Outcome),
+    outcome=st.sampled_from(list(Outcome)),
     code=TEXT,
     actor=TEXT,
     session=TEXT,

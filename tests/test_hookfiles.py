@@ -196,7 +196,7 @@ def test_the_packaged_shims(name: str):
     assert text.startswith("#!/bin/sh\n# mdmem hook 1\n")
     assert text.count("@PYTHON@") == 1
     assert f"/{name}.before-mdmem" in text
-    assert f" {name}\n" in text
+    assert f" {name}\n" in text or f" {name} && exit\n" in text
     assert len(text.splitlines()) < 40
     assert name == "pre-commit" or text.count('"$python" -P ') == text.count('"$python"')  # nothing of the work tree is imported
 

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 from conftest import World
+from workspaces import Desk
 
 from mdmem import githooks
 from mdmem.hookfiles import HOOKS, install, lines_to_add
+from mdmem.memory import freshness
 
 WAIT = 20
+LATER = 1 << 32
+"""A time that is far off, in seconds since 1970."""
 CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"
 BACKGROUND = HOOKS[1:]
 SECRET = "pass" + "word = hunter2!xYz9"
@@ -33,7 +37,7 @@ class Calls:
         os.mkfifo(self.pipe)
         self._reader = os.open(self.pipe, os.O_RDWR | os.O_NONBLOCK)
         self._heard: list[str] = []
-        says = f'case $* in *"import mdmem"*) exit 0 ;; esac\n{before}\nfor last; do :; done\necho "$last" >{shlex.quote(str(self.pipe))}\n'
+        says = f'{before}\nfor last; do :; done\necho "$last" >{shlex.quote(str(self.pipe))}\n'
         self.python = script(folder / "stand-in for 'python'", says)
 
     def next(self, seconds: float = WAIT) -> str:
@@ -194,6 +198,23 @@ class TestBackground:
         gate.write_text("go")
         assert calls.next() == "post-commit"
 
+    def test_no_python_is_started_where_one_waits(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
+        commit(world, repository, "a.txt")
+        install(hooks(repository), str(calls.python))
+        linked = tmp_path / "linked"
+        world.git(repository, "worktree", "add", "-q", linked)
+        assert calls.next() == "post-checkout"
+        for place, git_dir in ((repository, repository / ".git"), (linked, repository / ".git" / "worktrees" / "linked")):
+            mark = git_dir / "mdmem" / "waiting"
+            mark.parent.mkdir()
+            mark.touch()
+            os.utime(mark, (LATER, LATER))
+            commit(world, place, "b.txt")
+            os.utime(mark, (0, 0))  # as one that was killed leaves it
+            world.git(place, "checkout", "-q", "--detach")
+            assert calls.next() == "post-checkout"
+            assert calls.none()
+
     def test_in_a_linked_worktree(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
         commit(world, repository, "a.txt")
         script(hooks(repository) / "post-checkout", "echo theirs >&2\n")
@@ -303,6 +324,38 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
 """
         done = world.run(workspace, ["sh", "-c", '"$@"; exit', "sh", sys.executable, "-P", "-c", program])
         assert (done.stdout, done.stderr) == ("0 True False\n", "")
+
+    @pytest.mark.parametrize("name", BACKGROUND)
+    def test_the_index_catches_up_once_it_is_quiet(self, world: World, workspace: Path, name: str):
+        at = Desk(world, workspace)
+        at.workspace.ensure_state()
+        mark = workspace / ".git" / "mdmem" / "waiting"
+        mark.touch()
+        os.utime(mark, (LATER, LATER))
+        started = [sys.executable, "-P", "-m", "mdmem.githooks", name]
+        world.run(workspace, started)
+        assert not (at.workspace.state / "index").exists()  # that is left to the one that waits
+        os.utime(mark, (0, 0))
+        world.run(workspace, started)
+        assert freshness.is_current(at.workspace)[1]
+        assert not mark.exists()
+
+    @pytest.mark.parametrize("arguments", [("-P", "-m", "mdmem.githooks"), ("-P", "-c", "from mdmem.githooks import start; start()")])
+    @pytest.mark.parametrize(("closed", "status"), [("", 1), ("2>&-", 1), ("2>&1 | cat >&2", 0)])
+    def test_as_a_process(self, world: World, workspace: Path, arguments: tuple[str, ...], closed: str, status: int):
+        self.stage(world, workspace, "memory/topic.md", CONFLICT + CONFLICT)
+        done = world.run(workspace, ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, *arguments, "pre-commit"], check=False)
+        assert (done.returncode, done.stderr.count("conflict markers are left")) == (status, 0 if closed == "2>&-" else 2)
+
+    @pytest.mark.parametrize("missing", ["check", "quiet"])
+    def test_half_of_mdmem_is_none(self, world: World, workspace: Path, tmp_path: Path, missing: str):
+        half = tmp_path / "half"
+        shutil.copytree(Path(githooks.__file__).parent, half / "mdmem")
+        write(half, f"mdmem/{missing}.py", "raise ImportError\n")
+        install(hooks(workspace), sys.executable)
+        environment = {"PYTHONPATH": str(half), "PATH": str(tools_without_mdmem(tmp_path))}
+        said = commit(world, workspace, "memory/topic.md", CONFLICT, **environment)
+        assert said.startswith("mdmem: not found, so the staged memory files were not checked")
 
     def test_a_real_commit(self, world: World, workspace: Path):
         install(hooks(workspace), sys.executable)

@@ -91,7 +91,7 @@ def test_what_is_needed_at_run_time_is_what_the_design_names():
 def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
     """Built as pip builds it, which may fetch setuptools; what mdmem needs is lent by the environment of the tests."""
     source = tmp_path / "source"
-    for name in ("mdmem", "hooks", "templates"):
+    for name in ("bin", "mdmem", "hooks", "templates"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, source / name)

@@ -14,7 +14,7 @@ from workspaces import Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, plain
+from mdmem.repo import Repository, plain, staging
 from mdmem.repo import settings as git_settings
 
 HERE = FilePath("MEMORY.md")
@@ -291,6 +291,86 @@ class TestState:
         at = desk(world, repository, "sub")
         at.git("commit", "-q", "--amend", "--no-edit")
         assert opened(at).state(HERE).settled
+
+
+STAGING: dict[str, Callable[[Desk], object]] = STEPS | {
+    "add": lambda at: (at.write("memory/new.MD", "- a\n"), at.git("add", "memory")),
+    "text": lambda at: (at.write("sub/notes.txt", "- a\n"), at.git("add", "sub")),
+    "move": lambda at: at.git("mv", "-k", "memory/new.MD", "moved.md"),
+    "become Markdown": lambda at: at.git("mv", "-k", "sub/notes.txt", "notes.md"),
+    "remove": lambda at: at.git("rm", "-q", "-f", "--ignore-unmatch", "memory/new.MD"),
+    "link": lambda at: ((at.root / "l.md").unlink(missing_ok=True), (at.root / "l.md").symlink_to("x"), at.git("add", "l.md")),
+    "no link": lambda at: ((at.root / "l.md").unlink(missing_ok=True), at.write("l.md", "- a\n"), at.git("add", "l.md")),
+    "all": lambda at: (at.git("add", "-A"), at.git("commit", "-qm", "x", check=False)),
+}
+
+
+class TestStaged:
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(steps=st.lists(st.sampled_from(sorted(STAGING)), max_size=8))
+    def test_as_git_finds_it(self, at: Desk, steps: list[str]):
+        (at.root / ".git" / "info" / "attributes").unlink(missing_ok=True)
+        for name in at.git("replace", "-l").split():
+            at.git("replace", "-d", name)
+        shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
+        (at.root / ".git" / "index").unlink(missing_ok=True)
+        at.git("reset", "-q", "--hard", at.git("rev-list", "--max-parents=0", "HEAD").strip())
+        at.git("clean", "-fdq")
+        for name in steps:
+            STAGING[name](at)
+        assert opened(at).staged(None) == asked(at).staged(None)
+
+    @pytest.mark.parametrize(
+        ("steps", "plainly"),
+        [
+            (["edit", "stage"], ["MEMORY.md"]),
+            (["edit", "stage", "add", "text"], ["MEMORY.md", "memory/new.MD"]),
+            (["add", "text", "all", "remove"], ["memory/new.MD"]),
+            (["add", "text", "all", "pack", "edit", "only", "edit", "stage"], ["MEMORY.md"]),
+            (["text", "all", "become Markdown"], None),
+            (["add", "all", "move"], None),
+            (["link"], None),
+            (["pack", "edit", "stage"], None),
+            (["edit", "stage", "intend"], None),
+            (["edit", "stage", "split"], None),
+            (["edit", "stage", "version"], None),
+            (["unmerge"], None),
+        ],
+    )
+    def test_when_git_is_not_asked(self, at: Desk, steps: list[str], plainly: list[str] | None):
+        for name in steps:
+            STAGING[name](at)
+        repository = opened(at)
+        commit = repository.head()
+        assert commit
+        found = staging.changes(str(repository.git_dir), f"{repository.git_dir}/index", commit)
+        assert (found and [os.fsdecode(path) for path, _, _ in found]) == plainly
+        assert [file.path for file in repository.staged(None)] == [file.path for file in asked(at).staged(None)]
+
+    def test_in_an_index_of_its_own(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        """As `git commit -- PATH` has one: the name is relative to the folder in which git runs hooks."""
+        STAGING["add"](at)
+        shutil.copy(at.root / ".git" / "index", at.root / ".git" / "next-index")
+        at.git("reset", "-q")
+        monkeypatch.chdir(at.root)
+        assert opened(at).staged(None) == []
+        assert [file.after for file in opened(at).staged(".git/next-index")] == [b"- a\n"]
+
+    def test_among_many_files_git_is_asked(self, at: Desk):
+        for number in range(1000):
+            at.write(f"memory/{number}.md", "")
+        at.commit()
+        STAGING["add"](at)
+        repository = opened(at)
+        assert staging.changes(str(repository.git_dir), f"{repository.git_dir}/index", repository.head() or CommitId("")) is None
+        assert [file.path for file in repository.staged(None)] == ["memory/new.MD"]
+
+    @pytest.mark.parametrize("damage", [lambda data: data[:-30], lambda data: data[:100] + b"\xff" * 40 + data[140:], lambda data: b""])
+    def test_a_damaged_index_is_for_git(self, at: Desk, damage: Callable[[bytes], bytes]):
+        repository = opened(at)
+        index = at.root / ".git" / "index"
+        index.write_bytes(damage(index.read_bytes()))
+        assert staging.changes(str(repository.git_dir), str(index), repository.head() or CommitId("")) is None
 
 
 class TestObjects:

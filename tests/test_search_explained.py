@@ -41,7 +41,7 @@ def test_words_stand_for_stems(said: str, term: str, query: str, expected: tuple
 
 
 @given(
-    kind=st.sampled_from(FileKind),
+    kind=st.sampled_from(list(FileKind)),
     confidence=st.none() | st.floats(0, 1),
     weaker=st.booleans(),
 )

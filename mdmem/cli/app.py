@@ -12,6 +12,7 @@ from mdmem import __version__
 from mdmem.cli import commands, options
 from mdmem.cli.call import Answer, Call
 from mdmem.errors import UsageProblem
+from mdmem.model import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _parsed(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
     """A function that Typer can call: it takes what the command takes, and gives the call, which is not carried out yet."""
 
     def parsed(context: typer.Context, **values: Any) -> Call:
-        return Call(name, context.obj, values)
+        return Call(name, context.obj, {name: _value(value) for name, value in values.items()})
 
     types = get_type_hints(function, {**vars(options), **function.__globals__, "typer": typer}, include_extras=True)
     first, *others = inspect.signature(function).parameters.values()
@@ -48,6 +49,11 @@ def _parsed(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
     # A signature that is given wins over the one that is written, for inspect and so for Typer; mypy has no word for that.
     parsed.__signature__ = inspect.Signature([context, *taken])  # type: ignore[attr-defined]
     return parsed
+
+
+def _value(value: Any) -> Any:
+    """A value as the commands take it."""
+    return Source(value.value) if isinstance(value, options.Choice) else value
 
 
 def _taken(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.Parameter]:

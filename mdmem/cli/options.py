@@ -1,5 +1,6 @@
 """The options that several commands share."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,9 @@ Kind = Annotated[
     str | None, typer.Option("--kind", metavar="KIND", help="fact, decision, preference, lesson, status, task or a word of your own.")
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
-SourceOption = Annotated[Source, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
+Choice = StrEnum("Choice", {source.name: source.value for source in Source})  # type: ignore[misc]
+"""The sources as Typer knows a choice; `app` gives the source of it."""
+SourceOption = Annotated[Choice, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
 Confidence = Annotated[
     float | None, typer.Option("--confidence", metavar="N", help="How sure it is, from 0 to 1. [default: by the source]")
 ]
@@ -34,7 +37,7 @@ TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one 
 
 
 def _writing(
-    source: SourceOption = Source.INFERRED,
+    source: SourceOption = Choice.INFERRED,  # type: ignore[attr-defined]
     confidence: Confidence = None,
     actor: Actor = None,
     session: Session = None,

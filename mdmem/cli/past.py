@@ -1,12 +1,10 @@
-"""The commands that look back, take back, and say what contradicts what."""
+"""The commands that look back."""
 
 from __future__ import annotations
 
-from mdmem.cli.call import Answer, Call, colour, opened, write_options, written
-from mdmem.errors import UsageProblem
+from mdmem.cli.call import Answer, Call, colour, opened
 from mdmem.model.past import AskHistory
-from mdmem.model.writes import Contradict, Resolve, Revert, WriteOptions
-from mdmem.show import hits, past
+from mdmem.show import past
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from mdmem.cli.options import FactArgument, File, Json, Nth, Writing
+    from mdmem.cli.options import File, Json, Nth
 
 
 def history(
@@ -63,46 +61,3 @@ def when(
     """Tell when a text came into memory, and when it went."""
     found = opened(call).when(text)
     return Answer(past.stays_json(found), past.stays_text(found), found.notes if found.stays else (*found.notes, "no commit has it"))
-
-
-def revert(
-    call: Call,
-    what: Annotated[str, typer.Argument(metavar="COMMIT|FACT", help="A commit, or a fact whose last change is meant.")],
-    **shared: Writing,
-) -> Answer:
-    """Undo one change, and keep everything later."""
-    return written(opened(call).apply(Revert(what, write_options(shared))))
-
-
-def contradicts(
-    call: Call,
-    one: FactArgument,
-    other: FactArgument,
-    **shared: Writing,
-) -> Answer:
-    """Say that two facts contradict each other.
-
-    Both stay and are found; each names the other.
-    """
-    return written(opened(call).apply(Contradict(one, other, write_options(shared))))
-
-
-def conflicts(
-    call: Call,
-    resolve: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--resolve", metavar="FACT FACT", help="Say that these two do not contradict each other, or not any more."),
-    ] = None,
-    **shared: Writing,
-) -> Answer:
-    """List the facts that contradict each other.
-
-    Two do that have one key in one section, unless --also was said of it, and two that were marked. None of them is hidden.
-    """
-    options = write_options(shared)
-    if resolve is not None:
-        return written(opened(call).apply(Resolve(*resolve, options)))
-    if options != WriteOptions():
-        raise UsageProblem("the options of a write go with --resolve")
-    found = opened(call).conflicts()
-    return Answer(hits.conflicts_json(found), hits.conflicts_text(found), () if found else ("no conflicts",))

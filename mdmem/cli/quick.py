@@ -7,14 +7,13 @@ knows, and that no words mean one thing here and another there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-
 from mdmem.cli.call import Call
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Parameter:
 
 Row = tuple[str, tuple[str, ...], type, object, bool]
 """A parameter, as the table has it."""
-Table = Mapping[str, Sequence[Row]]
+Table: TypeAlias = "Mapping[str, Sequence[Row]]"
 
 
 def parse(words: Sequence[str], table: Table) -> Call | None:

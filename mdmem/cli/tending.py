@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from mdmem.cli.call import Answer, Call, colour, given, opened, write_options, written
+from mdmem.cli.call import Answer, Call, colour, given, opened
+from mdmem.cli.changes import write_options, written
 from mdmem.errors import UsageProblem
 from mdmem.model.writes import WriteOptions
 from mdmem.show import reads, upkeep, writes

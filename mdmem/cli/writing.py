@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from mdmem.cli.call import Answer, Call, given, opened, write_options, written
+from mdmem.cli.call import Answer, Call, given, opened
+from mdmem.cli.changes import write_options, written
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
-from mdmem.model.reads import Show
-from mdmem.model.writes import Action, EditSection, Forget, Log, Purge, Remember
+from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions
 from mdmem.paths import Path
 from mdmem.records import replace
 from mdmem.show import writes
@@ -82,6 +82,8 @@ def edit_section(
         write_options(shared, supersedes),
     )
     if editor:
+        from mdmem.model.reads import Show  # here, so that no other write pays for loading it
+
         seen = workspace.show(Show(file, section, nth, preamble))
         change = replace(change, text=_edited(seen.text.strip("\r\n") + "\n"), expect=expect or seen.etag)
     return written(workspace.apply(change))
@@ -212,3 +214,48 @@ def save(
     """
     commit, paths = opened(call).save(message)
     return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
+
+
+def revert(
+    call: Call,
+    what: Annotated[str, typer.Argument(metavar="COMMIT|FACT", help="A commit, or a fact whose last change is meant.")],
+    **shared: Writing,
+) -> Answer:
+    """Undo one change, and keep everything later."""
+    return written(opened(call).apply(Revert(what, write_options(shared))))
+
+
+def contradicts(
+    call: Call,
+    one: FactArgument,
+    other: FactArgument,
+    **shared: Writing,
+) -> Answer:
+    """Say that two facts contradict each other.
+
+    Both stay and are found; each names the other.
+    """
+    return written(opened(call).apply(Contradict(one, other, write_options(shared))))
+
+
+def conflicts(
+    call: Call,
+    resolve: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--resolve", metavar="FACT FACT", help="Say that these two do not contradict each other, or not any more."),
+    ] = None,
+    **shared: Writing,
+) -> Answer:
+    """List the facts that contradict each other.
+
+    Two do that have one key in one section, unless --also was said of it, and two that were marked. None of them is hidden.
+    """
+    options = write_options(shared)
+    if resolve is not None:
+        return written(opened(call).apply(Resolve(*resolve, options)))
+    if options != WriteOptions():
+        raise UsageProblem("the options of a write go with --resolve")
+    from mdmem.show import hits  # here, so that no write pays for loading it
+
+    found = opened(call).conflicts()
+    return Answer(hits.conflicts_json(found), hits.conflicts_text(found), () if found else ("no conflicts",))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from enum import StrEnum
 from typing import Protocol
 
 from mdmem import files
+from mdmem.library import StrEnum, contextmanager
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 import unicodedata
-from collections import defaultdict
 
 from mdmem import check, files, layout, repo, secrets
 from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.library import defaultdict
 from mdmem.model import CommitId, FilePath
 from mdmem.paths import Path
 from mdmem.patterns import pattern

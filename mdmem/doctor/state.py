@@ -7,9 +7,9 @@ import time
 from collections import Counter
 
 from mdmem import events, files, versions
-from mdmem.dates import UTC, datetime, timedelta
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.events import Outcome
+from mdmem.library import UTC, datetime, timedelta
 from mdmem.patterns import pattern
 from mdmem.repo.runner import TEMPORARIES
 from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, Index

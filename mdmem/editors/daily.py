@@ -6,12 +6,12 @@ from mdmem.document import Document, Section, is_blank
 from mdmem.editors import Edited
 from mdmem.editors.section import append, heading, inserted
 from mdmem.errors import SectionProblem
-from mdmem.facts import items, parse_item
+from mdmem.facts import same
 from mdmem.model import Op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mdmem.dates import date
+    from mdmem.library import date
 
 
 _TIME_LEVEL = 2
@@ -41,11 +41,8 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
         raise SectionProblem(
             "open-block", f"the log ends inside an open fence or comment (line {line + 1})", "Close it with an editor.", line=line + 1
         )
-    wanted = parse_item(item).id
-    if not again:
-        for known in items(document):
-            if known.fact.id == wanted:
-                return Edited(document.text, Op.LOG, document.path_at(known.start))
+    if not again and (known := same(document, item)):
+        return Edited(document.text, Op.LOG, document.path_at(known.start))
     last = _minute(document, minute)
     if last is None:
         return Edited(_new_minute(document, minute, item), Op.LOG, _minute_path(document, minute))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from mdmem.document import Document, Section, blank_line, find, is_blank, join_path, matches, parse, with_line_end
 from mdmem.editors import Edited
 from mdmem.editors.section import append, create, same_outline
@@ -24,6 +22,7 @@ from mdmem.facts import (
     write,
 )
 from mdmem.layout import parse_day
+from mdmem.library import counted, defaultdict
 from mdmem.model import Fact, FactId, Op, SectionPath, Superseded
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.patterns import pattern
@@ -31,9 +30,9 @@ from mdmem.records import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from mdmem.dates import date
+    from mdmem.library import date
 
 
 _HOMES = {"preference": "Preferences", "decision": "Decisions"}
@@ -224,9 +223,11 @@ def difference(before: Document | None, after: Document, within: Collection[Sect
     """What an edit did to the facts, section by section: what goes from one section to another goes out there and comes in here.
 
     Within a section a fact that went out is superseded by one that came in: by the one of the same key; else by the one that is most
-    like it, if it is like enough (`likeness`), one by one. Kind, tags and `until` make no other fact. Where it is known that all else is
-    the same, only the sections `within` these paths are looked at.
+    like it, if it is like enough (`likeness`), one by one. Kind, tags and `until` make no other fact. Only the sections `within` these
+    paths are looked at, by default those whose text is another.
     """
+    if within is None:
+        within = _changed(before, after)
     old = _by_section(before, within) if before else {}
     new = _by_section(after, within)
     exchanges = [
@@ -241,17 +242,37 @@ def difference(before: Document | None, after: Document, within: Collection[Sect
     return Difference(removed, added, tuple(Superseded(one.fact.id, other.fact.id) for one, other in pairs))
 
 
-def _by_section(document: Document, within: Collection[SectionPath] | None) -> dict[SectionPath, list[Item]]:
+def _changed(before: Document | None, after: Document) -> set[SectionPath]:
+    """The paths under which not the same text stands as before."""
+    old, new = _texts(before) if before else {}, _texts(after)
+    return {path for path in (*old, *new) if old.get(path) != new.get(path)}
+
+
+def _texts(document: Document) -> dict[SectionPath, list[str]]:
+    found: dict[SectionPath, list[str]] = {}
+    for path, start, end in _own_texts(document):
+        found.setdefault(path, []).append(document.slice(start, end))
+    return found
+
+
+def _own_texts(document: Document) -> Iterator[tuple[SectionPath, int, int]]:
+    """Where the text of each section is; the empty path is what stands before the first heading."""
+    yield (), 0, document.preamble_end
+    for one in document.sections:
+        yield one.path, one.body, one.end
+
+
+def _by_section(document: Document, within: Collection[SectionPath]) -> dict[SectionPath, list[Item]]:
     found: dict[SectionPath, list[Item]] = {}
-    for path, start, end in (((), 0, document.preamble_end), *((one.path, one.body, one.end) for one in document.sections)):
-        if within is None or path in within:
+    for path, start, end in _own_texts(document):
+        if path in within:
             for item in items(document, start, end):
                 found.setdefault(path, []).append(item)
     return found
 
 
 def _without(known: Iterable[Item], others: Iterable[Item]) -> list[Item]:
-    left = Counter(item.fact.id for item in others)
+    left = counted(item.fact.id for item in others)
     result = []
     for item in known:
         if left[item.fact.id]:
@@ -314,7 +335,7 @@ def _in_place(left: Mapping[_Gap, Sequence[Item]], filled: Mapping[_Gap, Sequenc
 def _gaps(known: Sequence[Item], some: Iterable[Item], successors: Mapping[int, FactId]) -> dict[_Gap, list[Item]]:
     """Some of a section's facts by what stands before and after them: the other facts, each by its id, or its successor's, and number."""
     wanted = {item.start for item in some}
-    seen: Counter[str] = Counter()
+    seen: defaultdict[str, int] = defaultdict(int)
     found: dict[_Gap, list[Item]] = {}
     before = ("", 0)
     waiting: list[Item] = []

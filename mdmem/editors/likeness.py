@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from functools import cache, lru_cache
+from collections import Counter
 from itertools import product
 
 from mdmem.document import UNSPACED
 from mdmem.facts import UNTIL
+from mdmem.library import cache, defaultdict, lru_cache
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False

@@ -8,7 +8,6 @@ from mdmem import secrets
 from mdmem.document import bare_lines, join_path, split_lines
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Superseded
-from mdmem.model.trail import Commit, Origin
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 
@@ -16,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mdmem.model.trail import Commit, Origin
     from mdmem.repo import FilePatch
 
 
@@ -223,6 +223,8 @@ def _pairs(values: Iterable[str]) -> Iterable[Pair]:
 def origin(commit: Commit) -> Origin:
     """What a commit says of the lines it brings in. One without `Mdmem-Op` is a person's, who counts as the user."""
     provenance = said(commit.message).provenance
+    from mdmem.model.trail import Origin  # here, so that no write pays for loading it
+
     return Origin(commit.id, commit.time, provenance.source, provenance.confidence)
 
 

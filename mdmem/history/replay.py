@@ -7,13 +7,13 @@ elsewhere), was superseded, or was removed. The commit's trailers say what took 
 
 from __future__ import annotations
 
-from collections import deque
 from itertools import chain
 from types import MappingProxyType
 
 from mdmem.editors.facts import difference
 from mdmem.history.messages import Said, common_ends, origin, said, section_name
 from mdmem.history.sections import Part, changed, partners, whole
+from mdmem.library import deque
 from mdmem.model.trail import Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 from mdmem.records import dataclass, field, replace
 from mdmem.search.entries import entries

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from functools import cached_property
+from collections import Counter
 
 from mdmem.document import Document, Section, is_blank
 from mdmem.history.messages import common_ends
+from mdmem.library import cached_property, deque
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from enum import StrEnum
-
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
+from mdmem.library import StrEnum, deque
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Fate, Landmark, Mark, MarkKind, Occurrence, Revision
 from mdmem.patterns import pattern
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol
 
-    from mdmem.dates import date
+    from mdmem.library import date
 else:
     Protocol = object
 

@@ -8,12 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-from mdmem import secrets
-from mdmem.events import Watch
 from mdmem.memory import background
 from mdmem.memory.workspace import Progress, Say, Workspace, locate, open_at
-from mdmem.model.reviews import Reviewed
-from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions, WriteResult
 
 TYPE_CHECKING = False
@@ -21,10 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mdmem.doctor import Finding
+    from mdmem.events import Watch
     from mdmem.memory.adopting import Initialised
     from mdmem.model import CommitId, FilePath, Problem
     from mdmem.model.past import AskHistory, Blame, FactHistory, SectionHistory, Stays
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
+    from mdmem.model.reviews import Reviewed
+    from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
     from mdmem.paths import Path
     from mdmem.purge import Purged, PurgePlan
     from mdmem.search.catalogue import TagCount
@@ -33,6 +32,15 @@ if TYPE_CHECKING:
 
 def _silent(_: str) -> None:
     pass
+
+
+def _redacted(name: str | None) -> str | None:
+    """A name without secrets."""
+    if not name:
+        return name
+    from mdmem import secrets
+
+    return secrets.redact(name)
 
 
 _VERBS: dict[type[Change], str] = {
@@ -65,9 +73,11 @@ class Memory:
 
     def _watch(self, verb: str, options: WriteOptions | None = None) -> Watch:
         """Times a verb and records how it ends."""
+        from mdmem.events import Watch
+
         actor = (options and options.actor) or os.environ.get("MDMEM_ACTOR") or self.workspace.settings.actor
         session = options.session if options else None
-        return Watch(self.workspace.state, verb, actor and secrets.redact(actor), session and secrets.redact(session))
+        return Watch(self.workspace.state, verb, _redacted(actor), _redacted(session))
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns.
@@ -249,6 +259,8 @@ class Memory:
         from mdmem.memory import reviewing
 
         with self._watch("review"):
+            from mdmem.model.reviews import Reviewed
+
             return Reviewed(reviewing.advice(self.workspace, self._say))
 
     def tidy(self, options: WriteOptions) -> Reviewed:
@@ -272,12 +284,14 @@ class Memory:
 
     def recall(self, tags: tuple[str, ...]) -> tuple[Hit, ...]:
         """The facts with one of these tags at least: those with most of them first, then the newest."""
+        from mdmem.model.searches import ListFacts
         from mdmem.search.catalogue import most_tagged
 
         return most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
 
     def tags(self) -> tuple[TagCount, ...]:
         """The catalogue of labels, most used first."""
+        from mdmem.model.searches import ListFacts
         from mdmem.search.catalogue import catalogue
 
         return catalogue(self.facts(ListFacts()))

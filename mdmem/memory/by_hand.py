@@ -7,12 +7,11 @@ to an update.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-
 from mdmem import contradictions, files, layout
 from mdmem.document import decode, parse, with_line_end
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
+from mdmem.library import defaultdict, deque
 from mdmem.model import FilePath, Source
 from mdmem.model.trail import Claim, Entry
 from mdmem.search.entries import entries

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 from mdmem import config, events
-from mdmem.dates import date, datetime, tzinfo
 from mdmem.errors import UsageProblem
+from mdmem.library import date, datetime, tzinfo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-
-from mdmem import files
+from mdmem import files, quiet
 from mdmem.digests import sha256
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
+from mdmem.library import suppress
 from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
 from mdmem.records import dataclass
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
 
 _ROUNDS = 3
-_QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +215,7 @@ def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Ve
 def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[Found]:
     """The files at some paths; of what has gone since it was listed the next survey knows."""
     for path in paths:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             yield files.found_at(workspace.root, path, (workspace.root / path).lstat())
 
 
@@ -232,12 +229,14 @@ def catch_up(root: Path) -> None:
     """
     workspace = open_at(root)
     workspace.ensure_state()
-    with contextlib.ExitStack() as queue:
+    from contextlib import ExitStack  # here, so that nobody pays for loading it who does not work in the background
+
+    with ExitStack() as queue:
         try:
             queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))
         except RepositoryProblem:
             return
-        _wait_for_quiet(workspace)
+        quiet.wait(workspace.state)  # each write has its record in there
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):
@@ -245,13 +244,6 @@ def catch_up(root: Path) -> None:
                 if is_current(workspace)[1]:
                     break
     workspace.repository.maintain()
-
-
-def _wait_for_quiet(workspace: Workspace) -> None:
-    """Wait until nothing was written for a moment (each write has its record in the state folder), but not for long."""
-    ends = time.monotonic() + _LONGEST_WAIT_SECONDS
-    while time.monotonic() < ends and time.time() - workspace.state.stat().st_mtime < _QUIET_SECONDS:
-        time.sleep(_LOOK_SECONDS)  # in the background, where nobody waits for it
 
 
 def catch_up_all(folder: Path) -> None:

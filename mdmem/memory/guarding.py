@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from mdmem import check, config, events, hookfiles, layout, repo
-from mdmem.events import Event, Outcome
+from mdmem import check, config, hookfiles, layout, repo
 from mdmem.memory.workspace import Workspace, is_marked, open_at
 from mdmem.model import FilePath, Problem
 from mdmem.paths import Path
@@ -48,6 +47,8 @@ def record_refusal(folder: Path, refused: Sequence[Problem], seconds: float) -> 
         refused: what stood in the way; paths as `staged_problems` gives them.
         seconds: how long it took to find out.
     """
+    from mdmem import events  # here, so that a commit that is not refused does not pay for loading it
+
     repository = repo.discover(folder)
     codes: dict[Path, str] = {}
     for problem in refused:
@@ -55,7 +56,7 @@ def record_refusal(folder: Path, refused: Sequence[Problem], seconds: float) -> 
         if root is not None:
             codes.setdefault(root, problem.code)
     for root, code in codes.items():
-        events.record(open_at(root).state, Event("pre-commit", round(seconds * 1000, 1), Outcome.REFUSED, code))
+        events.record(open_at(root).state, events.Event("pre-commit", round(seconds * 1000, 1), events.Outcome.REFUSED, code))
 
 
 def _workspace_of(root: Path, path: FilePath) -> Path | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mdmem import config
-from mdmem.dates import date, datetime, time, timedelta
 from mdmem.errors import UsageProblem
+from mdmem.library import date, datetime, time, timedelta
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 

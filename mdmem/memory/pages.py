@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from itertools import groupby
 
 from mdmem import contradictions, files, layout
 from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
+from mdmem.library import defaultdict
 from mdmem.memory.standing import Standing, join
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.trail import Claim, Entry, Fate, Mark, MarkKind, Occurrence

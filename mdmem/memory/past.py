@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mdmem import config, files, history, layout
-from mdmem.dates import date, datetime
 from mdmem.document import Document, decode, find, join_path, parse, plain_title
 from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
 from mdmem.history import trails
+from mdmem.library import date, datetime
 from mdmem.memory import moments, recorded, trail
 from mdmem.memory.standing import identity
 from mdmem.memory.workspace import Say, Workspace, missing_file

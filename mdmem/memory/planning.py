@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem import check, files, history, layout, secrets
 from mdmem.document import Document, Section, decode, parse, section_etag
-from mdmem.editors import Edited, daily, merge, section
+from mdmem.editors import Edited, daily, section
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import PathProblem, RefusedChange, SectionProblem, UsageProblem
 from mdmem.facts import Item, parse_item, pick, write
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mdmem.dates import date, datetime
+    from mdmem.library import date, datetime
     from mdmem.paths import Path
 
 
@@ -180,6 +180,8 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
 
 def _undone(old: Document, change: Rework) -> Edited:
     """The file with the change taken back; a conflict names the file, and shows how it reads and how it would read."""
+    from mdmem.editors import merge  # here, so that only who takes something back pays for loading it
+
     try:
         return merge.undo(old, change.after, change.before, change.only)
     except SectionProblem as problem:

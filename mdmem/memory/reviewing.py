@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mdmem.dates import date
+    from mdmem.library import date
     from mdmem.memory.workspace import Say, Workspace
     from mdmem.model.searches import Hit
     from mdmem.model.writes import Change, WriteOptions, WriteResult

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mdmem import config, secrets
-from mdmem.dates import date, datetime, timedelta
 from mdmem.errors import UsageProblem
 from mdmem.facts import normal
+from mdmem.library import date, datetime, timedelta
 from mdmem.memory import background, moments
 from mdmem.memory.freshness import Fresh, fresh, is_current
 from mdmem.memory.workspace import Progress, Say, Workspace, both_curated

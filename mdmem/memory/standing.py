@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-
 from mdmem.document import with_line_end
+from mdmem.library import defaultdict, deque
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False

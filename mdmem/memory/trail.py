@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections import OrderedDict
 from itertools import islice
 
 from mdmem import files, history, versions
@@ -12,6 +10,7 @@ from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem, StorageProblem
 from mdmem.history.replay import FileChange, Page, step
+from mdmem.library import OrderedDict, contextmanager, suppress
 from mdmem.model.trail import Landmark, Origin
 from mdmem.repo import line
 from mdmem.versions import BrokenVersions, Versions
@@ -44,7 +43,7 @@ def _settings(workspace: Workspace) -> str:
     return sha256(what.encode("utf-8", "surrogateescape"))[:16]
 
 
-@contextlib.contextmanager
+@contextmanager
 def fresh(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Versions]:
     """The table, brought up to HEAD first; one in memory where it cannot be written.
 
@@ -71,7 +70,7 @@ def _watched(workspace: Workspace, known: Versions) -> Iterator[Versions]:
     try:
         yield known
     except BrokenVersions:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             versions.discard(workspace.state)
         raise
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
 
 from mdmem import config, files, layout, patterns, repo
 from mdmem.digests import sha256
@@ -16,13 +15,16 @@ from mdmem.repo import Identity, Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import TypeAlias
+
     from mdmem.config import Settings
-    from mdmem.dates import datetime
+    from mdmem.library import datetime
 
 
-Say = Callable[[str], None]
+Say: TypeAlias = "Callable[[str], None]"
 """Takes a line for the user while something is waited for."""
-Progress = Callable[[int, int], None]
+Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with the number of things done and the number to do."""
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from enum import Enum
 
 from mdmem import check, config, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
+from mdmem.library import StrEnum
 from mdmem.memory import planning
 from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Say, Workspace, read_at
@@ -18,7 +17,7 @@ from mdmem.records import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from mdmem.paths import Path
     from mdmem.repo import Identity, IndexEntry, State
@@ -69,11 +68,9 @@ def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
 
 
-@contextlib.contextmanager
-def _locked(workspace: Workspace, say: Say) -> Iterator[None]:
+def _locked(workspace: Workspace, say: Say) -> AbstractContextManager[None]:
     workspace.ensure_state()
-    with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
-        yield
+    return files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say)
 
 
 def _note(workspace: Workspace, plan: Plan, said: Provenance, reverts: CommitId | None) -> history.Note:
@@ -151,7 +148,7 @@ def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) ->
 # Carrying it out.
 
 
-class _Again(Enum):
+class _Again(StrEnum):
     """Why a change must be planned anew: the file was saved by someone else, before ours was written or before git read it."""
 
     SAVED = "saved"

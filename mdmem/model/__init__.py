@@ -7,15 +7,14 @@ Paths are POSIX paths relative to the workspace; lines are counted from 1; days 
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from mdmem.library import StrEnum
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NewType
 
-    from mdmem.dates import date
+    from mdmem.library import date
 
     CommitId = NewType("CommitId", str)
     FactId = NewType("FactId", str)

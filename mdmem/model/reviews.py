@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from mdmem.library import StrEnum
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False

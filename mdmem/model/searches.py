@@ -6,7 +6,7 @@ from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mdmem.dates import date, datetime
+    from mdmem.library import date, datetime
     from mdmem.model import CommitId, FactId, SectionPath, Source, Status
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from mdmem.library import StrEnum
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mdmem.dates import date
+    from mdmem.library import date
     from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 
 

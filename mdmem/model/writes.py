@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from mdmem.library import StrEnum
 from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Superseded
 from mdmem.records import dataclass, field
 

@@ -7,11 +7,11 @@ meanwhile; everything is on the disk before the branch moves. Wherever anything 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import zlib
 
+from mdmem.library import suppress
 from mdmem.model import CommitId
 from mdmem.records import dataclass
 from mdmem.repo import index as indexes
@@ -174,7 +174,7 @@ def _give(descriptor: int, data: bytes) -> None:
 
 def _sync_folder(folder: str) -> None:
     """Have what is in a folder on the disk; where that fails the branch counts all the same, and git does not even try it."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -183,7 +183,7 @@ def _sync_folder(folder: str) -> None:
 
 
 def _remove(place: str) -> None:
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.unlink(place)
 
 

@@ -60,18 +60,18 @@ def plain(data: bytes, path: bytes, blob: str) -> Index | None:
         return None
     # Entries are not gone through one by one: that a place is one is told by the id, the length of the path, and the path.
     known = bytes.fromhex(blob) + len(path).to_bytes(2, "big") + path + b"\0"
-    at, trees = data.find(known), _trees(data)
-    if at < _HEADER + _ID or len(path) >= _LONG or data.find(known, at + 1) >= 0 or b"" not in trees:
+    at, found = data.find(known), trees(data)
+    if at < _HEADER + _ID or len(path) >= _LONG or data.find(known, at + 1) >= 0 or b"" not in found:
         return None
-    return Index(data, at - _ID, trees)
+    return Index(data, at - _ID, found)
 
 
-def _trees(data: bytes) -> dict[bytes, int]:
-    """Where the ids of the trees stand; none where there are extensions that are not plain.
+def trees(data: bytes, behind: int = _HEADER) -> dict[bytes, int]:
+    """Where the ids of the folders' trees stand that an index keeps behind a place; none where there are extensions that are not plain.
 
     The extensions stand behind the entries, in a chain that ends where the checksum begins; git writes this one before the other plain ones.
     """
-    end, start = len(data) - _SHA1, data.find(b"TREE", _HEADER)
+    end, start = len(data) - _SHA1, data.find(b"TREE", behind)
     while start >= 0:
         names, at = [], start
         while at + 8 <= end:

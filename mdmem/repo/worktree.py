@@ -11,7 +11,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
-from mdmem.repo import committing, locks, plain, settings
+from mdmem.repo import committing, locks, plain, settings, staging
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mdmem.dates import datetime
+    from mdmem.library import datetime
 
 
 _LOCK_SECONDS = 30.0
@@ -365,8 +365,11 @@ class Repository:
         Args:
             index_file: git's `GIT_INDEX_FILE` as a hook has it: `git commit -- PATH` stages in an index of its own.
         """
-        extra = {"GIT_INDEX_FILE": str(Path(index_file).absolute())} if index_file else None
+        place = str(Path(index_file).absolute()) if index_file else f"{self.git_dir}/index"
         commit = self.head()
+        if self.plain and commit and (found := staging.changes(str(self.git_dir), place, commit)) is not None:
+            return [StagedFile(FilePath(os.fsdecode(path)), None, before, after) for path, before, after in found]
+        extra = {"GIT_INDEX_FILE": place} if index_file else None
         against = commit or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
         done = run(self.root, ["diff-index", "--cached", "-z", "-M", "--name-status", "--no-ext-diff", against], extra=extra)
         if done.status:

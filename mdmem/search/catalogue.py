@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 
+from mdmem.library import defaultdict
 from mdmem.records import dataclass
 from mdmem.search.schema import folded_label
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from functools import lru_cache
 from zlib import crc32
 
+from mdmem.library import lru_cache
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.search.words import STOP_WORDS, Split, folded, split

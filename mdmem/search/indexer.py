@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache, cached_property, partial
 from itertools import chain, groupby
-from operator import itemgetter
 from zlib import crc32
 
 from mdmem.digests import short
 from mdmem.errors import StorageProblem
 from mdmem.files import sync_folder
+from mdmem.library import cache, cached_property, counted, itemgetter, partial
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit, Part, Why
 from mdmem.records import dataclass, field, replace
@@ -338,7 +336,7 @@ class Index:
         assert self._searcher is not None  # an index without documents is to be updated
         entries = [one for page in pages for one in self._written(page.path, _rows(page))]
         replaced = {path: self._of_file(path) for path in paths}
-        hidden = Counter(address.segment_ord for found in replaced.values() for address in found)
+        hidden = counted(address.segment_ord for found in replaced.values() for address in found)
         emptied = {segment for segment, count in enumerate(self._sizes()) if count == hidden[segment]}
         dropped: list[Written] = []
         for path, found in replaced.items():

@@ -8,8 +8,8 @@ leaves empty and so drops: of a file that is saved time and again. Pure.
 from __future__ import annotations
 
 import math
-from collections import Counter
 
+from mdmem.library import counted
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from mdmem.library import defaultdict
     from mdmem.search.query import Clause
     from mdmem.search.schema import Row
 
@@ -41,7 +42,7 @@ class Written:
     def of(cls, values: Mapping[str, Any], fields: Iterable[str], row: Row) -> Written:
         """The entry whose document has these values."""
         terms = {name: values[name].split() for name in fields if name in values}
-        return cls({name: Counter(said) for name, said in terms.items()}, {name: len(said) for name, said in terms.items()}, values, row)
+        return cls({name: counted(said) for name, said in terms.items()}, {name: len(said) for name, said in terms.items()}, values, row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Overlay:
         self._ask = statistics
         self._told: dict[str, Statistics] = {}
         self._holding = holding
-        self._counts: dict[str, Counter[str]] = {}
+        self._counts: dict[str, defaultdict[str, int]] = {}
 
     def count(self, field: str, term: str) -> int:
         """How many more documents will have a term in a field than have it in the index."""
@@ -86,11 +87,12 @@ class Overlay:
         """The terms of the entries in a field that begin so."""
         return [term for term in self._having(field) if term.startswith(start)]
 
-    def _having(self, field: str) -> Counter[str]:
+    def _having(self, field: str) -> defaultdict[str, int]:
         found = self._counts.get(field)
         if found is None:
-            found = self._counts[field] = Counter(term for one in self.entries for term in one.terms.get(field, ()))
-            found.subtract(term for one in self._dropped for term in one.terms.get(field, ()))
+            found = self._counts[field] = counted(term for one in self.entries for term in one.terms.get(field, ()))
+            for term, count in counted(term for one in self._dropped for term in one.terms.get(field, ())).items():
+                found[term] -= count
         return found
 
     def weighed(self, looked_for: Iterable[Clause]) -> list[Clause]:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mdmem.dates import date
+    from mdmem.library import date
 
 
 _LOOKED_AT = 8

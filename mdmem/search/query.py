@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from operator import attrgetter
 from posixpath import normpath
 
-from mdmem.dates import date, datetime, time, timedelta, tzinfo
+from mdmem.library import attrgetter, date, datetime, lru_cache, time, timedelta, tzinfo
 from mdmem.records import dataclass
 from mdmem.search import ranking
 from mdmem.search.schema import FACT, MOVED, PAST, address_digest, as_label, file_label, folded_label, schema, statement_label

@@ -11,10 +11,8 @@ them again. What is called neutral changed neither by more than its error, and i
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from operator import mul
 
-from mdmem.dates import date
+from mdmem.library import date, lru_cache, mul
 from mdmem.model import FileKind, Source
 from mdmem.model.searches import Factor
 from mdmem.records import dataclass

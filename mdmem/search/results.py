@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
-from mdmem.dates import date, datetime, tzinfo
+from mdmem.library import date, datetime, lru_cache, tzinfo
 from mdmem.model import FileKind, Status
 from mdmem.model.searches import Factor, Hit, Why
 from mdmem.records import dataclass

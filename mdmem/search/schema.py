@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from functools import cache, lru_cache
 from pathlib import PurePosixPath
 
 from mdmem.digests import short
 from mdmem.document import plain_title
 from mdmem.layout import day_of
+from mdmem.library import cache, lru_cache
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin
 from mdmem.patterns import pattern

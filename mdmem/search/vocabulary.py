@@ -5,10 +5,10 @@ They say nothing of any memory, and were written without one at hand. Each row i
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from itertools import chain
+
+from mdmem.library import cache, defaultdict
 
 _START = 3
 

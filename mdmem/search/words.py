@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
 from itertools import pairwise
 
 from mdmem.document import UNSPACED
+from mdmem.library import cache, lru_cache
 from mdmem.records import dataclass, field
 from mdmem.search import vocabulary
 

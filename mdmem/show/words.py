@@ -7,7 +7,7 @@ from mdmem.model import CommitId, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mdmem.dates import date
+    from mdmem.library import date
     from mdmem.model.searches import Hit
 
 

@@ -6,10 +6,8 @@ and are never used twice, except those of rows that were cut away.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from mdmem.dates import date
 from mdmem.jsontext import dumps_short, loads
+from mdmem.library import date, lru_cache
 from mdmem.model import CommitId, FactId, FilePath, Source
 from mdmem.model.trail import Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from mdmem.errors import StorageProblem
+from mdmem.library import contextmanager, suppress
 from mdmem.versions.rows import APPLICATION, SCHEMA, VERSION, Row, blob
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ class Store:
         """Let go of the file."""
         self._connection.close()
 
-    @contextlib.contextmanager
+    @contextmanager
     def writing(self) -> Iterator[None]:
         """As `Versions.writing`."""
         if self._is_writing():
@@ -145,7 +145,7 @@ class Store:
 
 def _found(place: Path, settings: str | None) -> sqlite3.Connection | None:
     """The file, if it is one of ours, of this version and with these settings (None: with any)."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         for how in _WAYS if place.is_file() else ():
             try:
                 return _opened(_address(place, how), settings)
@@ -171,12 +171,14 @@ def _has_log(place: Path) -> bool:
 
 def _opened(address: str, settings: str | None) -> sqlite3.Connection | None:
     """A connection to a table that can be used; None for any other."""
-    with contextlib.ExitStack() as stack:
-        connection = stack.enter_context(contextlib.closing(_connection(address)))
-        if not _is_usable(connection, settings):
-            return None
-        stack.pop_all()
-        return connection
+    connection = _connection(address)
+    usable = False
+    try:
+        usable = _is_usable(connection, settings)
+    finally:
+        if not usable:
+            connection.close()
+    return connection if usable else None
 
 
 def _is_usable(connection: sqlite3.Connection, settings: str | None) -> bool:
@@ -227,7 +229,7 @@ def _connection(address: str) -> sqlite3.Connection:
     return sqlite3.connect(address, timeout=_BUSY_SECONDS, isolation_level=None, uri=True)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _failing() -> Iterator[None]:
     """Turns what SQLite says of the file or the disk into our own words; a wrong call stays a bug."""
     try:

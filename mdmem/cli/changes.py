@@ -1,0 +1,34 @@
+"""What the commands that change something have in common: the options of a write, and its answer."""
+
+from __future__ import annotations
+
+from mdmem import check
+from mdmem.cli.call import Answer
+from mdmem.errors import UsageProblem
+from mdmem.model.writes import WriteOptions
+from mdmem.show import writes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from mdmem.model import FactId
+    from mdmem.model.writes import WriteResult
+
+
+def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
+    """What writing commands share (`options.Writing`); only those that can put a fact in the place of another take `supersedes`."""
+    confidence = shared["confidence"]
+    if confidence is not None and not 0 <= confidence <= 1:
+        raise UsageProblem(f"confidence is {confidence:g}, which is not from 0 to 1")
+    allow = frozenset(shared["allow"] or ())
+    for name in sorted(allow.difference(check.ALLOWABLE)):
+        raise UsageProblem(f"--allow is {name!r}, which is nothing that can be allowed", f"It takes {', '.join(check.ALLOWABLE)}.")
+    names = ("source", "confidence", "actor", "session", "reason", "dry_run")
+    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=allow)
+
+
+def written(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
+    """The answer of a write; the last of `facts` is the one that it is about."""
+    return Answer(writes.write_json(result), writes.write_text(result, facts[-1] if facts else None), result.notes)

@@ -1,0 +1,111 @@
+"""What is staged of Markdown files, read from git's own files without a git process, wherever these say it plainly (see `plain`)."""
+
+from __future__ import annotations
+
+import os
+
+from mdmem.layout import is_markdown
+from mdmem.repo import index as indexes
+from mdmem.repo import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mdmem.model import CommitId
+
+_MANY_FILES = 1000
+"""From about here on git is done with them sooner."""
+_HEADER, _SHA1 = 12, 20
+_MODE, _ID, _FLAGS, _PATH = slice(24, 28), slice(40, 60), slice(60, 62), 62
+"""Of an index entry; see gitformat-index(5)."""
+_ODD_BITS, _LENGTH = 0x7000, 0x0FFF
+"""Of its flags: extended, and the stage of a merge; the length of its path."""
+_UNIT = 8
+"""An entry ends in one to so many NULs, so that its length is a multiple of it."""
+_FOLDER, _FILES = 0o040000, (0o100644, 0o100755)
+
+
+class _UnplainError(Exception):
+    """git is to be asked."""
+
+
+def changes(git_dir: str, index_file: str, commit: CommitId) -> list[tuple[bytes, bytes | None, bytes | None]] | None:
+    """The Markdown files of which an index holds something else than a commit: path, bytes in the commit and in the index (None: not there).
+
+    None where git is to be asked: there are many files, one may have been renamed, objects are in packs, or something is not of the
+    plainest kind.
+    """
+    try:
+        data, tree = plain.read(index_file) or b"", plain.tree_of(git_dir, commit)
+        new, end = _entries(data)
+        same = {folder: data[at : at + _SHA1].hex() for folder, at in indexes.trees(data, end).items()}
+        old, skipped = _files(git_dir, tree, same)
+        paths = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and not path.startswith(skipped))
+        if any(path not in old for path in paths) and any(path not in new for path in paths):
+            return None
+        wanted = [path for path in paths if is_markdown(os.fsdecode(path))]
+        return [(path, _content(git_dir, old.get(path)), _content(git_dir, new.get(path))) for path in wanted]
+    except (_UnplainError, ValueError):  # the latter: damaged
+        return None
+
+
+def _entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], int]:
+    """The paths of an index, each with its mode and the id of its blob; and where they end."""
+    count = int.from_bytes(data[8:_HEADER], "big")
+    if data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or count >= _MANY_FILES:
+        raise _UnplainError
+    found: dict[bytes, tuple[int, str]] = {}
+    at = _HEADER
+    for _ in range(count):
+        entry = data[at : at + _PATH]
+        flags = int.from_bytes(entry[_FLAGS], "big")
+        length = flags & _LENGTH
+        if flags & _ODD_BITS or length == _LENGTH:
+            raise _UnplainError
+        found[data[at + _PATH : at + _PATH + length]] = (int.from_bytes(entry[_MODE], "big"), entry[_ID].hex())
+        at += (_PATH + length + _UNIT) // _UNIT * _UNIT
+    end = at
+    while at < len(data) - _SHA1:
+        if data[at : at + 1].islower():  # an extension that changes what the entries mean
+            raise _UnplainError
+        at += 8 + int.from_bytes(data[at + 4 : at + 8], "big")
+    if at != len(data) - _SHA1:
+        raise _UnplainError
+    return found, end
+
+
+def _files(git_dir: str, tree: str | None, same: Mapping[bytes, str]) -> tuple[dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
+    """The paths of a tree, each with its mode and id; and what those begin with that are left out, as `same` has their folders with the same id."""
+    found: dict[bytes, tuple[int, str]] = {}
+    skipped = []
+    waiting = [(b"", tree)]
+    while waiting:
+        folder, name = waiting.pop()
+        if name is not None and name == same.get(folder.rstrip(b"/")):
+            skipped.append(folder)
+            continue
+        data = plain.read_object(git_dir, name, b"tree") if name else None
+        if data is None:
+            raise _UnplainError
+        at = 0
+        while at < len(data):
+            end = data.index(b"\0", at)
+            mode, _, last = data[at:end].partition(b" ")
+            at = end + 1 + _SHA1
+            entry = (int(mode, 8), data[end + 1 : at].hex())
+            if entry[0] == _FOLDER:
+                waiting.append((folder + last + b"/", entry[1]))
+            else:
+                found[folder + last] = entry
+    return found, tuple(skipped)
+
+
+def _content(git_dir: str, entry: tuple[int, str] | None) -> bytes | None:
+    if entry is None:
+        return None
+    mode, name = entry
+    data = plain.read_object(git_dir, name, b"blob") if mode in _FILES else None
+    if data is None:
+        raise _UnplainError
+    return data
