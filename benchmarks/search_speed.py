@@ -28,9 +28,10 @@ from mdmem.memory.workspace import open_at
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.trail import Origin
 from mdmem.search.entries import entries
-from mdmem.search.indexer import INDEX_NAME, FileEntries, Index, Seen
+from mdmem.search.indexer import INDEX_NAME, FileEntries, Index
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.schema import Life
+from mdmem.search.seen import Seen
 
 TODAY = date(2026, 3, 1)
 QUERIES, SHOWN = 600, 8

@@ -24,8 +24,9 @@ from mdmem.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search import ranking, vocabulary, words
 from mdmem.search.entries import entries
-from mdmem.search.indexer import EMPTY, FileEntries, Index
+from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
+from mdmem.search.seen import EMPTY
 
 METRICS = ("R@5", "R@10", "MRR@10", "R@1000t", "day-R@5")
 CATEGORIES = ("single-hop", "multi-hop", "temporal", "open-domain")
@@ -109,7 +110,7 @@ class Bench:
             setattr(ranking, name, value)
         ranking._cue_worth.cache_clear()
         for index in self.indexes.values():
-            index._lexicon.forget_likes()
+            index._finder._lexicon.forget_likes()
         return [(question["conversation"], self.ask(question)) for question in self.questions]
 
     def ask(self, question: dict[str, str]) -> list[float]:

@@ -10,6 +10,15 @@ def nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def nfkc(text: str) -> str:
+    """The text in NFKC."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", text)
+
+
 def category(character: str) -> str:
     """The general category of a character, such as `Zs`."""
     import unicodedata

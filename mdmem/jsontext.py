@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     def _read(text: str, start: int) -> tuple[Any, int]: ...
 
+    quoted: Callable[[str], str]
+    """A text as JSON has it."""
     _written: Write
     _written_ascii: Write
     _written_short: Write
@@ -33,10 +35,11 @@ else:
     def _refused(value):
         raise TypeError(f"{type(value).__name__} is not written as JSON")
 
+    quoted = encode_basestring
     _read = make_scanner(_Plainly())
     _written, _written_ascii, _written_short = (
-        make_encoder(None, _refused, quoted, None, colon, comma, False, False, True)
-        for quoted, colon, comma in ((encode_basestring, ": ", ", "), (encode_basestring_ascii, ": ", ", "), (encode_basestring, ":", ","))
+        make_encoder(None, _refused, quote, None, colon, comma, False, False, True)
+        for quote, colon, comma in ((encode_basestring, ": ", ", "), (encode_basestring_ascii, ": ", ", "), (encode_basestring, ":", ","))
     )
 
 

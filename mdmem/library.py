@@ -7,7 +7,7 @@ as far as it is used; a type checker sees the library's.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import OrderedDict, defaultdict, deque
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from contextlib import contextmanager, suppress
     from datetime import UTC, date, datetime, time, timedelta, tzinfo
     from enum import StrEnum
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     def counted(things: Iterable[T]) -> defaultdict[T, int]:
         """How often each of some things is there; 0 for all others."""
 else:
+    from _collections_abc import Mapping
+
     try:
         from _collections import OrderedDict, _count_elements, defaultdict, deque
         from _datetime import date, datetime, time, timedelta, timezone, tzinfo
@@ -163,6 +165,7 @@ else:
 
 __all__ = [
     "UTC",
+    "Mapping",
     "OrderedDict",
     "StrEnum",
     "attrgetter",

@@ -122,11 +122,15 @@ else:
     def _compiled(cls, fields, put):
         """The same for a class of which there are many: source of its own, compiled, sets fields in a third of the time."""
         known = {f"_put_{name}": method for name, method in put.items()} | {"_MISSING": _MISSING}
-        known |= {f"_made_{name}": one.made for name, one in fields.items()}
-        defaults = {name: "" if one.default is _MISSING and one.factory is _MISSING else "=_MISSING" for name, one in fields.items()}
-        lines = [f"def fill(self, {', '.join(name + default for name, default in defaults.items())}):"]
-        for name, default in defaults.items():
-            value = f"_made_{name}() if {name} is _MISSING else {name}" if default else name
+        known |= {f"_default_{name}": one.default for name, one in fields.items()}
+        known |= {f"_made_{name}": one.factory for name, one in fields.items()}
+        defaults = [
+            f"{name}=_default_{name}" if one.default is not _MISSING or one.factory is not _MISSING else name
+            for name, one in fields.items()
+        ]
+        lines = [f"def fill(self, {', '.join(defaults)}):"]
+        for name, one in fields.items():
+            value = name if one.factory is _MISSING else f"_made_{name}() if {name} is _MISSING else {name}"
             lines.append(f" _put_{name}(self, {value})")
         exec("\n".join(lines), known)
         known["fill"].__qualname__ = f"{cls.__qualname__}.__init__"  # which says what is wrong with what is given

@@ -278,7 +278,11 @@ _LOADED = (
         (("show", "Work"), set(), _WRITING),
         (("search", "stripe"), {"tantivy"} | _OF_THE_SEARCH, _WRITING),
         (("facts",), {"tantivy"} | _OF_THE_SEARCH, _WRITING),
-        (("history", "Work"), {"collections", "difflib", "enum", "functools", "re"}, _WRITING | {"mdmem.search.indexer"}),
+        (
+            ("history", "Work"),
+            {"collections", "difflib", "enum", "functools", "re"},
+            _WRITING | {"mdmem.search.indexer", "mdmem.search.finder"},
+        ),
     ],
     ids=["log", "edit-section", "remember", "show", "search", "facts", "history"],
 )

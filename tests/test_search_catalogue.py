@@ -7,8 +7,9 @@ from mdmem.model import FilePath
 from mdmem.model.searches import Hit
 from mdmem.search.catalogue import TagCount, catalogue, most_tagged
 from mdmem.search.entries import entries
-from mdmem.search.indexer import EMPTY, FileEntries, Index
+from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter
+from mdmem.search.seen import EMPTY
 
 
 def facts(**files: str) -> tuple[Hit, ...]:

@@ -11,8 +11,9 @@ from mdmem.document import parse
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search.entries import entries
-from mdmem.search.indexer import EMPTY, FileEntries, Index
+from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
+from mdmem.search.seen import EMPTY
 
 TODAY = date(2025, 6, 1)
 

@@ -18,9 +18,11 @@ from mdmem.model.searches import Hit
 from mdmem.model.trail import Origin
 from mdmem.search import schema
 from mdmem.search.entries import entries
-from mdmem.search.indexer import EMPTY, UNSEEN, BrokenIndex, FileEntries, Index, Seen, SeenFile, Stamp
+from mdmem.search.finder import BrokenIndex
+from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.schema import Life
+from mdmem.search.seen import EMPTY, UNSEEN, Seen, SeenFile, Stamp
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())
@@ -358,6 +360,16 @@ def test_what_was_indexed_is_there_when_opened_again(tmp_path: Path) -> None:
     assert hits(again, "sailing") == hits(index, "sailing")
     again.update([file("memory/new.md", "- sailing boats\n")], [DAILY.path], seen_of(MEMORY))
     assert search(Index.open(tmp_path), "sailing") == ["sailing boats"]
+
+
+def test_more_entries_than_are_added_at_once(tmp_path: Path) -> None:
+    before, after = (file("memory/a.md", "".join(f"- {word}{number}\n" for number in range(600))) for word in ("old", "new"))
+    other = file("memory/b.md", "- old other\n")
+    index = Index.open(tmp_path)
+    index.update([before, other], (), seen_of(before, other))
+    assert index.count == 601
+    index.update([after], (), seen_of(after, other))
+    assert [hit.text for hit in Index.open(tmp_path).entries(Filter())] == [*(f"new{number}" for number in range(600)), "old other"]
 
 
 def test_a_workspace_without_entries_is_seen_too(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from mdmem.layout import kind_of
 from mdmem.memory.freshness import fresh
 from mdmem.model import FilePath
 from mdmem.search.entries import entries
-from mdmem.search.indexer import EMPTY, FileEntries, Index
+from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
+from mdmem.search.seen import EMPTY
 from mdmem.search.words import folded, query_terms, split, spoken, stem
 
 TODAY = date(2025, 6, 1)

@@ -10,10 +10,11 @@ from mdmem.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search import query, ranking, schema
 from mdmem.search.entries import entries
-from mdmem.search.indexer import EMPTY, FileEntries, Index
+from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Lexicon, Wanted
 from mdmem.search.results import Match
 from mdmem.search.schema import Life, Row
+from mdmem.search.seen import EMPTY
 from mdmem.search.words import related, stem
 
 TODAY = date(2025, 6, 1)
@@ -211,7 +212,7 @@ def test_a_search_reads_what_it_shows_and_no_more(monkeypatch: pytest.MonkeyPatc
 
 def test_only_what_stands_somewhere_is_looked_for() -> None:
     index = index_of(topic="# Harbour\n\n- a boat\n- the sail\n", on_2025_05_01="- is the sail torn?\n- no\n")
-    asked = query.clauses("Where are boats and sails in a harbour of xyzzy or qwerty?", index._lexicon)
+    asked = query.clauses("Where are boats and sails in a harbour of xyzzy or qwerty?", index._finder._lexicon)
     assert {(name, term) for name, term, *_ in asked} == {
         *((name, stem(word)) for name in ("text", "around", "asked") for word in ("boat", "sail")),
         ("heading", stem("harbour")),

@@ -15,10 +15,11 @@ from mdmem.facts import fact_id
 from mdmem.layout import kind_of
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.trail import Entry, Origin
-from mdmem.search.indexer import EMPTY, FileEntries, Index, Seen
+from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.results import Match, hit, order
 from mdmem.search.schema import Life, Row
+from mdmem.search.seen import EMPTY, Seen
 
 TODAY = date(2025, 6, 1)
 YESTERDAY = date(2025, 5, 31)

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mdmem.search import words
 from mdmem.search.words import MAX_TERMS, Terms, folded, grams, members, query_terms, related, split, stem, terms
 
 
@@ -98,6 +99,22 @@ def test_words_of_one_family_or_of_like_meaning() -> None:
     assert stem("mom") in related(stem("mother"))
     assert stem("guitar") in members(stem("instruments"))
     assert related("xyzzy") == members("xyzzy") == ()
+
+
+PIECES = st.sampled_from(["Dogs", "ran", "3", "_", "-", " ", "\n", "\x1c", "\x7f", "'", "X" * 49, "y" * 50, "z" * 98])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(PIECES | st.characters(codec="ascii"), max_size=30).map("".join))
+def test_plain_text_has_the_words_that_it_has_beside_other_letters(text: str) -> None:
+    assert [*folded(text), "strasse"] == folded(f"{text} Straße")
+
+
+def test_more_words_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "running dogs barked at sleeping cats and running dogs"
+    once = terms(said)
+    monkeypatch.setattr(words, "_WORDS_KEPT", 3)
+    assert terms(said) == once == "run dog bark at sleep cat and run dog"
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,8 +12,10 @@ from mdmem.events import Outcome
 from mdmem.library import UTC, datetime, timedelta
 from mdmem.patterns import pattern
 from mdmem.repo.runner import TEMPORARIES
-from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, Index
+from mdmem.search.finder import BrokenIndex
+from mdmem.search.indexer import INDEX_NAME, Index
 from mdmem.search.query import Filter
+from mdmem.search.seen import EMPTY
 from mdmem.versions import BrokenVersions
 
 TYPE_CHECKING = False

@@ -10,7 +10,9 @@ from mdmem.library import suppress
 from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
 from mdmem.records import dataclass
-from mdmem.search.indexer import EMPTY, INDEX_NAME, BrokenIndex, FileEntries, Index, Seen, SeenFile, stamp_text, stamps_digest
+from mdmem.search.finder import BrokenIndex
+from mdmem.search.indexer import INDEX_NAME, FileEntries, Index
+from mdmem.search.seen import EMPTY, Seen, SeenFile, stamp_text, stamps_digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from mdmem.records import replace
 from mdmem.repo import line
 from mdmem.repo.plain import object_id
 from mdmem.search.entries import entries
-from mdmem.search.indexer import FileEntries, SeenFile, Stamp
-from mdmem.search.schema import Life, Row
+from mdmem.search.indexer import FileEntries
+from mdmem.search.schema import Life, Row, standing_since
+from mdmem.search.seen import SeenFile, Stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,15 +167,14 @@ def _life(occurrence: Occurrence, mark: Mark | None) -> Life:
     if mark is not None:
         return Life(occurrence.begun, mark.begun, _MARKED[mark.kind], mark.other)
     if occurrence.fate is None:
-        return Life(occurrence.begun)
+        return standing_since(occurrence.begun)
     moved = occurrence.fate is Fate.MOVED
     return Life(occurrence.begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, standing=False, moved=moved)
 
 
 def _life_on_disk(one: Standing) -> Life:
     """How an entry of a file stands; a line that was changed and is not committed begins with no commit, but a mark on it holds."""
-    life = _life(one.occurrence, one.mark) if one.occurrence else Life()
-    return life if one.committed or one.mark else Life()
+    return _life(one.occurrence, one.mark) if one.occurrence and (one.committed or one.mark) else standing_since(None)
 
 
 def past(workspace: Workspace, known: Versions, above: int, upto: int) -> Iterator[tuple[CommitId, tuple[Row, ...]]]:

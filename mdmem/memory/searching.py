@@ -13,7 +13,7 @@ from mdmem.model import FactId, FileKind
 from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
 from mdmem.records import replace
-from mdmem.search.indexer import BrokenIndex
+from mdmem.search.finder import BrokenIndex
 from mdmem.search.query import Filter, Wanted
 
 TYPE_CHECKING = False

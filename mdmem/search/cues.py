@@ -5,12 +5,10 @@ The cues of an entry are one integer of the index: kinds of answer in its low bi
 
 from __future__ import annotations
 
-import re
-from datetime import date
 from zlib import crc32
 
-from mdmem.library import lru_cache
-from mdmem.patterns import pattern
+from mdmem.library import date, lru_cache
+from mdmem.patterns import compiled, pattern
 from mdmem.records import dataclass
 from mdmem.search.words import STOP_WORDS, Split, folded, split
 
@@ -44,10 +42,9 @@ _NUMBERS = """
 """
 _AMOUNTS = frozenset(_NUMBERS.split())
 
-# What is looked for in entries is compiled where it is first needed: a search that indexes nothing does not wait for it.
-_SPEAKER = r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s"
-_LAST_BRACKET = r"\s*\([^()]*\)\s*$"
-_SENTENCE_END = r"(?<=[.!?。！？؟\n])"
+_SPEAKER = pattern(r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s")
+_LAST_BRACKET = pattern(r"\s*\([^()]*\)\s*$")
+_SENTENCE_END = pattern(r"(?<=[.!?。！？؟\n])")
 _MARKS = ("?", "？", "؟")
 
 _ASKS_TIME = pattern(r"(?i)\W*(?:when|how long|(?:what|which) (?:day|date|month|year|time))\b")
@@ -60,6 +57,7 @@ _DIGIT = pattern(r"\d")
 _MONTH_NAMES = frozenset(_MONTHS)
 _MONTH = pattern(rf"(?i)\b({'|'.join(_MONTHS)})\b")
 _VERBS_TOO = frozenset(("may", "march"))
+_YEAR_AFTER = pattern(r",?\s+\d{4}\b")
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 
 
@@ -101,7 +99,7 @@ def cues(entry: Entry, words: Collection[str]) -> int:
     Only in a daily log are the words before a colon someone's who speaks: elsewhere they are a key.
     """
     numbers = [word for word in words if word.isdigit()]
-    time = not _TIME_WORDS.isdisjoint(words) or any(len(number) == _YEAR_DIGITS for number in numbers)
+    time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
     amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
     speaker = _speaker(entry.text) if entry.day is not None else 0
     return ASKS * _ends_asking(entry.text) | TIME * time | AMOUNT * amount | speaker << _SPEAKER_SHIFT
@@ -120,7 +118,7 @@ def questions(text: str) -> str:
     """The sentences of a text that ask."""
     if not _asks(text):
         return ""
-    return "".join(one for one in re.split(_SENTENCE_END, _without_bracket(text)) if one.endswith(_MARKS))
+    return "".join(one for one in _SENTENCE_END.split(_without_bracket(text)) if one.endswith(_MARKS))
 
 
 def _asks(text: str) -> bool:
@@ -130,7 +128,7 @@ def _asks(text: str) -> bool:
 
 def _without_bracket(text: str) -> str:
     """A text without what it ends in, in brackets (what a photo shows)."""
-    return re.sub(_LAST_BRACKET, "", text) if text.rstrip().endswith(")") else text
+    return _LAST_BRACKET.sub("", text) if text.rstrip().endswith(")") else text
 
 
 def _ends_asking(text: str) -> bool:
@@ -144,7 +142,7 @@ def _name(word: str) -> int:
 
 def _speaker(text: str) -> int:
     """The first name, as a number, of whoever a text begins with; 0 where it begins otherwise."""
-    match = re.match(_SPEAKER, text)
+    match = _SPEAKER.match(text) if ":" in text else None
     return _first_name(match[1]) if match else 0
 
 
@@ -172,9 +170,9 @@ def _date(question: str) -> Named | None:
     found = _YEAR.search(question)
     year = int(found[0]) if found else None
     for match in _MONTH.finditer(question):
-        name = match[0]
-        near = re.search(rf"\b{_NTH},?\s+(?:of\s+)?{name}\b|\b{name}\s+{_NTH}\b", question)
-        if near or name not in _VERBS_TOO or re.match(r",?\s+\d{4}\b", question[match.end() :]):
+        name, named = match[0], match[0].casefold()
+        near = compiled(rf"\b{_NTH},?\s+(?:of\s+)?(?i:{named})\b|\b(?i:{named})\s+{_NTH}\b").search(question)
+        if near or name not in _VERBS_TOO or _YEAR_AFTER.match(question, match.end()):
             day = int(near[1] or near[2]) if near else None
-            return Named(year, _MONTHS.index(name.casefold()) + 1, day)
+            return Named(year, _MONTHS.index(named) + 1, day)
     return Named(year, None, None) if year else None

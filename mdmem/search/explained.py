@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from mdmem.model.searches import Part, Why
+from mdmem.patterns import pattern
 from mdmem.search.words import folded, stem
 
 TYPE_CHECKING = False
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from mdmem.model.trail import Entry
 
 
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 
 
 def in_words(why: Why, query: str, entry: Entry) -> Why:

@@ -137,10 +137,6 @@ class Lexicon:
             self._likes.clear()
 
 
-NO_WORDS = Lexicon(0, lambda term: 0, lambda term: 0, lambda start: ())
-"""What an index knows of words that there is none of."""
-
-
 def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
     """What a query, as it was typed, looks for in an index of a language; none where its words ask for nothing."""
     terms = query_terms(question, language)

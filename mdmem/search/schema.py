@@ -5,16 +5,14 @@ Change anything here or in `words` and raise `VERSION`: an index of another vers
 
 from __future__ import annotations
 
-import json
-from datetime import date
-from pathlib import PurePosixPath
-
 from mdmem.digests import short
 from mdmem.document import plain_title
+from mdmem.jsontext import dumps_short, loads, quoted
 from mdmem.layout import day_of
-from mdmem.library import cache, lru_cache
+from mdmem.library import cache, date, lru_cache
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin
+from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 from mdmem.search import ranking
@@ -23,7 +21,7 @@ from mdmem.search.words import encodable, folded, grams, split, spoken, stemmed,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tantivy import Document, Index, Schema
@@ -53,8 +51,6 @@ _STATEMENT_LABELS = 2**16
 _DIGEST_BYTES = 8
 _NOTHING_MORE: tuple[Any, ...] = (None, None, (), None, None)
 _KEPT = 4096
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_decode = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +78,12 @@ class Life:
     def is_current(self) -> bool:
         """Whether it is what memory says now."""
         return self.standing and self.status is Status.CURRENT and not self.moved
+
+
+@lru_cache(maxsize=_KEPT)
+def standing_since(begun: int | None) -> Life:
+    """The life of most: it stands, and nothing became of it. One object for all that came in together."""
+    return Life(begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ def address_digest(address: str) -> str:
     return _digest(_folded(address)).hex()
 
 
+@lru_cache(maxsize=_KEPT)
 def _folded(title: str) -> str:
     return plain_title(title).casefold()
 
@@ -164,12 +167,17 @@ def folded_label(text: str) -> str:
     return encodable(text).casefold()
 
 
-def _parts(section: SectionPath) -> tuple[str, ...]:
+def _parts(section: SectionPath) -> Iterator[str]:
     """The labels of every contiguous part of a section path."""
     titles = [_folded(title) for title in section]
     count = len(titles)
-    parts = (titles[start:end] for start in range(count) for end in range(start + 1, count + 1))
-    return tuple(dict.fromkeys(_digest(PATH_SEPARATOR.join(part)).hex() for part in parts))
+    parts = [PATH_SEPARATOR.join(titles[start:end]) for start in range(count) for end in range(start + 1, count + 1)]
+    return map(_part_label, dict.fromkeys(parts))
+
+
+@lru_cache(maxsize=_KEPT)
+def _part_label(part: str) -> str:
+    return as_label("part", _digest(part).hex())
 
 
 def statement_number(entry: Entry) -> int:
@@ -185,27 +193,28 @@ def statement_label(number: int) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def _places(path: str) -> tuple[str, ...]:
-    """The path, the folders it lies in, and the file's name."""
-    pure = PurePosixPath(path)
-    return tuple(dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name)))
+    """The labels of a path, of the folders it lies in, and of the file's name."""
+    pure = Path(path)
+    places = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
+    return tuple(as_label("place", encodable(place)) for place in places)
 
 
 @lru_cache(maxsize=_KEPT)
 def _names(path: str) -> str:
     """The words that a path adds to its entries: not the suffix, not a day's digits, not the name that every memory has."""
-    parts = PurePosixPath(path).with_suffix("").parts
+    whole = Path(path)
+    parts = (*whole.parent.parts, whole.stem)
     plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
     return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
 
 
-def _are_near(row: Row, other: Row) -> bool:
-    """Whether what stands beside an entry is about the same: on one day it is, across headings; elsewhere a heading parts subjects."""
-    return row.entry.day is not None or row.entry.section == other.entry.section
-
-
-def last_day(entry: Entry, life: Life) -> int:
-    """The ordinal of the last day on which an entry is current; 0 where it is not any more."""
-    return (entry.until.toordinal() if entry.until else _LAST_DAY) if life.is_current else 0
+def _near(rows: Sequence[Row], at: int) -> Sequence[int]:
+    """The places of what stands beside an entry and is about the same, its own too: on one day all is, elsewhere a heading parts subjects."""
+    beside = range(max(0, at - NEIGHBOURS), min(len(rows), at + NEIGHBOURS + 1))
+    entry = rows[at].entry
+    if entry.day is not None:
+        return beside
+    return [number for number in beside if rows[number].entry.section == entry.section]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,35 +237,61 @@ def _said(text: str, language: str) -> _Said:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What the entries of a section have in common: the words of the headings and of the path, labels, the digest of where it is."""
+    """What the entries of a section have in common: the words of the headings and of the path, labels, the second part of what is stored."""
 
     heading: str
     runs: tuple[str, ...]
     labels: tuple[str, ...]
+    dumped: str
 
 
 @lru_cache(maxsize=_KEPT)
-def _place(path: FilePath, section: SectionPath, language: str) -> _Place:
+def _place(path: FilePath, day: date | None, section: SectionPath, language: str) -> _Place:
     said = split(" ".join((*section, _names(path))))
-    places = (as_label("place", encodable(place)) for place in _places(path))
-    parts = (as_label("part", part) for part in _parts(section))
-    return _Place(terms(said.spaced, language), said.runs, (*places, *parts))
+    dumped = dumps_short([path, day and day.isoformat(), section])
+    return _Place(terms(said.spaced, language), said.runs, (*_places(path), *_parts(section)), dumped)
 
 
-def _labels(row: Row, owner: str, place: _Place) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """What rows have in common that came in and went together: numbers, labels, the first part of what is stored."""
+
+    numbers: Mapping[str, float]
+    labels: tuple[str, ...]
+    dumped: str
+
+
+@lru_cache(maxsize=_KEPT)
+def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life, last: CommitId | None) -> _Course:
+    numbers: dict[str, float] = {
+        "begun": _NEVER if life.begun is None else life.begun,
+        "last": _LAST_DAY if life.is_current else 0,
+        "factor": ranking.factor(kind, origin.confidence if origin else None, life.weaker),
+    }
+    if life.ended is not None:
+        numbers["ended"] = life.ended
+    if origin is not None:
+        numbers |= {"time": origin.time, "confidence": origin.confidence}
+    labels = (*(() if life.is_current else (PAST,)), *((MOVED,) if life.moved else ()))
+    return _Course(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
+
+
+def _labels(entry: Entry, owner: str, place: _Place, course: _Course) -> list[str]:
     """What a row is filtered by."""
-    entry, life = row.entry, row.life
     found = [owner, statement_label(statement_number(entry)), *place.labels]
-    found += [as_label("tag", folded_label(tag)) for tag in entry.tags]
+    if entry.tags:
+        found += [as_label("tag", folded_label(tag)) for tag in entry.tags]
     if entry.kind is not None:
         found.append(as_label("kind", folded_label(entry.kind)))
     if entry.fact is not None:
         found.append(FACT)
-    if not life.is_current:
-        found.append(PAST)
-    if life.moved:
-        found.append(MOVED)
+    found += course.labels
     return found
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows as they stand, or stood, in their files."""
+    return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
 
 
 def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | None = None) -> Iterator[Document]:
@@ -277,68 +312,55 @@ def values(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | 
     """
     owner = as_label("gone", gone) if gone else file_label("path", path)
     said = [_said(row.entry.text, language) for row in rows]
+    beside = [one.beside for one in said]
+    known, course = None, None
     for at, row in enumerate(rows):
-        entry, origin, life = row.entry, row.origin, row.life
-        first, last = max(0, at - NEIGHBOURS), at + NEIGHBOURS + 1
-        near = [number for number, other in enumerate(rows[first:last], first) if _are_near(row, other)]
-        place = _place(path, entry.section, language)
+        entry, own = row.entry, said[at]
+        if course is None or known != (row.origin, row.uncommitted, row.kind, row.life, row.last):
+            known = row.origin, row.uncommitted, row.kind, row.life, row.last
+            course = _course(*known)
+        near = _near(rows, at)
+        place = _place(path, entry.day, entry.section, language)
         found: dict[str, Any] = {
-            "label": _labels(row, owner, place),
-            "last": last_day(entry, life),
-            "begun": _NEVER if life.begun is None else life.begun,
+            **course.numbers,
+            "label": _labels(entry, owner, place, course),
             "day": entry.day.toordinal() if entry.day else ranking.NO_DAY,
-            "factor": ranking.factor(row.kind, origin.confidence if origin else None, life.weaker),
-            "cues": cues(entry, said[at].words),
-            "text": said[at].indexed,
-            "around": " ".join([said[at].indexed if other == at else said[other].beside for other in near]),
+            "cues": cues(entry, own.words),
+            "text": own.indexed,
+            "around": " ".join([own.indexed if other == at else beside[other] for other in near]),
             "heading": place.heading,
-            "row": _dump(row),
+            "row": _dump(entry, course, place),
         }
-        if life.ended is not None:
-            found["ended"] = life.ended
         if entry.until is not None:
             found["until"] = entry.until.toordinal()
-        if origin is not None:
-            found["time"], found["confidence"] = origin.time, origin.confidence
+            found["last"] = min(found["last"], found["until"])
         if at - 1 in near and (asked := questions(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])):
             found["asked"] = terms(split(asked).spaced, language)
-        if said[at].runs or place.runs:
-            found["grams"] = " ".join(grams((*said[at].runs, *place.runs)))
+        if own.runs or place.runs:
+            found["grams"] = " ".join(grams((*own.runs, *place.runs)))
         yield found
 
 
-def _is_plain(entry: Entry) -> bool:
-    """Whether the first line of an entry is told by its text: most are."""
-    return entry.first_line == _plain_line(entry.text)
-
-
 def _plain_line(text: str) -> str:
+    """The first line of most entries is told by their text."""
     return "- " + text.partition("\n")[0]
 
 
-def _dump(row: Row) -> bytes:
+def _dump(entry: Entry, course: _Course, place: _Place) -> bytes:
     """A list in three parts. What the entries of a file, and of a section, have in common comes first and is written once."""
-    entry = row.entry
-    own: list[Any] = [entry.fact, entry.start_line, entry.end_line, entry.text]
-    until, first_line = entry.until and entry.until.isoformat(), None if _is_plain(entry) else entry.first_line
-    if first_line or entry.kind or entry.key or entry.tags or until:
-        own += [entry.kind, entry.key, entry.tags, until, first_line]
-    whole = (
-        f"[{_dumped_file(row.origin, row.uncommitted, row.kind, row.life, row.last)},{_dumped_place(entry.path, entry.day, entry.section)}"
-    )
-    return f"{whole},{_encode(own)}]".encode("utf-8", "surrogatepass")
+    fact = "null" if entry.fact is None else quoted(entry.fact)
+    own = f"{fact},{entry.start_line},{entry.end_line},{quoted(entry.text)}"
+    until, first_line = entry.until and entry.until.isoformat(), entry.first_line
+    plain = first_line == _plain_line(entry.text)
+    if not plain or entry.kind or entry.key or entry.tags or until:
+        own += f",{dumps_short([entry.kind, entry.key, entry.tags, until, None if plain else first_line])[1:-1]}"
+    return f"[{course.dumped},{place.dumped},[{own}]]".encode("utf-8", "surrogatepass")
 
 
-@lru_cache(maxsize=_KEPT)
-def _dumped_file(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life, last: CommitId | None) -> str:
+def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life, last: CommitId | None) -> str:
     lived = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.standing, life.moved]
     said = origin and [origin.commit, origin.time, origin.source, origin.confidence]
-    return _encode([said, uncommitted, kind, lived[:1] if life == _since(life.begun) else lived, last])
-
-
-@lru_cache(maxsize=_KEPT)
-def _dumped_place(path: FilePath, day: date | None, section: SectionPath) -> str:
-    return _encode([path, day and day.isoformat(), section])
+    return dumps_short([said, uncommitted, kind, lived[:1] if life == standing_since(life.begun) else lived, last])
 
 
 def _day(text: str | None) -> date | None:
@@ -351,15 +373,9 @@ def _origin(commit: str, time: int, source: str, confidence: float) -> Origin:
     return Origin(CommitId(commit), time, Source(source), confidence)
 
 
-@lru_cache(maxsize=_KEPT)
-def _since(begun: int | None) -> Life:
-    """The life of most: it stands, and nothing became of it."""
-    return Life(begun)
-
-
 def _life(begun: int | None, *more: Any) -> Life:
     if not more:
-        return _since(begun)
+        return standing_since(begun)
     ended, status, successor, contradicts, *rest = more
     return Life(begun, ended, Status(status), successor, tuple(contradicts), *rest)
 
@@ -367,7 +383,7 @@ def _life(begun: int | None, *more: Any) -> Life:
 def row_of(document: Document) -> Row:
     """The row that a document of the index was made of."""
     stored: bytes = document.get_all("row")[0]
-    values, _ = _decode(stored.decode("utf-8", "surrogatepass"))
+    values = loads(stored.decode("utf-8", "surrogatepass"))
     (said, uncommitted, file_kind, lived, last), (path, day, section), (fact, start, end, text, *more) = values
     kind, key, tags, until, first_line = more or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line

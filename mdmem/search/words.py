@@ -10,12 +10,12 @@ that language; a query looks for its words in both ways, so that a wrong guess l
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from itertools import pairwise
 
+from mdmem.characters import nfkc
 from mdmem.document import UNSPACED
 from mdmem.library import cache, lru_cache
+from mdmem.patterns import compiled
 from mdmem.records import dataclass, field
 from mdmem.search import vocabulary
 
@@ -43,6 +43,10 @@ MAX_TERMS = 100
 _MAX_QUERY_CHARS = 20_000
 _MAX_WORD_BYTES = 100
 _WORDS_KEPT, _RELATIVES_KEPT = 50_000, 4_000
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+_FOLDED = b" " * 48 + b"0123456789" + b" " * 7 + _LETTERS + b" " * 6 + _LETTERS + b" " * 133
+"""For `bytes.translate`: letters in lower case, digits, and spaces for all else."""
 
 ENGLISH = "english"
 _WITHOUT_STOP_WORDS = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))
@@ -83,9 +87,9 @@ def split(text: str) -> Split:
     """The words of a text (NFKC), and its runs without spaces; what is no Unicode is replaced."""
     if text.isascii():
         return Split(text, ())
-    normal = unicodedata.normalize("NFKC", encodable(text))
-    runs = tuple(re.findall(UNSPACED, normal))
-    return Split(re.sub(UNSPACED, " ", normal) if runs else normal, runs)
+    normal = nfkc(encodable(text))
+    runs = tuple(compiled(UNSPACED).findall(normal))
+    return Split(compiled(UNSPACED).sub(" ", normal) if runs else normal, runs)
 
 
 def _pairs(run: str) -> list[str]:
@@ -99,15 +103,36 @@ def grams(runs: Iterable[str]) -> list[str]:
 
 def folded(text: str) -> list[str]:
     """The words of a text in lower case and without accents."""
-    return _folding().analyze(text)
+    if not text.isascii():
+        return _folding().analyze(text)
+    words = text.encode().translate(_FOLDED).decode().split()  # the same in a third of the time
+    return words if len(text) < _MAX_WORD_BYTES else [word for word in words if len(word) < _MAX_WORD_BYTES]
 
 
-@lru_cache(maxsize=_WORDS_KEPT)
 def stem(word: str, language: str = ENGLISH) -> str:
     """A folded word without its inflection, which its script tells how to take off; in Latin script, the language."""
-    if word.isascii() or (script := _script(word)) is None:
-        return "".join(_stemming(language).analyze(_base(word, language)))
-    return "".join(_stemming(script).analyze(word))
+    return _stems(language)[word]
+
+
+class _Stems(dict[str, str]):
+    """Words of one language with their stems, each worked out where it is first asked for."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._language = language
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _WORDS_KEPT:
+            self.clear()
+        script = None if word.isascii() else _script(word)
+        base = _base(word, self._language) if script is None else word
+        found = self[word] = "".join(_stemming(script or self._language).analyze(base))
+        return found
+
+
+@cache
+def _stems(language: str) -> _Stems:
+    return _Stems(language)
 
 
 def _script(word: str) -> str | None:
@@ -130,6 +155,7 @@ def spoken(spaced: str, words: Sequence[str], language: str) -> str:
     return ENGLISH if english and english > sum(_stop_words(spaced, language)) else _latin(language)
 
 
+@cache
 def _latin(language: str) -> str:
     """The language of the words in Latin script, in a memory of this language."""
     return ENGLISH if any(language == other for _, _, other in _SCRIPTS) else language
@@ -153,7 +179,7 @@ def terms(text: str, language: str = ENGLISH) -> str:
 
 def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
     """The same of folded words in a language."""
-    return " ".join(map(stem, words) if language == ENGLISH else [stem(word, language) for word in words])
+    return " ".join(map(_stems(language).__getitem__, words))
 
 
 def query_terms(query: str, language: str = ENGLISH) -> Terms:

@@ -69,8 +69,18 @@ PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 """
 LANDMARKS = "SELECT number, id, time, author, message FROM landmarks"
-OCCURRENCES = "SELECT *, (SELECT id FROM landmarks WHERE landmarks.number = occurrences.ended - 1) FROM occurrences"
+_WHILE_IT_STANDS = (
+    "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"
+    " origin, origin_time, source, confidence, also"
+)
+STANDING = f"SELECT {_WHILE_IT_STANDS} FROM occurrences WHERE ended IS NULL"
+OCCURRENCES = (
+    f"SELECT {_WHILE_IT_STANDS}, ended, fate, successor, last_start, last_end, last_tags, last_until,"
+    " (SELECT id FROM landmarks WHERE landmarks.number = occurrences.ended - 1) FROM occurrences"
+)
 REVISIONS = "SELECT * FROM revisions"
+_COLUMNS = _WHILE_IT_STANDS.count(",") + 1
+_NO_END: Row = (None,) * 8
 MARKS = "SELECT kind, begun, one, other, occurrence, ended FROM marks"
 PAIRS = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 
@@ -78,6 +88,11 @@ PAIRS = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 def blob(text: str) -> bytes:
     """A text as the table keeps it."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def bulk(text: str) -> bytearray:
+    """The same for one of many: to bytes SQLite's module looks for adapters each time, which takes as long as to store them."""
+    return bytearray(text, "utf-8", "surrogatepass")
 
 
 def decoded(data: bytes) -> str:
@@ -90,8 +105,18 @@ def maybe_blob(text: str | None) -> bytes | None:
     return None if text is None else blob(text)
 
 
+def _maybe_bulk(text: str | None) -> bytearray | None:
+    return None if text is None else bulk(text)
+
+
 def _maybe_text(data: bytes | None) -> str | None:
     return None if data is None else decoded(data)
+
+
+@lru_cache(4096)
+def _path(data: bytes) -> FilePath:
+    """One object for all that stands in a file."""
+    return FilePath(decoded(data))
 
 
 @lru_cache(4096)
@@ -121,19 +146,18 @@ def columns(begun: Iterable[Occurrence]) -> Iterator[Row]:
         entry = one.entry
         if one.origin is not origin:
             origin = one.origin
-            brought = (blob(origin.commit), origin.time, origin.source.value, origin.confidence)
+            brought = (bulk(origin.commit), origin.time, origin.source.value, origin.confidence)
         if entry.path is not path:
-            path, where = entry.path, blob(entry.path)
+            path, where = entry.path, bulk(entry.path)
         if entry.day is not day:
             day, date_of_it = entry.day, _day(entry.day)
         if entry.kind is None and entry.key is None and entry.until is None:
-            more: Row = (None, None, joined(entry.tags), None)
+            more: Row = (None, None, bytearray(joined(entry.tags)), None)
         else:
-            more = (maybe_blob(entry.kind), maybe_blob(entry.key), joined(entry.tags), _day(entry.until))
+            more = (_maybe_bulk(entry.kind), _maybe_bulk(entry.key), bytearray(joined(entry.tags)), _day(entry.until))
         yield (
-            *(where, entry.start_line, entry.end_line, joined(entry.section), date_of_it, blob(entry.text)),
-            *(*more, maybe_blob(entry.fact), blob(entry.first_line)),
-            *(*brought, one.also),
+            *(where, entry.start_line, entry.end_line, bytearray(joined(entry.section)), date_of_it, bulk(entry.text)),
+            *(*more, _maybe_bulk(entry.fact), bulk(entry.first_line), *brought, int(one.also)),
         )
 
 
@@ -155,17 +179,17 @@ def as_landmark(row: Row) -> Landmark:
 
 
 def as_occurrence(row: Row) -> Occurrence:
-    """From a row of `OCCURRENCES`."""
-    number, begun, path, start, end, section, day, text, kind, key, tags, until, fact, first_line, *rest = row
-    commit, time, source, confidence, also, ended, fate, successor, last_start, last_end, last_tags, last_until, last = rest
+    """From a row of `STANDING` or `OCCURRENCES`."""
+    number, begun, path, start, end, section, day, text, kind, key, tags, until, fact, first_line, *origin, also = row[:_COLUMNS]
+    ended, fate, successor, last_start, last_end, last_tags, last_until, last = row[_COLUMNS:] or _NO_END
     if ended is not None:
         start, end, tags, until = last_start, last_end, last_tags, last_until
     named = None if fact is None else FactId(decoded(fact))
     words = (_words(section), _date(day), decoded(text), _maybe_text(kind), _maybe_text(key), _words(tags), _date(until))
     return Occurrence(
-        Entry(FilePath(decoded(path)), start, end, *words, named, decoded(first_line)),
+        Entry(_path(path), start, end, *words, named, decoded(first_line)),
         begun,
-        _origin(commit, time, source, confidence),
+        _origin(*origin),
         bool(also),
         ended,
         None if fate is None else Fate(fate),

@@ -6,7 +6,7 @@ from itertools import islice
 
 from mdmem.records import dataclass
 from mdmem.versions.revisions import lineage_rows, shorten
-from mdmem.versions.rows import Row, blob, columns, joined, last_columns, maybe_blob
+from mdmem.versions.rows import Row, blob, bulk, columns, joined, last_columns, maybe_blob
 from mdmem.versions.storage import Store, broken
 
 TYPE_CHECKING = False
@@ -97,12 +97,12 @@ def _revise(store: Store, landmark: int, gone: Sequence[int], begun: Sequence[Re
         raise broken(f"landmark {landmark} ends a revision that does not stand")
     new: list[Row] = []
     for number, one in enumerate(begun, _next(store, "revisions") if begun else 0):
-        text = blob(one.text)
         if one.lineage:
             _insert_revisions(store, new)
             new.clear()
-            shorten(store, one.lineage, number, text)
-        new.append((number, one.lineage or number, landmark, blob(one.path), joined(one.section), one.nth, one.quiet, text))
+            shorten(store, one.lineage, number, blob(one.text))
+        place = bulk(one.path), bytearray(joined(one.section)), one.nth
+        new.append((number, one.lineage or number, landmark, *place, int(one.quiet), bulk(one.text)))
     _insert_revisions(store, new)
 
 

@@ -15,6 +15,7 @@ from mdmem.versions.rows import (
     OCCURRENCES,
     PAIRS,
     REVISIONS,
+    STANDING,
     Row,
     as_dropped,
     as_landmark,
@@ -138,7 +139,7 @@ class Versions:
 
     def standing(self, path: FilePath) -> tuple[Occurrence, ...]:
         """The occurrences in a file that have not ended, in the order in which they began."""
-        return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
+        return self._store.all(as_occurrence, f"{STANDING} AND path = ? ORDER BY number", blob(path))
 
     def last_touches(self) -> dict[FilePath, int]:
         """The last landmark that touched each file."""

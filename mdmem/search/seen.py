@@ -1,0 +1,158 @@
+"""What an index has seen of the workspace: commit, files, settings; in the index's folder as `seen.json`, whose first part is read alone."""
+
+from __future__ import annotations
+
+import os
+from itertools import chain
+from zlib import crc32
+
+from mdmem.digests import short
+from mdmem.files import sync_folder
+from mdmem.jsontext import dumps_short, loads
+from mdmem.library import Mapping, cached_property
+from mdmem.records import dataclass, field
+from mdmem.search import schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from mdmem.model import CommitId
+    from mdmem.paths import Path
+
+SEEN_NAME = "seen.json"
+_FILES = b',"files":'
+"""What parts the beginning of `seen.json`, which every search reads, from the files, which it needs only where they have changed."""
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What the file system says of a file; times are in nanoseconds since 1970."""
+
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+    inode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        """What tells this state of a file from another."""
+        return cls(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+    @property
+    def text(self) -> str:
+        """The same as `stamp_text` has it."""
+        return f"{self.mtime_ns} {self.ctime_ns} {self.size} {self.inode}"
+
+
+def stamp_text(status: os.stat_result) -> str:
+    """A stamp in one word, for who looks at ten thousand files."""
+    return f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {status.st_ino}"
+
+
+def stamps_digest(stamps: Mapping[str, str]) -> str:
+    """What tells the stamps of all files, by path, from others."""
+    return short("\0".join(chain.from_iterable(sorted(stamps.items()))).encode("utf-8", "surrogateescape"), _DIGEST_BYTES).hex()
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file as it was indexed: `digest` is of its bytes, `skipped` says why it could not be indexed."""
+
+    stamp: Stamp
+    digest: str
+    uncommitted: bool
+    skipped: str | None = None
+
+
+UNSEEN = SeenFile(Stamp(0, 0, 0, 0), "", True)
+"""Of a path whose documents are being changed: like no file there is, so the path is done again, or taken out where it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the index knows of the workspace.
+
+    `settings` is a digest of the settings that change what is indexed, `stamps` of the stamps of all files: the index keeps it. `paired`
+    says that facts may be marked as contradicting each other, or as not doing so.
+    """
+
+    commit: CommitId | None = None
+    files: Mapping[str, SeenFile] = field(default_factory=dict)
+    settings: str = ""
+    paired: bool = True
+    stamps: str = field(default="", compare=False)
+
+    def unlike(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
+        """The paths whose stamps, as `stamp_text` has them, are others than were seen; and those that have none any more."""
+        known = (
+            self.files.stamps() if isinstance(self.files, _WrittenFiles) else {path: file.stamp.text for path, file in self.files.items()}
+        )
+        return [path for path, stamp in stamps.items() if known.get(path) != stamp], [path for path in known if path not in stamps]
+
+
+EMPTY = Seen()
+
+
+class _WrittenFiles(Mapping[str, SeenFile]):
+    """Files as `seen.json` has them, taken apart when one is first asked for."""
+
+    def __init__(self, text: memoryview) -> None:
+        self._text = text
+
+    @cached_property
+    def _files(self) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = loads(bytes(self._text).decode("utf-8", "surrogatepass"))
+        return found
+
+    def stamps(self) -> dict[str, str]:
+        """The stamps by path, as they are written."""
+        return {path: values[0] for path, values in self._files.items()}
+
+    def __getitem__(self, path: str) -> SeenFile:
+        stamp, digest, uncommitted, skipped = self._files[path]
+        return SeenFile(Stamp(*map(int, stamp.split())), digest, uncommitted, skipped)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+def read_seen(folder: Path) -> Seen | None:
+    """What the index in a folder has seen, or None where there is nothing, or nothing of this version."""
+    try:
+        text = (folder / SEEN_NAME).read_bytes()
+        end = text.index(_FILES)
+        found, files = loads(text[:end].decode("utf-8", "surrogatepass") + "}"), memoryview(text)[end + len(_FILES) : -1]
+        if found["version"] != schema.VERSION or found["check"] != crc32(files):
+            return None
+        return Seen(found["commit"], _WrittenFiles(files), found["settings"], found["paired"], found["stamps"])
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, TypeError, KeyError):  # half written, or another program's
+        return None
+
+
+def write_seen(folder: Path, seen: Seen, durably: bool) -> None:
+    """Write what was seen: one object, the files last, and before them a checksum of their text."""
+    path = folder / SEEN_NAME
+    files = _json({path: [file.stamp.text, file.digest, file.uncommitted, file.skipped] for path, file in seen.files.items()})
+    told = {"commit": seen.commit, "settings": seen.settings, "paired": seen.paired, "stamps": seen.stamps}
+    start = {"version": schema.VERSION, **told, "check": crc32(files)}
+    new = path.with_name(f"{path.name}.new")
+    with new.open("wb") as stream:
+        stream.write(_json(start)[:-1] + _FILES + files + b"}")
+        if durably:
+            stream.flush()
+            os.fsync(stream.fileno())
+    new.replace(path)
+    if durably:
+        sync_folder(path.parent)
+
+
+def _json(value: object) -> bytes:
+    return dumps_short(value).encode("utf-8", "surrogatepass")
