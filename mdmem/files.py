@@ -432,7 +432,7 @@ def markdown_paths(root: Path, folders: Iterable[str]) -> Iterator[tuple[str, os
 
 def _leaves_by_link(root: Path, folder: str) -> bool:
     """Whether a folder that is named as one of the workspace is somewhere else."""
-    parts = folder.split("/")
+    parts = [part for part in folder.split("/") if part not in ("", ".")]
     if folder.startswith("/") or ".." in parts:
         return False
     return root.is_symlink() or any((root / "/".join(parts[:count])).is_symlink() for count in range(1, len(parts) + 1))

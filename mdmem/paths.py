@@ -151,8 +151,8 @@ else:
 
     def _plain(text):
         """A path as the library writes it: nothing said twice, no slash at its end."""
-        if text and text[-1] != "/" and text[:2] != "./" and text[-2:] != "/." and "//" not in text and "/./" not in text:
-            return text
+        if text and text[:2] != "./" and text[-2:] != "/." and "//" not in text and "/./" not in text:
+            return text[:-1] if text[-1] == "/" != text else text
         import pathlib
 
         return str(pathlib.Path(text))

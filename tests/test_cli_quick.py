@@ -260,7 +260,8 @@ _SLOW = {
 }
 _READING = {"mdmem.memory.reading", "mdmem.memory.freshness", "mdmem.search", "mdmem.versions", "sqlite3"}
 _WRITING = {"mdmem.memory.writing", "mdmem.memory.planning", "ctypes"}
-_OF_THE_SEARCH = {"collections", "datetime", "enum", "functools", "json", "pathlib", "re", "unicodedata", "urllib"}
+_OF_THE_SEARCH = {"tantivy", "datetime"}
+"""The latter by the former."""
 _PLACES = [str(Path(module.__file__).parents[1]) for module in (mdmem, tantivy)]
 _LOADED = (
     f"import sys; sys.path[:0] = {_PLACES}; import mdmem; mdmem.__path__.append({_PLACES[0]!r}); "
@@ -276,8 +277,8 @@ _LOADED = (
         (("edit-section", "Work", "--append", "- x {}"), set(), _READING),
         (("remember", "coffee {}", "--key", "drink"), set(), _READING),
         (("show", "Work"), set(), _WRITING),
-        (("search", "stripe"), {"tantivy"} | _OF_THE_SEARCH, _WRITING),
-        (("facts",), {"tantivy"} | _OF_THE_SEARCH, _WRITING),
+        (("search", "stripe"), _OF_THE_SEARCH, _WRITING),
+        (("facts",), _OF_THE_SEARCH, _WRITING),
         (
             ("history", "Work"),
             {"collections", "difflib", "enum", "functools", "re"},

@@ -14,12 +14,12 @@ import pytest
 from conftest import EMAIL, NAME, World
 from workspaces import MARK, NOW, SEED, Desk, append, desk, where_modes_count
 
-from mdmem import files
+from mdmem import files, hookfiles
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory, writing
 from mdmem.memory.workspace import open_at
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.repo import worktree
+from mdmem.repo import process, runner, worktree
 from mdmem.repo.runner import Outcome
 
 HAND = "- a line of Ada's"
@@ -157,6 +157,34 @@ class TestHooks:
         code = "file-not-found" if isinstance(change, EditSection) and change.file else "commit-failed"
         refused(at, change, code)
         assert not (at.root / "memory").exists()
+
+    @pytest.mark.parametrize("where", ["repository", "home"])
+    def test_one_in_a_folder_of_the_persons_runs(self, at: Desk, where: str, tmp_path: Path):
+        hookfiles.install(at.root / ".git" / "hooks", "python3")
+        at.git("config", "--local" if where == "repository" else "--global", "core.hooksPath", tmp_path / "mine")
+        at.hook("pre-commit", "touch it.ran")
+        at.apply(append())
+        assert (at.root / "it.ran").exists()
+
+    def test_one_beside_our_own_runs(self, at: Desk):
+        hookfiles.install(at.root / ".git" / "hooks", "python3")
+        at.hook("commit-msg", "touch it.ran")
+        at.apply(append())
+        assert (at.root / "it.ran").exists()
+
+    def test_our_own_alone_are_not_started(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """git looks for them in a folder that has none."""
+        hookfiles.install(at.root / ".git" / "hooks", "python3")
+        started: list[list[str]] = []
+        converse = process.converse
+
+        def heard(command: list[str], *more: Any) -> Any:
+            started.append(command)
+            return converse(command, *more)
+
+        monkeypatch.setattr(runner, "converse", heard)
+        at.apply(append())
+        assert [f"core.hooksPath={os.devnull}" in command for command in started if "commit" in command] == [True]
 
     def test_its_words_are_the_message(self, at: Desk):
         at.hook("pre-commit", "echo because of this >&2\nexit 1")

@@ -8,14 +8,13 @@ has `moved` to another.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections import Counter
 from itertools import product
 
+from mdmem.characters import nfc
 from mdmem.document import UNSPACED
 from mdmem.facts import UNTIL
-from mdmem.library import cache, defaultdict, lru_cache
+from mdmem.library import cache, counted, defaultdict, itemgetter, lru_cache
+from mdmem.patterns import compiled, pattern
 from mdmem.records import dataclass
 
 TYPE_CHECKING = False
@@ -58,14 +57,14 @@ _ONE_STORY = (
 )
 """Words that tell one story before and after a change; each line a language or two."""
 
-_WORD = r"\w+(?:[.'’]\w+)*"
+_WORD = pattern(r"\w+(?:[.'’]\w+)*")
 _FIRST_UNSPACED = "\u0e00"
-_PARTICLES = "[\u3041-\u309f的了在是到和与我你他她也不有就都用户]"
+_PARTICLES = pattern("[\u3041-\u309f的了在是到和与我你他她也不有就都用户]")
 """Characters that hold sentences together: hiragana and the commonest function characters of Chinese."""
 _DENIALS = frozenset(
     ("no", "not", "never", "don't", "nicht", "nie", "kein", "keine", "keinen", "pas", "jamais", "nunca", "não", "non", "не")
 )
-_DENYING = "[不没沒別]|ない|ません|않|안 "
+_DENYING = pattern("[不没沒別]|ない|ません|않|안 ")
 
 _MAX_CHARS = 2000
 _MAX_WORDS = 200
@@ -111,6 +110,8 @@ class _Word:
 def _fold(word: str) -> str:
     if word.isascii():
         return word.casefold()
+    import unicodedata  # here, so that only a word that is not ASCII pays for loading it
+
     plain = unicodedata.normalize("NFKD", word.casefold())
     return "".join(c for c in plain if not unicodedata.combining(c)) or word
 
@@ -130,14 +131,14 @@ _NO_STORY: set[int] = set()
 
 def _pairs(run: str) -> Iterator[_Word]:
     for pair in [run[at : at + 2] for at in range(len(run) - 1)] or [run]:
-        yield _Word(pair, _LOOSE_PAIR if re.search(_PARTICLES, pair) and pair not in _stories() else _PAIR)
+        yield _Word(pair, _LOOSE_PAIR if _PARTICLES.search(pair) and pair not in _stories() else _PAIR)
 
 
 def _spaced(text: str, start: int) -> Iterator[_Word]:
     """The words of a text; `start` is where it begins in its statement."""
     before = "" if start else "."
     end = 0
-    for match in re.finditer(_WORD, text):
+    for match in _WORD.finditer(text):
         said = match[0]
         before = text[end : match.start()].strip() or ("" if end or start else before)
         end = match.end()
@@ -151,10 +152,10 @@ def _spaced(text: str, start: int) -> Iterator[_Word]:
 @lru_cache(maxsize=4096)
 def _words(statement: str) -> tuple[_Word, ...]:
     """The words of a statement that say something, each once, in their order."""
-    text = unicodedata.normalize("NFC", UNTIL.sub("", statement)[:_MAX_CHARS])
+    text = nfc(UNTIL.sub("", statement)[:_MAX_CHARS])
     found: dict[str, _Word] = {}
     end = 0
-    for run in () if text.isascii() else re.finditer(UNSPACED, text):
+    for run in () if text.isascii() else compiled(UNSPACED).finditer(text):
         for word in (*_spaced(text[end : run.start()], end), *_pairs(run[0])):
             found.setdefault(word.text, word)
         end = run.end()
@@ -242,7 +243,7 @@ def resemblance(one: str, other: str) -> float:
 
 
 def _denies(statement: str) -> bool:
-    return not _DENIALS.isdisjoint(match[0].casefold() for match in re.finditer(_WORD, statement)) or bool(re.search(_DENYING, statement))
+    return not _DENIALS.isdisjoint(match[0].casefold() for match in _WORD.finditer(statement)) or bool(_DENYING.search(statement))
 
 
 def _all_stems(statement: str) -> set[str]:
@@ -259,5 +260,5 @@ def meeting(ones: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, i
         for stem in _all_stems(statement):
             holders[stem].append(number)
     for number, statement in enumerate(ones):
-        met = Counter(other for stem in _all_stems(statement) if len(holders[stem]) <= _COMMON for other in holders[stem])
-        yield from ((number, other) for other, _ in met.most_common(_NEAREST))
+        met = counted(other for stem in _all_stems(statement) if len(holders[stem]) <= _COMMON for other in holders[stem])
+        yield from ((number, other) for other, _ in sorted(met.items(), key=itemgetter(1), reverse=True)[:_NEAREST])

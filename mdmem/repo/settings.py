@@ -51,6 +51,10 @@ class Settings:
         own = self.values.get((role.lower().encode(), part.lower().encode()), b"")
         return (self.values.get((b"user", part.lower().encode())) if own == b"" else own) or b""
 
+    def has(self, section: bytes, name: bytes) -> bool:
+        """Whether one is said at all."""
+        return (section, name) in self.values
+
     def leave_commits_plain(self) -> bool:
         """Whether none of them asks for more than a commit of the bytes as they are."""
         for (section, name), value in self.values.items():

@@ -27,6 +27,8 @@ _MANY_FILES = 1000
 """From about here on git takes longer over its index than it takes to write a commit in Python."""
 _RAW_DATE = pattern(r"@(\d+ [+-]\d{4})")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+_HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
+"""Where no hook has anything to say: git need not start two shells to hear that."""
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -429,7 +431,8 @@ class Repository:
         Raises:
             RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
         """
-        by_hand = found and found.settled and self._is_large() and no_hooks(self.git_dir / "hooks")
+        hookless = own and self._has_hooks_in_place() and no_hooks(self.git_dir / "hooks")
+        by_hand = found and found.settled and hookless and self._is_large()
         if found and by_hand and (made_so := self._committed_by_hand(paths[0], message, date, identity, found)):
             if not made_so.is_indexed and not self.renew_index(paths):
                 stale()
@@ -454,7 +457,7 @@ class Repository:
 
         try:
             done = self._retried(
-                [*DURABLE, "-c", "commit.verbose=false", "commit", *options],
+                [*DURABLE, *(_HOOKLESS if hookless else ()), "-c", "commit.verbose=false", "commit", *options],
                 message.encode("utf-8", "replace"),
                 extra,
                 seconds,
@@ -518,6 +521,11 @@ class Repository:
                 committer=committer,
             )
         )
+
+    def _has_hooks_in_place(self) -> bool:
+        """Whether git looks for hooks in its own folder. False: not known."""
+        plainly = settings.read(str(self.git_dir)) if self.plain else None
+        return plainly is not None and not plainly.has(b"core", b"hookspath")
 
     def renew_index(self, paths: Sequence[FilePath]) -> bool:
         """Have the index hold what HEAD holds of these paths; whether it could be written."""

@@ -5,10 +5,14 @@ They say nothing of any memory, and were written without one at hand. Each row i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 
 from mdmem.library import cache, defaultdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TypeAlias
 
 _START = 3
 
@@ -143,7 +147,7 @@ BASE_FORMS: Mapping[str, str] = {form: base for base, *forms in _groups(_VERBS, 
 """Irregular forms, and the form that a suffix rule takes as it is."""
 
 
-Table = Mapping[str, list[tuple[str, list[str]]]]
+Table: TypeAlias = "Mapping[str, list[tuple[str, list[str]]]]"
 """By the first letters of its base form: a word, and others that may stand for it."""
 
 
