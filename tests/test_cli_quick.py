@@ -261,7 +261,7 @@ _SLOW = {
 _READING = {"mdmem.memory.reading", "mdmem.memory.freshness", "mdmem.search", "mdmem.versions", "sqlite3"}
 _WRITING = {"mdmem.memory.writing", "mdmem.memory.planning", "ctypes"}
 _OF_THE_SEARCH = {"tantivy", "datetime"}
-"""The latter by the former."""
+"""The latter by the former, as `collections` and `functools` by SQLite."""
 _PLACES = [str(Path(module.__file__).parents[1]) for module in (mdmem, tantivy)]
 _LOADED = (
     f"import sys; sys.path[:0] = {_PLACES}; import mdmem; mdmem.__path__.append({_PLACES[0]!r}); "
@@ -281,7 +281,7 @@ _LOADED = (
         (("facts",), _OF_THE_SEARCH, _WRITING),
         (
             ("history", "Work"),
-            {"collections", "difflib", "enum", "functools", "re"},
+            {"collections", "functools"},
             _WRITING | {"mdmem.search.indexer", "mdmem.search.finder"},
         ),
     ],

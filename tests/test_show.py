@@ -348,9 +348,7 @@ def test_status():
 # What memory said before.
 
 AT = datetime.fromisoformat("2026-03-05T09:30:00+01:00")
-REVISION = RevisionView(
-    COMMIT, AT, "Ada", None, "remember", Source.INFERRED, 0.7, None, "-a\n+b\n", "# A\n\nb\n", "# A\n\na\n", "a.md", ("A",)
-)
+REVISION = RevisionView(COMMIT, AT, "Ada", None, "remember", Source.INFERRED, 0.7, None, "# A\n\nb\n", "# A\n\na\n", "a.md", ("A",))
 STORY = SectionHistory("a.md", ("A",), (REVISION,))
 LINK = FactLink(FactId("1f3c9a2b"), "tea", AT, None, Source.INFERRED, 0.7, COMMIT, "a.md", ("A",), Status.CURRENT, "Ada", op="log")
 

@@ -37,8 +37,10 @@ def history(
     changes of the file, or of all memory.
     """
     found = opened(call).history(AskHistory(what, file, nth, limit))
+    if call.as_json:
+        return Answer(past.history_json(found), "")
     text = past.history_text(found, words, colour())
-    return Answer(past.history_json(found), text, found.notes if text else (*found.notes, "nothing is committed yet"))
+    return Answer({}, text, found.notes if text else (*found.notes, "nothing is committed yet"))
 
 
 def blame(

@@ -142,7 +142,6 @@ def _told(workspace: Workspace, landmark: Landmark, text: str, before: str, path
         said.provenance.source,
         said.provenance.confidence,
         said.provenance.reason,
-        trails.line_difference(before, text),
         text,
         before,
         path,

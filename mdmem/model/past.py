@@ -22,7 +22,8 @@ class AskHistory:
 
 @dataclass(frozen=True, slots=True)
 class RevisionView:
-    """One change of a section (or a file), as its commit tells it. `time` is the author's; `text` and `diff` are of the section.
+    """One change of a section (or a file), as its commit tells it. `time` is the author's; `text` is the section's, `before` what it
+    was.
 
     `op` is None for a person's own commit. `claimed_by` is the agent that says that the user said so.
     """
@@ -35,7 +36,6 @@ class RevisionView:
     source: Source
     confidence: float
     reason: str | None
-    diff: str
     text: str
     before: str = ""
     path: str = ""

@@ -33,6 +33,8 @@ def history_json(found: SectionHistory | FactHistory) -> dict[str, Any]:
 
 
 def _revision_json(one: RevisionView) -> dict[str, Any]:
+    from mdmem.history.trails import line_difference  # here, so that only where it is told it is worked out
+
     return {
         "commit": one.commit,
         "time": one.time.isoformat(),
@@ -42,7 +44,7 @@ def _revision_json(one: RevisionView) -> dict[str, Any]:
         "source": one.source,
         "confidence": one.confidence,
         "reason": one.reason,
-        "diff": one.diff,
+        "diff": line_difference(one.before, one.text),
         "text": one.text,
         "claimed_by": one.claimed_by,
         "path": one.path,
