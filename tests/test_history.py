@@ -9,7 +9,7 @@ from mdmem.document import split_lines
 from mdmem.history import Note, changed_lines, common_ends, message, origin, origins, said, section_name, trailers
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Superseded
 from mdmem.model.trail import Commit
-from mdmem.repo import FilePatch
+from mdmem.repo.patches import FilePatch
 
 PATH = FilePath("MEMORY.md")
 NOTE = Note(Op.REPLACE, PATH, ("Memory", "Work", "Employer"), Provenance(Source.USER_STATED, 0.95, "agent/main", "2026-11-21-a"))

@@ -18,8 +18,8 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import FilePatch, Repository, line, process, runner
-from mdmem.repo.patches import parse_patches
+from mdmem.repo import Repository, line, process, runner
+from mdmem.repo.patches import FilePatch, parse_patches
 
 A = "a" * 40
 

@@ -387,7 +387,12 @@ class TestHistory:
 
     def test_json(self):
         (row,) = past.history_json(STORY)["revisions"]
-        assert (row["time"], row["op"], row["section"], row["diff"]) == ("2026-03-05T09:30:00+01:00", "remember", "A", "-a\n+b\n")
+        assert (row["time"], row["op"], row["section"], row["diff"]) == (
+            "2026-03-05T09:30:00+01:00",
+            "remember",
+            "A",
+            "@@ -1,3 +1,3 @@\n # A\n \n-a\n+b\n",
+        )
 
     def test_a_chain(self):
         older = replace(LINK, text="two\nlines", end=AT, status=Status.SUPERSEDED, op=None)

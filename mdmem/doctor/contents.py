@@ -6,13 +6,14 @@ import os
 import time
 import unicodedata
 
-from mdmem import check, files, layout, repo, secrets
+from mdmem import check, files, layout, secrets
 from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.library import defaultdict
 from mdmem.model import CommitId, FilePath
 from mdmem.paths import Path
 from mdmem.patterns import pattern
+from mdmem.repo.ignored import ignored
 from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
 
@@ -61,7 +62,7 @@ def _unkept(case: Case, paths: Sequence[FilePath]) -> Iterator[Finding]:
     """The files that git does not keep."""
     tracked = case.repository.tracked()
     new = [path for path in paths if path not in tracked]
-    unseen = repo.ignored(case.workspace.root, new)
+    unseen = ignored(case.workspace.root, new)
     for path in new:
         if path in unseen:
             hint = "Take the rule out; memory that git does not keep has no history."

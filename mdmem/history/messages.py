@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mdmem.model.trail import Commit, Origin
-    from mdmem.repo import FilePatch
+    from mdmem.repo.patches import FilePatch
 
 
 _QUOTED_LINES = 20

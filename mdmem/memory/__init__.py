@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from mdmem.memory import background
 from mdmem.memory.workspace import Progress, Say, Workspace, locate, open_at
-from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions, WriteResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
     from mdmem.model.reviews import Reviewed
     from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
+    from mdmem.model.writes import Change, Purge, WriteOptions, WriteResult
     from mdmem.paths import Path
     from mdmem.purge import Purged, PurgePlan
     from mdmem.search.catalogue import TagCount
@@ -34,6 +33,13 @@ def _silent(_: str) -> None:
     pass
 
 
+def _catch_up(workspace: Workspace) -> None:
+    """Have the index catch up in the background."""
+    from mdmem.memory import background
+
+    background.start_catching_up(workspace)
+
+
 def _redacted(name: str | None) -> str | None:
     """A name without secrets."""
     if not name:
@@ -41,17 +47,6 @@ def _redacted(name: str | None) -> str | None:
     from mdmem import secrets
 
     return secrets.redact(name)
-
-
-_VERBS: dict[type[Change], str] = {
-    EditSection: "edit-section",
-    Log: "log",
-    Remember: "remember",
-    Forget: "forget",
-    Revert: "revert",
-    Contradict: "contradicts",
-    Resolve: "conflicts-resolve",
-}
 
 
 class Memory:
@@ -87,11 +82,11 @@ class Memory:
         """
         from mdmem.memory import writing
 
-        with self._watch(_VERBS[type(change)], change.options) as watch:
+        with self._watch(writing.VERBS[type(change)], change.options) as watch:
             result = writing.apply(self.workspace, change, self._say)
             watch.done(result.changed and not change.options.dry_run, result.path, result.commit, result.warnings if result.commit else ())
         if result.commit:
-            background.start_catching_up(self.workspace)
+            _catch_up(self.workspace)
         return result
 
     def plan_purge(self, wanted: Purge) -> PurgePlan:
@@ -101,6 +96,7 @@ class Memory:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
         from mdmem.memory import purging
+        from mdmem.model.writes import WriteOptions
 
         with self._watch("plan-purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
             plan = purging.plan(self.workspace, wanted)
@@ -114,11 +110,12 @@ class Memory:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
         from mdmem.memory import purging
+        from mdmem.model.writes import WriteOptions
 
         with self._watch("purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
             done = purging.carry_out(self.workspace, wanted, self._say)
             watch.done(done.plan.found, commit=done.commit)
-        background.start_catching_up(self.workspace)
+        _catch_up(self.workspace)
         return done
 
     def save(self, text: str | None = None) -> tuple[CommitId | None, tuple[FilePath, ...]]:
@@ -133,7 +130,7 @@ class Memory:
             commit, paths = writing.save(self.workspace, text, self._say)
             watch.done(commit is not None, commit=commit)
         if commit:
-            background.start_catching_up(self.workspace)
+            _catch_up(self.workspace)
         return commit, paths
 
     def show(self, wanted: Show) -> SectionView:

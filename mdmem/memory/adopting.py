@@ -14,6 +14,7 @@ from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath
 from mdmem.paths import Path
 from mdmem.records import dataclass, replace
+from mdmem.repo.ignored import ignored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,11 +113,11 @@ def _unkept(workspace: Workspace, due: tuple[FilePath, ...]) -> tuple[str, ...]:
         PathProblem: `ignored-path`: it would not keep what is to be written.
     """
     hint = "Take the rule out; memory that git does not keep has no history."
-    refused = repo.ignored(workspace.root, due)
+    refused = ignored(workspace.root, due)
     if refused:
         raise PathProblem("ignored-path", f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing is written", hint)
     listed = [path for path in workspace.memory_files() if not layout.is_outside(path)]
-    there = sorted(repo.ignored(workspace.root, listed))
+    there = sorted(ignored(workspace.root, listed))
     if not there:
         return ()
     what = there[0] if len(there) == 1 else f"{there[0]} and {len(there) - 1} more memory files"

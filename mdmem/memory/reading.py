@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdmem import check, files, layout
+from mdmem import files, layout
 from mdmem.document import (
     Document,
     Section,
@@ -86,6 +86,8 @@ def check_files(workspace: Workspace, named: tuple[str, ...]) -> tuple[Problem, 
     Raises:
         PathProblem: a named file is not there.
     """
+    from mdmem import check  # here, so that who only reads does not pay for loading it
+
     listed = workspace.memory_files()
     paths = [layout.parse_path(name) for name in named] or list(listed)
     problems: list[Problem] = []

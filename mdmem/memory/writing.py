@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from mdmem.repo import Identity, IndexEntry, State
 
 
+VERBS: dict[type[Change], str] = {
+    EditSection: "edit-section",
+    Log: "log",
+    Remember: "remember",
+    Forget: "forget",
+    Revert: "revert",
+    Contradict: "contradicts",
+    Resolve: "conflicts-resolve",
+}
+"""What the events call each change."""
 _TRIES, _WITHDRAWALS = 50, 5
 _WORD = pattern(r"\w+")
 

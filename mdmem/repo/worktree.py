@@ -11,8 +11,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
-from mdmem.repo import committing, locks, plain, settings, staging
-from mdmem.repo.ignored import ignored
+from mdmem.repo import plain, settings
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
 
 TYPE_CHECKING = False
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mdmem.library import datetime
+    from mdmem.repo import committing
 
 
 _LOCK_SECONDS = 30.0
@@ -369,6 +369,8 @@ class Repository:
         """
         place = str(Path(index_file).absolute()) if index_file else f"{self.git_dir}/index"
         commit = self.head()
+        from mdmem.repo import staging  # here, so that only a hook pays for loading it
+
         if self.plain and commit and (found := staging.changes(str(self.git_dir), place, commit)) is not None:
             return [StagedFile(FilePath(os.fsdecode(path)), None, before, after) for path, before, after in found]
         extra = {"GIT_INDEX_FILE": place} if index_file else None
@@ -507,6 +509,8 @@ class Repository:
             author, committer = known.person("AUTHOR"), known.person("COMMITTER")
         if author is None or committer is None:
             return None
+        from mdmem.repo import committing  # here, so that only a write in a large repository pays for loading it
+
         return committing.commit(
             committing.Order(
                 git_dir=str(self.git_dir),
@@ -561,6 +565,8 @@ class Repository:
             done = run(self.folder, arguments, text, extra, seconds)
             if done.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not again(done):
                 return done
+            from mdmem.repo import locks  # here, so that only who meets a lock pays for loading it
+
             lock = locks.named_in(done.words)
             if lock and self._owns(lock) and locks.is_dead(lock, (self.root, self.git_dir, self.common_dir)):
                 lock.unlink(missing_ok=True)
@@ -580,6 +586,8 @@ class Repository:
         if new:
             done = self._retried(["add", "--intent-to-add", "--", *_literal(new)], b"", extra, READ_SECONDS)
             if done.status:
+                from mdmem.repo.ignored import ignored  # here, so that only a failure pays for loading it
+
                 unseen = sorted(ignored(self.folder, new))
                 code = "ignored-path" if unseen else "git-failed"
                 hint = "Take the rule out of .gitignore, or name another file." if unseen else ""
