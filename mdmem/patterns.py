@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     Program = tuple[Any, ...]
-    """What the engine takes beside the text: flags, code, the number of groups, their numbers by name, their names by number."""
+    """What the engine takes beside the text: flags, code, the number of groups, their numbers by name, their names by number.
+
+    The code, a few hundred numbers of 32 bits, is kept as bytes: of most patterns that a file has it is never asked for.
+    """
 else:
 
     class pattern:  # noqa: N801 - called as the function that a type checker sees
@@ -113,8 +116,9 @@ def _anew(text: str | bytes) -> Pattern[Any]:
         by_number: list[str | None] = [None] * state.groups
         for name, number in state.groupdict.items():
             by_number[number] = name
-        program = (state.flags, list(map(int, _compiler._code(parsed, 0))), state.groups - 1, state.groupdict, tuple(by_number))
-    except (ImportError, AttributeError):
+        code = b"".join(int(word).to_bytes(4, sys.byteorder) for word in _compiler._code(parsed, 0))
+        program = (state.flags, code, state.groups - 1, state.groupdict, tuple(by_number))
+    except (ImportError, AttributeError, OverflowError):
         return re.compile(text)
     found = _engine(text, program)
     if found is None:
@@ -126,6 +130,7 @@ def _anew(text: str | bytes) -> Pattern[Any]:
 def _engine(text: str | bytes, program: Program) -> Pattern[Any] | None:
     """The pattern; None where the engine does not take the program."""
     try:
-        return _sre.compile(text, *program)  # type: ignore[no-any-return]
+        flags, code, *groups = program
+        return _sre.compile(text, flags, memoryview(code).cast("I").tolist(), *groups)  # type: ignore[no-any-return]
     except (RuntimeError, TypeError, ValueError, OverflowError):
         return None
