@@ -166,6 +166,9 @@ class TestSearch:
             st.lists(st.sampled_from(["a", "a_b", " ", "**", "`", "_", "*", "\\", ",", "1.", "**bold**", "`code x`", "`a_b`", "日"])).map(
                 "".join
             ),
+            st.lists(
+                st.sampled_from(["```", "~~~", "```sh", "``` sh", "````", " ```", "# no heading", "make it", "\ta `b` &amp; <c>", "", " "])
+            ).map("\n".join),
         )
     )
     def test_the_words_are_those_of_the_parser_whether_it_is_asked_or_not(self, text: str):

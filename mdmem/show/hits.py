@@ -38,6 +38,7 @@ _FACTORS = {
 }
 """What raised or lowered a score, by the names that `ranking` gives."""
 _MARKS = pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
+_FENCE = pattern(r"(?:`{3}|~{3})[a-z]*$")
 _SURE_MARKS = pattern(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
 """Bold words and code as they are mostly written, of which no parser makes anything else."""
 
@@ -138,7 +139,10 @@ def _factor(factor: Factor, hit: Hit) -> str:
 
 
 def _words(text: str) -> str:
-    """The words of a hit on one line. Where it has no mark of Markdown but sure ones, no parser is loaded for them."""
+    """The words of a hit on one line. Where it has no mark of Markdown but sure ones, or is code alone, no parser is loaded for them."""
+    first, *code, last = lines if len(lines := text.split("\n")) > 1 else (text, text)
+    if _FENCE.match(first) and last == first[:3] and not any(last in line for line in code) and text.isascii():
+        return " ".join(" ".join(code).split()) or text
     unmarked = _SURE_MARKS.sub(lambda mark: mark[1] or mark[2], text)
     is_sure = unmarked[:1].isalpha() and text.isprintable() and not _MARKS.search(unmarked)
     return " ".join((unmarked if is_sure else plain(text)).split()) or text
