@@ -43,6 +43,9 @@ else:
     )
 
 
+_SPACE = " \t\n\r"
+
+
 def loads(text: str) -> Any:
     """What a text says.
 
@@ -50,12 +53,13 @@ def loads(text: str) -> Any:
         ValueError: it is no JSON.
     """
     try:
-        value, end = _read(text, 0)
-        if end == len(text):
+        bare = text.strip(_SPACE)
+        value, end = _read(bare, 0)
+        if end == len(bare):
             return value
-    except (StopIteration, SystemError):  # how it ends where it cannot say what is wrong
+    except (StopIteration, SystemError, ValueError):  # of which the first two are how it ends where it cannot say what is wrong
         pass
-    import json  # here, so that only for what is wrong, or has space around it, it is loaded
+    import json  # here, so that only for what is wrong it is loaded
 
     return json.loads(text)
 

@@ -71,6 +71,16 @@ else:
             return "" if name == "." else name
 
         @property
+        def suffix(self):
+            name = self.name
+            dot = name.rfind(".")
+            return name[dot:] if 0 < dot < len(name) - 1 else ""
+
+        @property
+        def stem(self):
+            return self.name.removesuffix(self.suffix)
+
+        @property
         def parent(self):
             folder, slash, _ = self._text.rpartition("/")
             return _of("//" if folder == "/" else folder or slash or ".")
