@@ -7,9 +7,8 @@ to an update.
 
 from __future__ import annotations
 
-from mdmem import contradictions, files, layout
+from mdmem import files, layout
 from mdmem.document import decode, parse, with_line_end
-from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.library import defaultdict, deque
 from mdmem.model import FilePath, Source
@@ -22,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Sequence
 
+    from mdmem.document import Document
     from mdmem.memory.workspace import Workspace
 
 
@@ -52,12 +52,20 @@ def lay_over(workspace: Workspace, index: Index, changed: Collection[str], gone:
         if known and data is not None and files.digest(data) == known.digest:
             continue
         hidden.append(path)
-        page = _page(workspace, index, path, entries(document, path, frontmatter.tags(document)))
+        page = _page(workspace, index, path, entries(document, path, _tags(document)))
         if page is None:
             return False
         pages.append(page)
     index.lay_over(hidden, pages)
     return True
+
+
+def _tags(document: Document) -> tuple[str, ...]:
+    if not document.front:
+        return ()
+    from mdmem.editors import frontmatter  # here, so that only front matter pays for loading it
+
+    return frontmatter.tags(document)
 
 
 def _page(workspace: Workspace, index: Index, path: FilePath, listed: tuple[Entry, ...]) -> FileEntries | None:
@@ -105,6 +113,8 @@ def _contradict(workspace: Workspace, listed: Sequence[Entry]) -> bool:
     """Whether some entries of a file hold one key in one section."""
     if not any(entry.key for entry in listed):
         return False
+    from mdmem import contradictions  # here, so that only keys pay for loading it
+
     source = Source.USER_STATED
     claims = [
         Claim(

@@ -65,6 +65,8 @@ class Finder:
         self._searcher = searcher
         self._language = language
         self._overlay: Overlay | None = None
+        self._told: dict[tuple[int, int], Row] = {}
+        """The rows of files that were asked for: of those that are laid over the index some are needed twice."""
         self._lexicon = _lexicon(searcher)
 
     @property
@@ -82,7 +84,10 @@ class Finder:
             BrokenIndex: the index turns out to be damaged.
         """
         found = self._of_file(path)
-        return sorted(map(self._row, found), key=lambda row: row.entry.start_line) if len(found) < _MANY_OF_FILE else None
+        if len(found) >= _MANY_OF_FILE:
+            return None
+        self._told.update((_key(address), self._row(address)) for address in found)
+        return sorted((self._told[_key(address)] for address in found), key=lambda row: row.entry.start_line)
 
     def _of_file(self, path: str) -> list[Address]:
         return [address for _, address in self._found(query.of_file(path), _MANY_OF_FILE)]
@@ -106,12 +111,12 @@ class Finder:
         emptied = {segment for segment, count in enumerate(known) if count == hidden[segment]}
         dropped: list[Written] = []
         for path, found in replaced.items():
-            rows = [self._row(address) for address in found if address.segment_ord in emptied]
+            rows = [self._told.get(_key(address)) or self._row(address) for address in found if address.segment_ord in emptied]
             for standing in (True, False):
                 dropped += self._written(FilePath(path), schema.in_order(row for row in rows if row.life.standing is standing))
         self._overlay = Overlay(
             entries,
-            frozenset((address.segment_ord, address.doc) for found in replaced.values() for address in found),
+            frozenset(_key(address) for found in replaced.values() for address in found),
             dropped,
             partial(_statistics, self._searcher),
             cache(partial(_holding, self._searcher)),
@@ -258,6 +263,11 @@ class Finder:
         if isinstance(address, Written):
             return address.row
         return read(schema.row_of, read(self._searcher.doc, address))
+
+
+def _key(address: Address) -> tuple[int, int]:
+    """What tells a document from others, as long as the searcher is the same."""
+    return address.segment_ord, address.doc
 
 
 def _lexicon(searcher: tantivy.Searcher, over: Overlay | None = None) -> Lexicon:

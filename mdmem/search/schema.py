@@ -227,6 +227,7 @@ class _Said:
     runs: tuple[str, ...]
 
 
+@lru_cache(maxsize=_KEPT)
 def _said(text: str, language: str) -> _Said:
     said = split(text)
     words = folded(said.spaced)
