@@ -1,30 +1,23 @@
-"""`mdmem`, and `python -m mdmem`, as a process: one command, and out."""
+"""`mdmem`, and `python -m mdmem`, as a process."""
 
 from __future__ import annotations
 
-import gc
-import os
-import sys
+from mdmem.once import once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_LITTER = 50_000
-"""So many new objects before cycles among them are looked for. By default that is done a dozen times while modules are loaded, for nothing."""
-
 
 def run() -> NoReturn:
-    """Run the command that the words of this process ask for, and leave without taking the interpreter apart, which takes some 6 ms."""
-    gc.set_threshold(_LITTER)
-    from mdmem.cli import main  # here, so that loading it is not looked through either
+    """Run the command that the words of this process ask for, and leave."""
+    once(_command)
 
-    status = main()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(status)
+
+def _command() -> int:
+    from mdmem.cli import main  # here, so that it is loaded by a process that knows that it will soon be over
+
+    return main()
 
 
 if __name__ == "__main__":

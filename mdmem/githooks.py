@@ -5,7 +5,6 @@ git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MD
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
@@ -13,26 +12,23 @@ import time
 from mdmem import patterns, quiet
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
+from mdmem.once import once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import NoReturn
 
     from mdmem.model import Problem
 
 _MAX_DESCRIPTORS = 65_536
 _COURTESY = 10
 """How much (nice(2)) the background stands back behind what a person or an agent waits for."""
-_GARBAGE = 100_000
-"""Objects made between two looks for garbage: by default Python looks so often that loading the program takes a tenth longer."""
 
 
-def start() -> None:
-    """`main`, as a process that ends with it: what it holds is not taken apart, which would take as long as a git process."""
-    gc.set_threshold(_GARBAGE)
-    status = main()
-    patterns.keep()
-    os._exit(status)  # what was said is out: `report` flushes standard output, and standard error is written line by line
+def start() -> NoReturn:
+    """`main`, as a process."""
+    once(main)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = tuple(sys.argv[1:] if arguments is None else arguments)
     if os.environ.get("MDMEM_COMMIT") == "1" and words and words[0] in HOOKS:
         return 0
-    return report(_pre_commit() if words[:1] == ("pre-commit",) else lambda: _run(words))
+    status = report(_pre_commit() if words[:1] == ("pre-commit",) else lambda: _run(words))
+    patterns.keep()
+    return status
 
 
 def _run(words: tuple[str, ...]) -> int:

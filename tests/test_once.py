@@ -1,0 +1,27 @@
+"""A process that is over when it has done one thing."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import World
+
+
+@pytest.mark.parametrize("status", [0, 3, 97])
+def test_its_status_and_what_it_said(world: World, tmp_path: Path, status: int):
+    code = (
+        f"import sys; from mdmem.once import once; once(lambda: print('out', end='') or print('err', end='', file=sys.stderr) or {status})"
+    )
+    done = world.run(tmp_path, [sys.executable, "-c", code], check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "out", "err")
+
+
+def test_where_nothing_takes_what_it_said(world: World, tmp_path: Path):
+    code = "import sys; from mdmem.once import once; sys.stdout = open('/dev/full', 'w'); once(lambda: print('lost') or 3)"
+    assert world.run(tmp_path, [sys.executable, "-c", code], check=False).returncode == 3
+
+
+def test_a_bug_is_told(world: World, tmp_path: Path):
+    done = world.run(tmp_path, [sys.executable, "-c", "from mdmem.once import once; once(lambda: 1 / 0)"], check=False)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
