@@ -49,6 +49,7 @@ def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
             os.nice(_COURTESY)
+            os.chdir("/")  # it keeps no folder busy that its caller was in
             from mdmem.memory import freshness
             from mdmem.paths import Path  # here, as below: a hook that has nothing to do ends before anything is loaded
 
