@@ -34,11 +34,16 @@ _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 """Of renameat2(2), as Linux defines them."""
 
 
+def packaged(kind: str, name: str) -> str:
+    """The text of a packaged file: of the `hooks` or the `templates`, which a checkout has beside the package and an installation in it."""
+    package = Path(__file__).parent
+    folder = package / kind
+    return ((folder if folder.is_dir() else package.parent / kind) / name).read_text(encoding="utf-8")
+
+
 def template(name: str) -> str:
     """The text of a packaged template."""
-    from importlib import import_module  # not its `resources`, which takes longer to load than a log entry to write
-
-    return Path(import_module("mdmem.templates").__path__[0], name).read_text(encoding="utf-8")
+    return packaged("templates", name)
 
 
 def digest(data: bytes) -> str:

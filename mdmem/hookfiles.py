@@ -185,9 +185,9 @@ def _python_of(name: str, text: str) -> str | None:
 
 
 def _template(name: str) -> str:
-    from importlib.resources import files  # here, so that who only looks does not pay for loading it
+    from mdmem.files import packaged  # here, so that who only looks does not pay for loading it
 
-    return files("mdmem.hooks").joinpath(name).read_text(encoding="utf-8")
+    return packaged("hooks", name)
 
 
 def _shim(name: str, python: str) -> str:

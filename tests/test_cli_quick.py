@@ -263,11 +263,8 @@ _WRITING = {"mdmem.memory.writing", "mdmem.memory.planning", "ctypes"}
 _OF_THE_SEARCH = {"tantivy", "datetime"}
 """The latter by the former, as `collections` and `functools` by SQLite."""
 _PLACES = [str(Path(module.__file__).parents[1]) for module in (mdmem, tantivy)]
-_LOADED = (
-    f"import sys; sys.path[:0] = {_PLACES}; import mdmem; mdmem.__path__.append({_PLACES[0]!r}); "
-    "from mdmem.cli import main; status = main(); print(status, *sys.modules)"
-)
-"""Without site-packages' own modules, which load at will; the second place of the package is where a checkout has its templates."""
+_LOADED = f"import sys; sys.path[:0] = {_PLACES}; from mdmem.cli import main; status = main(); print(status, *sys.modules)"
+"""Without site-packages' own modules, which load at will."""
 
 
 @pytest.mark.parametrize(

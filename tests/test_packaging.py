@@ -80,6 +80,17 @@ def test_python_m_is_the_same_program(world: World, tmp_path: Path, words: list[
     assert script.stdout or script.stderr
 
 
+def test_a_checkout_that_is_not_installed(world: World, tmp_path: Path):
+    """`python -m mdmem` from a copy of the repository, with what mdmem needs and not mdmem itself."""
+    for name in ("mdmem", "hooks", "templates"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    lent = [place for place in map(Path, sys.path) if place.name == "site-packages"]
+    code = f"import sys; sys.path.append({str(lent[0])!r}); from mdmem.__main__ import run; run()"
+    for words in (["init", "m"], ["-C", "m", "log", "hello"]):
+        world.run(tmp_path, [sys.executable, "-S", "-c", code, *words])
+    assert (tmp_path / "m" / ".git" / "hooks" / "pre-commit").exists()
+
+
 def test_what_is_needed_at_run_time_is_what_the_design_names():
     named = {line.split(">=")[0].casefold() for line in PROJECT["project"]["dependencies"]}
     assert named == {"gitpython", "markdown-it-py", "mistune", "typer", "tantivy", "python-frontmatter", "dateparser"}
