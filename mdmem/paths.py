@@ -99,6 +99,19 @@ else:
                 above, here = above.parent, above
             return tuple(found)
 
+        def is_relative_to(self, *other):
+            folder = os.fspath(Path(*other))
+            here = self._text
+            if folder == "." or "//" in (folder[:2], here[:2]):
+                return self.__getattr__("is_relative_to")(*other)
+            return here == folder or here.startswith(folder if folder == "/" else f"{folder}/")
+
+        def relative_to(self, *other):
+            folder = os.fspath(Path(*other))
+            if folder in (".", "/") or not self.is_relative_to(folder):
+                return self.__getattr__("relative_to")(*other)  # which says why it cannot be
+            return _of(self._text[len(folder) + 1 :] or ".")
+
         def absolute(self):
             return Path(os.getcwd(), self._text)
 

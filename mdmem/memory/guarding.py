@@ -7,12 +7,13 @@ import sys
 from mdmem import check, config, hookfiles, layout, repo
 from mdmem.memory.workspace import Workspace, is_marked, open_at
 from mdmem.model import FilePath, Problem
-from mdmem.paths import Path
 from mdmem.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from mdmem.paths import Path
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -30,8 +31,8 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
         if root is None:
             continue
         if root not in settings:
-            settings[root] = config.load(root)
-        path = FilePath(str(Path(staged.path).relative_to(root.relative_to(repository.root))))
+            settings[root] = open_at(root).settings
+        path = FilePath(str((repository.root / staged.path).relative_to(root)))
         kind = layout.kind_of(path, root.name, settings[root].extra_paths)
         renamed = str(staged.renamed_from) if staged.renamed_from else None
         found = check.check(path, staged.before, staged.after, kind, settings[root], renamed)
