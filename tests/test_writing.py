@@ -19,7 +19,7 @@ from mdmem.errors import MdmemError
 from mdmem.memory import Memory, writing
 from mdmem.memory.workspace import open_at
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.repo import process, runner, worktree
+from mdmem.repo import process, worktree
 from mdmem.repo.runner import Outcome
 
 HAND = "- a line of Ada's"
@@ -182,7 +182,7 @@ class TestHooks:
             started.append(command)
             return converse(command, *more)
 
-        monkeypatch.setattr(runner, "converse", heard)
+        monkeypatch.setattr(process, "converse", heard)
         at.apply(append())
         assert [f"core.hooksPath={os.devnull}" in command for command in started if "commit" in command] == [True]
 

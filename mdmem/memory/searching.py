@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from mdmem import config, secrets
+from mdmem import config
 from mdmem.errors import UsageProblem
-from mdmem.facts import normal
 from mdmem.library import date, datetime, timedelta
-from mdmem.memory import background, moments
 from mdmem.memory.freshness import Fresh, fresh, is_current
 from mdmem.memory.workspace import Progress, Say, Workspace, both_curated
 from mdmem.model import FactId, FileKind
-from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
 from mdmem.records import replace
 from mdmem.search.finder import BrokenIndex
@@ -18,6 +15,7 @@ from mdmem.search.query import Filter, Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from mdmem.model.reads import WorkspaceStatus
     from mdmem.search.results import Match
 
 
@@ -45,6 +43,8 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
         found = fresh(workspace, say, progress, current=passing.is_plain and not wanted.explain)
         found, matches = _matches(workspace, found, wanted, passing, today, say, progress)
         if found.behind:
+            from mdmem.memory import background  # here, so that only where there is something to catch up with it is loaded
+
             background.start_catching_up(workspace)
         hits = _holding(workspace, tuple(match.hit for match in matches), today, say)
         return SearchResult(wanted.query, found.commit, found.stale, hits, found.notes)
@@ -60,13 +60,19 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
 
 
 def _filter(workspace: Workspace, wanted: Search, today: date, as_of: int | None = None) -> Filter:
+    since = until = None
+    if wanted.since is not None or wanted.until is not None:
+        from mdmem.memory import moments  # here, so that only who names a day pays for loading it
+
+        since = moments.first_day(workspace, wanted.since, "--since")
+        until = moments.last_day(workspace, wanted.until, "--until")
     return Filter(
         file=wanted.file,
         section=wanted.section,
         kind=wanted.kind,
         tags=wanted.tags,
-        since=moments.first_day(workspace, wanted.since, "--since"),
-        until=moments.last_day(workspace, wanted.until, "--until"),
+        since=since,
+        until=until,
         min_confidence=wanted.min_confidence,
         log_days_from=today - timedelta(days=wanted.recent_days - 1) if wanted.recent_days else None,
         valid_on=None if wanted.history else today,
@@ -102,8 +108,12 @@ def quality(workspace: Workspace, wanted: Search, found: SearchResult) -> Qualit
 
     day = datetime.now(config.zone(workspace.settings.timezone)).date()
     told = measured(wanted.query, found.hits, day)
-    query = secrets.redact(wanted.query) if workspace.settings.log_queries else None
-    return replace(told, behind=found.stale, query=query)
+    told = replace(told, behind=found.stale)
+    if not workspace.settings.log_queries:
+        return told
+    from mdmem import secrets  # here, so that only where queries are kept it is loaded
+
+    return replace(told, query=secrets.redact(wanted.query))
 
 
 def _holding(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
@@ -142,6 +152,8 @@ def facts(workspace: Workspace, wanted: ListFacts, say: Say, progress: Progress 
 
 def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> tuple[ConflictView, ...]:
     """The current facts that contradict each other, each pair once, by path and line."""
+    from mdmem.facts import normal  # here, so that no search pays for loading it
+
     known = facts(workspace, ListFacts(), say, progress)
     found: dict[frozenset[FactId], ConflictView] = {}
     for one in known:
@@ -157,7 +169,8 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
 
 def status(workspace: Workspace) -> WorkspaceStatus:
     """How the workspace stands; nothing is changed by asking."""
-    from mdmem import hookfiles  # here, so that no search pays for loading it
+    from mdmem import hookfiles  # here, so that no search pays for loading them
+    from mdmem.model.reads import WorkspaceStatus
 
     listed = workspace.memory_files()
     kinds = [workspace.kind_of(path) for path in listed]

@@ -6,7 +6,6 @@ import os
 
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.records import dataclass
-from mdmem.repo.process import TimeUpError, converse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +66,8 @@ def run(
     Raises:
         RepositoryProblem: `git-missing`, or `git-timeout` where it took too long.
     """
+    from mdmem.repo.process import TimeUpError, converse  # here, so that who finds all in git's files does not pay for loading it
+
     command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
     try:
         status, output, words = converse(command, environment(extra), text, seconds)
