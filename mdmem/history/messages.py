@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from mdmem import secrets
 from mdmem.document import bare_lines, join_path, split_lines
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Superseded
@@ -112,6 +111,8 @@ def _common(old: Sequence[object], new: Sequence[object], most: int) -> int:
 
 
 def _quoted(before: str, after: str) -> list[str]:
+    from mdmem import secrets  # here, so that who only reads messages does not pay for loading it
+
     removed, added = changed_lines(before, after)
     parts = (("-", secrets.redact("".join(removed))), ("+", secrets.redact("".join(added))))
     changed = [(sign, line.strip()) for sign, part in parts for line in split_lines(part) if line.strip()]

@@ -8,18 +8,17 @@ from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProble
 from mdmem.facts import id_prefix
 from mdmem.history import trails
 from mdmem.library import date, datetime
-from mdmem.memory import moments, recorded, trail
-from mdmem.memory.standing import identity
+from mdmem.memory import recorded, trail
 from mdmem.memory.workspace import Say, Workspace, missing_file
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FilePath, SectionPath, Status
 from mdmem.model.past import AskHistory, Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
 from mdmem.records import replace
-from mdmem.repo import line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mdmem.memory import moments
     from mdmem.model.searches import Hit
     from mdmem.model.trail import Commit, Landmark, Revision
     from mdmem.search.results import Match
@@ -183,6 +182,8 @@ def _as_it_stands(link: trails.Link, today: date) -> trails.Link:
 
 def _links(workspace: Workspace, known: Versions, chain: Sequence[trails.Link]) -> tuple[FactLink, ...]:
     """The links of a chain, with what the commits that brought them in say; a merge may have brought some of these."""
+    from mdmem.repo import line  # here, so that the history of a section does not pay for loading it
+
     found = {link.commit: known.landmark_of(link.commit) for link in chain}
     beside = line.described(workspace.repository, [commit for commit, landmark in found.items() if landmark is None])
     told: dict[CommitId, Landmark | Commit] = {one.commit.id: one.commit for one in beside}
@@ -278,6 +279,8 @@ def at(workspace: Workspace, known: Versions, word: str) -> tuple[Landmark, date
         UsageProblem: what looks like a date is none.
         HistoryProblem: `before-history`, `commit-not-found`.
     """
+    from mdmem.memory import moments  # here, as below: only a search of what was pays for loading it
+
     if (span := moments.iso(workspace, word)) is not None:
         return _at_end_of(workspace, known, word, span)
     commit = workspace.repository.commit_named(word)
@@ -292,6 +295,8 @@ def at(workspace: Workspace, known: Versions, word: str) -> tuple[Landmark, date
 
 def _at_end_of(workspace: Workspace, known: Versions, word: str, span: moments.Span) -> tuple[Landmark, date]:
     """The newest landmark of the days up to the end of a span."""
+    from mdmem.memory import moments
+
     seconds, day = moments.end_of(workspace, span)
     found = known.latest(seconds)
     if found is None:
@@ -304,6 +309,7 @@ def _at_end_of(workspace: Workspace, known: Versions, word: str, span: moments.S
 def as_they_stood(workspace: Workspace, commit: CommitId, matches: Sequence[Match]) -> tuple[Hit, ...]:
     """The hits with the lines of their files as a commit has them."""
     from mdmem.memory import pages  # here, so that only a search, which has loaded it, pays for it
+    from mdmem.memory.standing import identity
 
     paths = list(dict.fromkeys(match.row.entry.path for match in matches))
     found = workspace.repository.read(commit, paths)
