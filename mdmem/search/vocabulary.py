@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from itertools import chain
 
-from mdmem.library import cache, defaultdict
+from mdmem.library import cache, defaultdict, lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import TypeAlias
+    from collections.abc import Callable, Iterator, Mapping
 
 _START = 3
+_KEPT = 4096
 
 _VERBS = """
 arise arose arisen|awake awoke awoken|beat beaten|become became|begin began begun|bend bent|bind bound|bite bit bitten|bleed bled
@@ -147,47 +147,58 @@ BASE_FORMS: Mapping[str, str] = {form: base for base, *forms in _groups(_VERBS, 
 """Irregular forms, and the form that a suffix rule takes as it is."""
 
 
-Table: TypeAlias = "Mapping[str, list[tuple[str, list[str]]]]"
-"""By the first letters of its base form: a word, and others that may stand for it."""
-
-
 def _start(word: str) -> str:
     return BASE_FORMS.get(word, word)[:_START]
 
 
-def _table(rows: Iterable[tuple[str, list[str]]]) -> Table:
-    found: dict[str, list[tuple[str, list[str]]]] = defaultdict(list)
-    for word, others in rows:
-        found[_start(word)].append((word, others))
+@cache
+def _forms() -> Mapping[str, list[str]]:
+    """The irregular forms by the first letters of their base form."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for form, base in BASE_FORMS.items():
+        found[base[:_START]].append(form)
     return found
 
 
 @cache
-def _relatives() -> Table:
-    """Others of a word's family, both ways, or of like meaning, as the table has them."""
-    families = ((word, family) for family in _groups(_FAMILIES) for word in family)
-    return _table(chain(families, ((word, like) for word, *like in _groups(_LIKE))))
+def _written(table: str) -> list[str]:
+    """The groups of a table as they are written, a space before each."""
+    return [f" {group}" for row in table.strip().split("\n") for group in row.split("|")]
 
 
-@cache
-def _kinds() -> Table:
-    """What things a word is the name of, by examples."""
-    split = (group.split(":") for row in _MEMBERS.strip().split("\n") for group in row.split("|"))
-    return _table((name, members.split()) for names, members in split for name in names.split())
+def _near(start: str, table: str) -> Iterator[str]:
+    """The groups that may have a word whose base form begins so: for a few words of a question not all of a table is taken apart."""
+    begun = [f" {word}" for word in (start, *_forms().get(start, ()))]
+    return (group for group in _written(table) if any(word in group for word in begun))
+
+
+@lru_cache(maxsize=_KEPT)
+def _relatives(start: str) -> list[tuple[str, list[str]]]:
+    """Words whose base form begins so, each with others of its family, both ways, or of like meaning, as the table has them."""
+    families = ((word, family) for family in map(str.split, _near(start, _FAMILIES)) for word in family)
+    like = ((word, others) for group in _near(start, _LIKE) for word, *others in [group.replace(":", "").split()])
+    return [(word, others) for word, others in chain(families, like) if _start(word) == start]
+
+
+@lru_cache(maxsize=_KEPT)
+def _kinds(start: str) -> list[tuple[str, list[str]]]:
+    """Names of kinds of things whose base form begins so, each with examples."""
+    split = (group.split(":") for group in _near(start, _MEMBERS))
+    return [(name, members.split()) for names, members in split for name in names.split() if _start(name) == start]
 
 
 def related(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
     """The stems that may stand where a question has this one."""
-    return _others(_relatives(), stemmed, stem)
+    return _others(_relatives, stemmed, stem)
 
 
 def members(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
     """The stems of things of the kind that a question names with this one."""
-    return _others(_kinds(), stemmed, stem)
+    return _others(_kinds, stemmed, stem)
 
 
-def _others(table: Table, stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
+def _others(rows: Callable[[str], list[tuple[str, list[str]]]], stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
     """A stem has the first letters of its words, so few of them need be stemmed."""
-    groups = (others for word, others in table.get(stemmed[:_START], ()) if stem(word) == stemmed)
+    groups = (others for word, others in rows(stemmed[:_START]) if stem(word) == stemmed)
     found = dict.fromkeys(stem(other) for others in groups for other in others)
     return tuple(other for other in found if other != stemmed)
