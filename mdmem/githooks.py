@@ -16,7 +16,7 @@ from mdmem.once import once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import NoReturn
 
     from mdmem.model import Problem
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = tuple(sys.argv[1:] if arguments is None else arguments)
     if os.environ.get("MDMEM_COMMIT") == "1" and words and words[0] in HOOKS:
         return 0
-    status = report(_pre_commit() if words[:1] == ("pre-commit",) else lambda: _run(words))
+    status = _pre_commit() if words[:1] == ("pre-commit",) else report(lambda: _run(words))
     patterns.keep()
     return status
 
@@ -68,24 +68,41 @@ def _run(words: tuple[str, ...]) -> int:
     return 0
 
 
-def _pre_commit() -> Callable[[], int]:
-    """The check of what is staged, with all that it needs loaded."""
-    from mdmem import check
+def _pre_commit() -> int:
+    """Judge what is staged.
+
+    Raises:
+        ImportError: a part of mdmem is missing, perhaps for a moment; nothing is known of the commit then.
+    """
+    missing: list[ImportError] = []
+
+    def judged() -> int:
+        try:
+            return _judge()
+        except ImportError as problem:
+            missing.append(problem)
+            return 0
+
+    status = report(judged)
+    if missing:
+        raise missing[0]
+    return status
+
+
+def _judge() -> int:
+    from mdmem import check  # here, as above
     from mdmem.memory import guarding
-    from mdmem.paths import Path  # here, as above
+    from mdmem.paths import Path
 
-    def run() -> int:
-        started = time.monotonic()
-        allow = check.allowed(os.environ)
-        problems = guarding.staged_problems(Path.cwd(), os.environ)
-        refused = check.refused(problems, allow)
-        for problem in problems:
-            _say(problem, problem in refused)
-        if refused:
-            guarding.record_refusal(Path.cwd(), refused, time.monotonic() - started)
-        return 1 if refused else 0
-
-    return run
+    started = time.monotonic()
+    allow = check.allowed(os.environ)
+    problems = guarding.staged_problems(Path.cwd(), os.environ)
+    refused = check.refused(problems, allow)
+    for problem in problems:
+        _say(problem, problem in refused)
+    if refused:
+        guarding.record_refusal(Path.cwd(), refused, time.monotonic() - started)
+    return 1 if refused else 0
 
 
 def _say(problem: Problem, refused: bool) -> None:

@@ -108,7 +108,7 @@ else:
 
         def relative_to(self, *other):
             folder = os.fspath(Path(*other))
-            if folder in (".", "/") or not self.is_relative_to(folder):
+            if folder in (".", "/", "//") or not self.is_relative_to(folder):
                 return self.__getattr__("relative_to")(*other)  # which says why it cannot be
             return _of(self._text[len(folder) + 1 :] or ".")
 

@@ -281,12 +281,18 @@ def _matches(rule: Rule, text: str) -> Iterator[Match[str]]:
 
 
 def _overlapping(whole: Pattern[str], text: str) -> Iterator[Match[str]]:
-    """The matches of a pattern; what one takes for a secret may be the name of the next (`token=client_secret: …`)."""
-    at, group = 0, "secret" if "secret" in whole.groupindex else 0
-    while match := whole.search(text, at):
+    """The matches of a pattern, and those that begin in what one takes for a secret: that may be the name of the next (`token=api_key: …`)."""
+    group = "secret" if "secret" in whole.groupindex else 0
+    for match in whole.finditer(text):
         yield match
-        is_name = match[group].endswith((":", "=")) and len(match[group]) <= _LONGEST_NAME and match.start(group) > match.start()
-        at = match.start(group) if is_name else match.end()
+        within: Match[str] | None = match
+        while (
+            within and within[group].endswith((":", "=")) and len(within[group]) <= _LONGEST_NAME and within.start(group) > within.start()
+        ):
+            within = whole.search(text, within.start(group))
+            if within is None or within.start() >= match.end():
+                break
+            yield within
 
 
 def _starts(literal: str, text: str) -> Iterator[int]:

@@ -347,7 +347,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         done = world.run(workspace, ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, *arguments, "pre-commit"], check=False)
         assert (done.returncode, done.stderr.count("conflict markers are left")) == (status, 0 if closed == "2>&-" else 2)
 
-    @pytest.mark.parametrize("missing", ["check", "quiet"])
+    @pytest.mark.parametrize("missing", ["check", "quiet", "repo/staging"])
     def test_half_of_mdmem_is_none(self, world: World, workspace: Path, tmp_path: Path, missing: str):
         half = tmp_path / "half"
         shutil.copytree(Path(githooks.__file__).parent, half / "mdmem")

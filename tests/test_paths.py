@@ -112,6 +112,10 @@ def test_where_we_are(tmp_path: Library, monkeypatch: pytest.MonkeyPatch):
     assert own("a").absolute() == tmp_path / "a"
 
 
+def test_the_root_of_two_slashes():
+    assert own("//a/b.md").relative_to("//") == Library("//a/b.md").relative_to("//")
+
+
 def test_what_there_is_not():
     with pytest.raises(AttributeError):
         own("a").no_such_thing  # noqa: B018

@@ -323,8 +323,22 @@ PIECES = st.one_of(
 )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token=client_secret: {}",
+        "client_secret: a1B2!npm_secret_key: https://u:AWS_SECRET_ACCESS_KEY={}",
+        "api_key=token=secret: {}",
+    ],
+)
+def test_a_name_where_a_value_would_be(text: str):
+    value = "d7sxves75iu9B9HzPeOFB1VVS31bikIMViZMvEGpDJFv8tfU"
+    assert value not in redact(text.format(value))
+
+
 @given(st.lists(PIECES, max_size=8).map("".join))
 @example("gho_D7IfvCDh4Z3oQZu3M5GpxcFuVvgLjd0n1NGUtoken=client_secret: oVEGmwWXW8XJ2NuJ7ZkJqx7RT5UcdIap")
+@example("client_secret: a1B2!npm_secret_key: https://u:AWS_SECRET_ACCESS_KEY=d7sxves75iu9B9HzPeOFB1VVS31bikIMViZMvEGpDJFv8tfU")
 def test_redacting_twice_is_redacting_once(text: str):
     once = redact(text)
     assert redact(once) == once
