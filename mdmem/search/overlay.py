@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mdmem.search.schema import Row
 
 _K1, _B = 1.2, 0.75
-_NONE: Mapping[str, int] = {}
 _EXACT = 40
 """Lengths below this one are kept as they are."""
 _UNSCALED, _SIGNIFICANT_BITS = 24, 4
@@ -31,18 +30,16 @@ _UNSCALED, _SIGNIFICANT_BITS = 24, 4
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An entry as the index will hold it: the terms of its fields, its numbers, its row."""
+    """An entry as the index will hold it: the terms of its fields, in their order, its numbers, its row."""
 
-    terms: Mapping[str, Mapping[str, int]]
-    lengths: Mapping[str, int]
+    terms: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Any]
     row: Row
 
     @classmethod
     def of(cls, values: Mapping[str, Any], fields: Iterable[str], row: Row) -> Written:
         """The entry whose document has these values."""
-        terms = {name: values[name].split() for name in fields if name in values}
-        return cls({name: counted(said) for name, said in terms.items()}, {name: len(said) for name, said in terms.items()}, values, row)
+        return cls({name: values[name].split() for name in fields if name in values}, values, row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +87,8 @@ class Overlay:
     def _having(self, field: str) -> defaultdict[str, int]:
         found = self._counts.get(field)
         if found is None:
-            found = self._counts[field] = counted(term for one in self.entries for term in one.terms.get(field, ()))
-            for term, count in counted(term for one in self._dropped for term in one.terms.get(field, ())).items():
+            found = self._counts[field] = counted(term for one in self.entries for term in set(one.terms.get(field, ())))
+            for term, count in counted(term for one in self._dropped for term in set(one.terms.get(field, ()))).items():
                 found[term] -= count
         return found
 
@@ -118,7 +115,7 @@ class Overlay:
         clauses = list(looked_for)
         self._learn(clauses)
         for name, term, weight, _ in clauses:
-            having = [(number, times) for number, one in enumerate(self.entries) if (times := one.terms.get(name, _NONE).get(term))]
+            having = [(number, times) for number, one in enumerate(self.entries) if (times := one.terms.get(name, ()).count(term))]
             if having:
                 if name not in averages:
                     averages[name] = self._average(name)
@@ -126,7 +123,7 @@ class Overlay:
                 idf = _idf(total, self._holding(name, term) + self.count(name, term))
                 for number, times in having:
                     one = self.entries[number]
-                    norm = _K1 * (1 - _B + _B * kept_length(one.lengths[name]) / average)
+                    norm = _K1 * (1 - _B + _B * kept_length(len(one.terms[name])) / average)
                     found[number] = found.get(number, 0.0) + weight * idf * (_K1 + 1) * times / (times + norm)
         return [(score, self.entries[number]) for number, score in found.items()]
 
@@ -134,7 +131,7 @@ class Overlay:
         """The number of documents, and of the terms that each has in a field, as they will be."""
         known = self._told[field]
         total = known.documents + self._more
-        more = sum(one.lengths.get(field, 0) for one in self.entries) - sum(one.lengths.get(field, 0) for one in self._dropped)
+        more = sum(len(one.terms.get(field, ())) for one in self.entries) - sum(len(one.terms.get(field, ())) for one in self._dropped)
         return total, (known.tokens + more) / total
 
 
