@@ -8,9 +8,10 @@ to an update.
 from __future__ import annotations
 
 from mdmem import files, layout
-from mdmem.document import decode, parse, with_line_end
+from mdmem.document import decode, parse
 from mdmem.errors import PathProblem
 from mdmem.library import defaultdict, deque
+from mdmem.memory.standing import identity
 from mdmem.model import FilePath, Source
 from mdmem.model.trail import Claim, Entry
 from mdmem.search.entries import entries
@@ -79,11 +80,11 @@ def _page(workspace: Workspace, index: Index, path: FilePath, listed: tuple[Entr
         return None
     waiting: dict[Hashable, deque[Row]] = defaultdict(deque)
     for row in standing:
-        same = waiting[_identity(row.entry)]
+        same = waiting[identity(row.entry)]
         if same and (same[0].origin, same[0].life) != (row.origin, row.life):
             return None  # which of two alike was taken out cannot be told
         same.append(row)
-    found = [waiting[key].popleft() if waiting[key] else None for key in map(_identity, listed)]
+    found = [waiting[key].popleft() if waiting[key] else None for key in map(identity, listed)]
     return FileEntries(
         path,
         listed,
@@ -99,14 +100,9 @@ def _is_plain(row: Row) -> bool:
     return row.life == Life(row.life.begun) and row.uncommitted == (row.origin is None)
 
 
-def _identity(entry: Entry) -> Hashable:
-    """What makes an entry the same as one before, as `standing.identity` has it, which is slow to load."""
-    return entry.section, with_line_end(entry.text, "\n"), entry.first_line
-
-
 def _keys(entry: Entry) -> tuple[Hashable, ...]:
     """By what an entry is joined to one of a commit."""
-    return (_identity(entry), (entry.section, entry.fact)) if entry.fact else (_identity(entry),)
+    return (identity(entry), (entry.section, entry.fact)) if entry.fact else (identity(entry),)
 
 
 def _contradict(workspace: Workspace, listed: Sequence[Entry]) -> bool:
