@@ -20,7 +20,7 @@ from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
 
 _ID_DIGITS = 8
@@ -182,9 +182,7 @@ def parse_text(words: str) -> Fact:
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
     """The facts of a document's lines: every list item at the top level of a section, in file order."""
-    blocks = document.blocks_in(start, len(document.lines) if end is None else end)
-    listed = ((block, document.slice(block.start, block.end)) for block in blocks if block.kind is BlockKind.ITEM)
-    return tuple(Item(parse_item(raw), block.start, block.end, raw) for block, raw in listed if has_words(raw))
+    return tuple(_items(document, start, len(document.lines) if end is None else end, ""))
 
 
 def same(document: Document, item: str) -> Item | None:
@@ -197,13 +195,16 @@ def same(document: Document, item: str) -> Item | None:
     word = max(_ASCII_WORD.findall(normal(UNTIL.sub("", wanted.text))), key=len, default="")
     if word not in document.text.casefold():
         return None
-    for block in document.blocks_in(0, len(document.lines)):
-        raw = document.slice(block.start, block.end)
-        if block.kind is BlockKind.ITEM and word in raw.casefold() and has_words(raw):
-            fact = parse_item(raw)
-            if fact.id == wanted.id:
-                return Item(fact, block.start, block.end, raw)
-    return None
+    return next((known for known in _items(document, 0, len(document.lines), word) if known.fact.id == wanted.id), None)
+
+
+def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item]:
+    """The facts of some lines that have a word (case folded)."""
+    for block in document.blocks_in(start, end):
+        if block.kind is BlockKind.ITEM:
+            raw = document.slice(block.start, block.end)
+            if (not word or word in raw.casefold()) and has_words(raw):
+                yield Item(parse_item(raw), block.start, block.end, raw)
 
 
 @lru_cache(maxsize=_ITEMS_KEPT)
