@@ -162,6 +162,16 @@ def object_id(kind: bytes, data: bytes, digits: int = _SHA1_HEX) -> str:
     return sha1(named) if digits == _SHA1_HEX else sha256(named)
 
 
+def tree_entries(tree: bytes, width: int = _SHA1) -> Iterator[tuple[bytes, bytes, str]]:
+    """Mode, name and id of what a tree holds; ids have `width` bytes."""
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        mode, _, path = tree[at:end].partition(b" ")
+        at = end + 1 + width
+        yield mode, path, tree[end + 1 : at].hex()
+
+
 def read_object(git_dir: str, name: str, kind: bytes) -> bytes | None:
     """The bytes of an object of that kind; None where it is in a pack, or damaged."""
     packed = read(f"{git_dir}/objects/{name[:2]}/{name[2:]}")

@@ -15,6 +15,7 @@ from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, field
 from mdmem.repo.objects import Objects, git
+from mdmem.repo.plain import tree_entries
 from mdmem.repo.runner import MARKDOWN, TEMPORARIES
 
 TYPE_CHECKING = False
@@ -213,7 +214,7 @@ class _Maker:
     def _rows(self, trees: Iterable[tuple[str, bytes, int]]) -> Iterator[tuple[str, bytes, bytes, str]]:
         """Each entry of trees: the tree's id, mode, name, id."""
         for name, _, data in self.objects.read(trees):
-            for mode, path, target in _entries(data, len(name) // 2):
+            for mode, path, target in tree_entries(data, len(name) // 2):
                 yield name, mode, path, target
 
     def make_blobs(self, found: Iterable[tuple[str, bytes, int]]) -> None:
@@ -250,7 +251,7 @@ class _Maker:
             parts = [
                 b"%s %s\0%s"
                 % (mode, path, bytes.fromhex(self.trees.get(target, target) if mode in _TREE_MODES else self._blob(mode, path, target)))
-                for mode, path, target in _entries(data, len(name) // 2)
+                for mode, path, target in tree_entries(data, len(name) // 2)
             ]
             self.trees[name] = self.objects.add(b"tree", b"".join(parts))
 
@@ -303,16 +304,6 @@ class _Maker:
 
         while waiting:
             make(next(iter(waiting)))
-
-
-def _entries(tree: bytes, width: int) -> Iterator[tuple[bytes, bytes, str]]:
-    """Mode, name and id of what a tree holds; ids have `width` bytes."""
-    at = 0
-    while at < len(tree):
-        end = tree.index(b"\0", at)
-        mode, _, path = tree[at:end].partition(b" ")
-        at = end + 1 + width
-        yield mode, path, tree[end + 1 : at].hex()
 
 
 def _inner_first(trees: set[str], inner: Mapping[str, list[str]]) -> list[str]:

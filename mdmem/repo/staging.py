@@ -88,16 +88,11 @@ def _files(git_dir: str, tree: str | None, same: Mapping[bytes, str]) -> tuple[d
         data = plain.read_object(git_dir, name, b"tree") if name else None
         if data is None:
             raise _UnplainError
-        at = 0
-        while at < len(data):
-            end = data.index(b"\0", at)
-            mode, _, last = data[at:end].partition(b" ")
-            at = end + 1 + _SHA1
-            entry = (int(mode, 8), data[end + 1 : at].hex())
-            if entry[0] == _FOLDER:
-                waiting.append((folder + last + b"/", entry[1]))
+        for mode, last, inner in plain.tree_entries(data):
+            if int(mode, 8) == _FOLDER:
+                waiting.append((folder + last + b"/", inner))
             else:
-                found[folder + last] = entry
+                found[folder + last] = (int(mode, 8), inner)
     return found, tuple(skipped)
 
 
