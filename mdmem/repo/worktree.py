@@ -433,9 +433,10 @@ class Repository:
         Raises:
             RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
         """
-        hookless = own and self._has_hooks_in_place() and no_hooks(self.git_dir / "hooks")
+        known = settings.read(str(self.git_dir)) if own and self.plain else None
+        hookless = known is not None and not known.has(b"core", b"hookspath") and no_hooks(self.git_dir / "hooks")
         by_hand = found and found.settled and hookless and self._is_large()
-        if found and by_hand and (made_so := self._committed_by_hand(paths[0], message, date, identity, found)):
+        if found and known and by_hand and (made_so := self._committed_by_hand(paths[0], message, date, identity, found, known)):
             if not made_so.is_indexed and not self.renew_index(paths):
                 stale()
             return made_so.commit
@@ -495,11 +496,11 @@ class Repository:
             return int.from_bytes(index.read(12)[8:], "big") >= _MANY_FILES
 
     def _committed_by_hand(
-        self, path: FilePath, message: str, date: str, identity: Identity | None, found: State
+        self, path: FilePath, message: str, date: str, identity: Identity | None, found: State, known: settings.Settings
     ) -> committing.Made | None:
         """The commit of a file that is as it was settled, without git; None where git has to make it."""
-        known, moment = settings.read(str(self.git_dir)), _RAW_DATE.fullmatch(date)
-        if known is None or not known.leave_commits_plain() or not moment or "\0" in message:
+        moment = _RAW_DATE.fullmatch(date)
+        if not known.leave_commits_plain() or not moment or "\0" in message:
             return None
         if found.commit is None or found.branch is None or found.blob is None:
             return None
@@ -525,11 +526,6 @@ class Repository:
                 committer=committer,
             )
         )
-
-    def _has_hooks_in_place(self) -> bool:
-        """Whether git looks for hooks in its own folder. False: not known."""
-        plainly = settings.read(str(self.git_dir)) if self.plain else None
-        return plainly is not None and not plainly.has(b"core", b"hookspath")
 
     def renew_index(self, paths: Sequence[FilePath]) -> bool:
         """Have the index hold what HEAD holds of these paths; whether it could be written."""
