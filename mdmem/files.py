@@ -237,6 +237,7 @@ def _renamed_at_once(words: tuple[int, bytes, int, bytes, int]) -> bool:
     try:
         from _ctypes import call_function, dlopen, dlsym
 
+        # None is the program itself, as for `ctypes.CDLL`; typeshed has a file there alone.
         return bool(call_function(dlsym(dlopen(None, 0), "renameat2"), words) == 0)  # type: ignore[arg-type]
     except (ImportError, OSError):  # another interpreter; a system without the call
         return False

@@ -109,6 +109,7 @@ def _anew(text: str | bytes) -> Pattern[Any]:
     import re
 
     try:
+        # They are the library's own, of which typeshed knows nothing; so it is for any failure here that the library itself is asked.
         from re import _compiler, _parser  # type: ignore[attr-defined]
 
         parsed = _parser.parse(text)
@@ -131,6 +132,7 @@ def _engine(text: str | bytes, program: Program) -> Pattern[Any] | None:
     """The pattern; None where the engine does not take the program."""
     try:
         flags, code, *groups = program
+        # typeshed knows nothing of the engine, so a type checker takes what it gives for anything.
         return _sre.compile(text, flags, memoryview(code).cast("I").tolist(), *groups)  # type: ignore[no-any-return]
     except (RuntimeError, TypeError, ValueError, OverflowError):
         return None

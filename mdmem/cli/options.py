@@ -17,6 +17,7 @@ Kind = Annotated[
     str | None, typer.Option("--kind", metavar="KIND", help="fact, decision, preference, lesson, status, task or a word of your own.")
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
+# Made of the sources, so that they stand in one place: a type checker takes an enumeration for one only where its members are written.
 Choice = StrEnum("Choice", {source.name: source.value for source in Source})  # type: ignore[misc]
 """The sources as Typer knows a choice; `app` gives the source of it."""
 SourceOption = Annotated[Choice, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
@@ -37,7 +38,7 @@ TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one 
 
 
 def _writing(
-    source: SourceOption = Choice.INFERRED,  # type: ignore[attr-defined]
+    source: SourceOption = Choice.INFERRED,  # type: ignore[attr-defined] # as above
     confidence: Confidence = None,
     actor: Actor = None,
     session: Session = None,
