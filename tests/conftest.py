@@ -1,6 +1,7 @@
 """A sealed world for git: a home of its own, fixed dates, nothing inherited."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,12 @@ class World:
     ) -> subprocess.CompletedProcess[str]:
         """Run git."""
         return self.run(folder, ["git", *arguments], check=check, stdin=stdin, environment=environment)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _heard() -> None:
+    """Ctrl-C is heard here and by what is started here, though a shell that starts the suite in the background has it ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
