@@ -121,6 +121,16 @@ class TestFacts:
         assert (failure.value.code, failure.value.exit_status) == ("usage", 2)
 
 
+class TestSearch:
+    def test_logs_lose_weight_with_age_where_the_settings_say_so(self, at: Desk, memory: Memory):
+        at.write("memory/2026-11-20.md", "# 2026-11-20\n\n## 09:00\n\n- went sailing\n")
+        at.write("memory/2026-01-10.md", "# 2026-01-10\n\n## 09:00\n\n- went sailing on a sailing boat\n")
+        assert next(hit.path for hit in memory.search(Search("sailing boat")).hits) == "memory/2026-01-10.md"
+        at.write("mdmem.toml", "half_life_days = 30\n")
+        aged = Memory.open(at.workspace.root)
+        assert next(hit.path for hit in aged.search(Search("sailing boat")).hits) == "memory/2026-11-20.md"
+
+
 class TestStatus:
     def test_nothing_is_changed_by_asking(self, at: Desk, memory: Memory):
         at.write("memory/new.md", "x")

@@ -31,8 +31,8 @@ def index_of(**files: str) -> Index:
     return index
 
 
-def search(index: Index, question: str, explain: bool = False, limit: int = 10) -> tuple[Match, ...]:
-    return index.search(Wanted(question, limit, Filter(valid_on=TODAY), TODAY, explain))
+def search(index: Index, question: str, explain: bool = False, limit: int = 10, half_life: float | None = None) -> tuple[Match, ...]:
+    return index.search(Wanted(question, limit, Filter(valid_on=TODAY), TODAY, explain, half_life))
 
 
 def texts(index: Index, question: str) -> list[str]:
@@ -122,6 +122,27 @@ def test_days_share_what_they_match() -> None:
     assert ranking.day_factors([1, 2, 2, 2], [6.0, 1.0, 3.0, 2.0]) == pytest.approx([1.1, 1 + 0.5 / 6, 1 + 0.5 / 6, 1 + 0.5 / 6])
     assert ranking.day_factors([], []) == []
     assert ranking.day_factors([1], [0.0]) == [1.0]
+
+
+def test_logs_lose_weight_with_age_where_that_is_wanted() -> None:
+    index = index_of(on_2025_05_02=far("sailing boat"), on_2025_06_01=far("sailing"), on_2025_07_01=far("a sailing"), topic="- sailing\n")
+    plain = {match.hit.path: match.hit.score for match in search(index, "sailing boat")}
+    aged = {match.hit.path: match for match in search(index, "sailing boat", explain=True, half_life=10)}
+    assert max(plain, key=plain.__getitem__) == "memory/2025-05-02.md"
+    assert next(reversed(aged)) == "memory/2025-05-02.md"
+    ages = {path: [factor.value for factor in match.why.factors if factor.name == "age"] for path, match in aged.items() if match.why}
+    assert ages == {"memory/2025-05-02.md": [0.125], "memory/2025-06-01.md": [], "memory/2025-07-01.md": [], "memory/topic.md": []}
+    for match in aged.values():
+        assert match.why is not None
+        parts, factors = (part.score for part in match.why.parts), (factor.value for factor in match.why.factors)
+        assert sum(parts) * math.prod(factors) == pytest.approx(match.hit.score, rel=1e-3)
+
+
+def test_what_is_new_comes_before_what_matches_better_among_many() -> None:
+    old = {f"on_2025_01_{day:02}": far(*["sailing boat"] * 4) for day in range(1, 31)}
+    index = index_of(**old, on_2025_06_01=far("she went sailing on the lake with the others"))
+    assert texts(index, "sailing boat")[0] == "sailing boat"
+    assert search(index, "sailing boat", half_life=1)[0].hit.day == TODAY
 
 
 def test_a_score_is_explained() -> None:

@@ -192,7 +192,7 @@ class TestExplained:
         Part("grams", "東京", "東京", 0.1),
         Part("later", "tea", "tea", 0.1),
     )
-    FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "day")
+    FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "age", "day")
 
     def lines(self, why: Why, **fields: Any) -> list[str]:
         return hits.search_text(found(replace(HIT, why=why, **fields)), colour=False).splitlines()[2:]
@@ -217,6 +217,7 @@ class TestExplained:
             "      x1.50  ends in a question, and a question is no answer",
             "      x1.50  has words of time, as the query asks when",
             "      x1.50  has an amount, as the query asks how many",
+            "      x1.50  by its age, as the settings want it",
             "      x1.50  by what else was logged on its day",
         ]
 

@@ -86,7 +86,7 @@ def _matches(
     workspace: Workspace, found: Fresh, wanted: Search, passing: Filter, today: date, say: Say, progress: Progress | None
 ) -> tuple[Fresh, tuple[Match, ...]]:
     """The matches, and the index that gave them: built anew where the one that was there turns out to be damaged."""
-    asked = Wanted(wanted.query, wanted.limit, passing, today, wanted.explain)
+    asked = Wanted(wanted.query, wanted.limit, passing, today, wanted.explain, workspace.settings.half_life_days)
     try:
         matches = found.index.search(asked)
     except BrokenIndex:

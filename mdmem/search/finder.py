@@ -13,7 +13,7 @@ from mdmem.records import dataclass
 from mdmem.search import cues, query, ranking, results, schema
 from mdmem.search.overlay import Overlay, Statistics, Written
 from mdmem.search.query import Clause, Filter, Lexicon, Wanted
-from mdmem.search.ranking import Candidates
+from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import Match
 
 TYPE_CHECKING = False
@@ -48,6 +48,8 @@ class _Ranked:
 
     candidates: Candidates
     addresses: Sequence[Address | Written]
+    asked: Asked
+    decay: Decay | None
     scores: Sequence[float]
 
     def in_order(self) -> Iterator[tuple[float, int, int]]:
@@ -140,11 +142,13 @@ class Finder:
         if not looked_for:
             return ()
         asked = cues.asked(wanted.query)
-        candidates = max(ranking.CANDIDATES, ranking.CANDIDATES_A_HIT * wanted.limit)
+        decay = Decay(wanted.half_life, wanted.today.toordinal()) if wanted.half_life else None
+        least = ranking.CANDIDATES_BY_AGE if decay else ranking.CANDIDATES
+        candidates = max(least, ranking.CANDIDATES_A_HIT * wanted.limit)
         narrowed = not wanted.filter.is_plain
         while True:
             found, complete = self._matching(looked_for, wanted, candidates, narrowed)
-            ranked = self._ranked(found, asked)
+            ranked = self._ranked(found, asked, decay)
             best = self._best(ranked, wanted)
             if complete or (len(best) >= wanted.limit and (narrowed or len(found) >= candidates // 2)):
                 break
@@ -158,7 +162,7 @@ class Finder:
             Match(
                 results.hit(row, round(ranked.scores[number], ranking.SCORE_DIGITS), wanted.filter, wanted.today),
                 row,
-                self._why(ranked, number, looked_for, asked) if wanted.explain else None,
+                self._why(ranked, number, looked_for) if wanted.explain else None,
             )
             for number, row in best
         ]
@@ -222,11 +226,11 @@ class Finder:
         rest = iter(told)
         return [one.numbers[name] if isinstance(one, Written) else next(rest) for one in addresses]
 
-    def _ranked(self, found: list[Scored], asked: Asked) -> _Ranked:
+    def _ranked(self, found: list[Scored], asked: Asked, decay: Decay | None) -> _Ranked:
         addresses = [address for _, address in found]
         columns = (self._column(name, addresses) for name in ("factor", "cues", "day"))
         candidates = Candidates([score for score, _ in found], *columns)
-        return _Ranked(candidates, addresses, ranking.scores(candidates, asked))
+        return _Ranked(candidates, addresses, asked, decay, ranking.scores(candidates, asked, decay))
 
     def _best(self, ranked: _Ranked, wanted: Wanted) -> list[tuple[int, Row]]:
         """The first hits among the candidates, by number, and those in the same place as the last; no more are read than it takes."""
@@ -245,7 +249,7 @@ class Finder:
                 best[same] = (known[0] if known else number, row)
         return list(best.values())
 
-    def _why(self, ranked: _Ranked, number: int, looked_for: Iterable[Clause], asked: Asked) -> Why:
+    def _why(self, ranked: _Ranked, number: int, looked_for: Iterable[Clause]) -> Why:
         address = ranked.addresses[number]
         assert not isinstance(address, Written)  # who wants explanations has the index brought up to date
         parts = []
@@ -256,7 +260,7 @@ class Finder:
                 continue
             name, term, weight, said = one
             parts.append(Part(name, term, said, round(weight * loads(told)["value"], ranking.SCORE_DIGITS)))
-        factors = ranking.told(ranked.candidates, number, ranked.scores[number], asked)
+        factors = ranking.told(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay)
         return Why(tuple(parts), tuple(results.founded(self._row(address), factors)))
 
     def _row(self, address: Address | Written) -> Row:

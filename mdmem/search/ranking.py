@@ -1,7 +1,7 @@
 """What a match is worth. Every number of the ranking stands here, with where it comes from. Pure.
 
 The score of an entry is the BM25 (k1 = 1.2, b = 0.75) of its fields, each with a weight, times a factor that the entry has whatever
-the question is, times what its speaker, its day and the kind of its answer are worth for this question.
+the question is, times what its speaker, its day and the kind of its answer are worth for this question. Where the user wants it, logs lose weight with age.
 
 Behind each number stands what it brought on the public half of LoCoMo (744 questions): R@10 and MRR@10 in percent before and after, each on
 top of those before it. Plain BM25 with irregular forms is at 63.6 and 47.4, all of it at 82.9 and 68.9. `benchmarks/tune.py` measures
@@ -46,6 +46,9 @@ WEAK = 0.5
 
 CANDIDATES, CANDIDATES_A_HIT = 100, 6
 """At least so many of the best by BM25, and so many for each hit that is wanted, are ranked again by everything else: neutral up to 300."""
+
+CANDIDATES_BY_AGE = 1000
+"""At least so many of them where logs lose weight with age: a new entry that matches less may then come before many old ones."""
 
 SPEAKER = 1.7
 """The factor of an entry in a log whose speaker the question names: 74.5 to 78.1 and 53.6 to 61.1."""
@@ -108,12 +111,20 @@ class Candidates:
     days: Sequence[int]
 
 
-def scores(found: Candidates, asked: Asked) -> list[float]:
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """How logs lose weight: half of it in each `half_life` (days), counted back from `today` (an ordinal)."""
+
+    half_life: float
+    today: int
+
+
+def scores(found: Candidates, asked: Asked, decay: Decay | None = None) -> list[float]:
     """The scores of the candidates of one search. What many have in common is worked out once: this is done for hundreds."""
     by_cues = {cues: _cue_worth(*_told_by(cues, asked)) for cues in set(found.cues)}
     alone = list(map(mul, map(mul, found.matched, found.trust), map(by_cues.__getitem__, found.cues)))
-    if asked.date:
-        by_day = {day: _product(date_factors(day, asked)) for day in set(found.days)}
+    if asked.date or decay:
+        by_day = {day: _product((*date_factors(day, asked), *age_factors(day, decay))) for day in set(found.days)}
         alone = list(map(mul, alone, map(by_day.__getitem__, found.days)))
     return list(map(mul, alone, day_factors(found.days, alone)))
 
@@ -149,6 +160,12 @@ def date_factors(day: int, asked: Asked) -> Iterator[Factor]:
         yield Factor("date", DATE)
 
 
+def age_factors(day: int, decay: Decay | None) -> Iterator[Factor]:
+    """What a log of a day (an ordinal) is worth for its age; a day to come has none. Off by default: with LoCoMo it lowers the recall."""
+    if decay and day:
+        yield Factor("age", 0.5 ** (max(0, decay.today - day) / decay.half_life))
+
+
 def day_factors(days: Sequence[int], scores: Sequence[float]) -> list[float]:
     """What each entry is worth for the best two of its day, itself among them; what has no day lacks nothing."""
     first: dict[int, float] = {}
@@ -167,9 +184,11 @@ def day_factors(days: Sequence[int], scores: Sequence[float]) -> list[float]:
     return [1 + share * best[day] for day in days]
 
 
-def told(found: Candidates, at: int, score: float, asked: Asked) -> Iterator[Factor]:
+def told(found: Candidates, at: int, score: float, asked: Asked, decay: Decay | None = None) -> Iterator[Factor]:
     """Every factor of the score of one candidate, for a person to read."""
-    factors = [Factor("trust", found.trust[at]), *cue_factors(*_told_by(found.cues[at], asked)), *date_factors(found.days[at], asked)]
+    cues, day = found.cues[at], found.days[at]
+    of_day = *date_factors(day, asked), *age_factors(day, decay)
+    factors = [Factor("trust", found.trust[at]), *cue_factors(*_told_by(cues, asked)), *of_day]
     alone = found.matched[at] * _product(factors)
     yield from (factor for factor in factors if factor.value != 1)
     yield Factor("day", round(score / alone, SCORE_DIGITS) if alone else 1.0)

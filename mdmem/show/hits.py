@@ -33,6 +33,7 @@ _FACTORS = {
     "asks": "ends in a question, and a question is no answer",
     "time": "has words of time, as the query asks when",
     "amount": "has an amount, as the query asks how many",
+    "age": "by its age, as the settings want it",
     "day": "by what else was logged on its day",
     "no day": "of no day, so nothing is missing beside it",
 }
