@@ -207,24 +207,39 @@ STEPS: dict[str, Callable[[Desk], object]] = {
     ),
     "filter": lambda at: (at.git("config", "filter.up.clean", "tr a-z A-Z"), at.write("sub/.gitattributes", "*.md filter=up\n")),
     "own filter": lambda at: (at.git("config", "filter.up.clean", "tr a-z A-Z"), at.write(".git/info/attributes", "*.md filter=up\n")),
+    "person's filter": lambda at: (
+        at.git("config", "filter.up.clean", "tr a-z A-Z"),
+        (at.world.home / ".config/git").mkdir(parents=True, exist_ok=True),
+        (at.world.home / ".config/git/attributes").write_text("*.md filter=up\n"),
+    ),
     "unfiltered": lambda at: at.write(".git/info/attributes", ""),
     "old": lambda at: [os.utime(at.root / name, (1, 1)) for name in ("MEMORY.md", "sub/MEMORY.md") if (at.root / name).is_file()],
-    "linked": lambda at: (at.root / "sub").is_dir() and [(at.root / "sub").rename(at.root / "else"), (at.root / "sub").symlink_to("else")],
+    "linked": lambda at: (
+        (at.root / "sub").is_dir()
+        and not (at.root / "sub").is_symlink()
+        and [(at.root / "sub").rename(at.root / "else"), (at.root / "sub").symlink_to("else")]
+    ),
     "replace": lambda at: at.git("replace", "-f", "HEAD", "HEAD~1", check=False),
     "replace no more": lambda at: at.git("replace", "-d", "HEAD", check=False),
 }
+
+
+def begin_again(at: Desk) -> None:
+    """Have a repository as its first commit left it, whatever an example before this one did to it."""
+    for place in (at.root / ".git/info/attributes", at.world.home / ".config/git/attributes", at.root / ".git/index"):
+        place.unlink(missing_ok=True)
+    for name in at.git("replace", "-l").split():
+        at.git("replace", "-d", name)
+    shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
+    at.git("reset", "-q", "--hard", at.git("rev-list", "--max-parents=0", "HEAD").strip())
+    at.git("clean", "-fdq")
 
 
 class TestState:
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=6))
     def test_what_is_settled_is_so_for_git(self, at: Desk, steps: list[str]):
-        (at.root / ".git" / "info" / "attributes").unlink(missing_ok=True)
-        for name in at.git("replace", "-l").split():
-            at.git("replace", "-d", name)
-        shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
-        at.git("clean", "-fdq")
-        at.git("reset", "-q", "--hard", at.git("rev-list", "--max-parents=0", "HEAD").strip())
+        begin_again(at)
         for name in steps:
             STEPS[name](at)
         said = asked(at)
@@ -254,6 +269,7 @@ class TestState:
             (["ident", "old"], False),
             (["own filter", "old"], False),
             (["own filter", "unfiltered"], True),
+            (["person's filter", "old"], False),
         ],
     )
     def test_when_it_is_settled(self, at: Desk, steps: list[str], settled: bool):
@@ -309,13 +325,7 @@ class TestStaged:
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps=st.lists(st.sampled_from(sorted(STAGING)), max_size=8))
     def test_as_git_finds_it(self, at: Desk, steps: list[str]):
-        (at.root / ".git" / "info" / "attributes").unlink(missing_ok=True)
-        for name in at.git("replace", "-l").split():
-            at.git("replace", "-d", name)
-        shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
-        (at.root / ".git" / "index").unlink(missing_ok=True)
-        at.git("reset", "-q", "--hard", at.git("rev-list", "--max-parents=0", "HEAD").strip())
-        at.git("clean", "-fdq")
+        begin_again(at)
         for name in steps:
             STAGING[name](at)
         assert opened(at).staged(None) == asked(at).staged(None)

@@ -69,22 +69,13 @@ def commit(order: Order) -> Made | None:
 
     Whether settings or hooks have a say is for the caller to know.
     """
-    if _has_attributes(order):
-        return None
+    if any(os.path.lexists(place) for place in plain.attribute_files(order.git_dir, order.root, order.path)):
+        return None  # git might store something else than the bytes on the disk
     try:
         with _Lock(f"{order.git_dir}/index") as index, _Lock(f"{order.git_dir}/refs/heads/{order.branch}") as branch:
             return _locked(order, index, branch)
     except OSError:  # also: another git holds a lock
         return None
-
-
-def _has_attributes(order: Order) -> bool:
-    """Whether any file of attributes is there: git might store something else than the bytes on the disk."""
-    folders = os.fsdecode(order.path).split("/")[:-1]
-    above = ("/".join((order.root, *folders[:depth])) for depth in range(len(folders) + 1))
-    home = os.environ.get("XDG_CONFIG_HOME") or f"{os.environ.get('HOME', '')}/.config"
-    usual = (f"{order.git_dir}/info/attributes", f"{home}/git/attributes", "/etc/gitattributes", "/usr/local/etc/gitattributes")
-    return any(os.path.lexists(place) for place in (*usual, *(f"{folder}/.gitattributes" for folder in above)))
 
 
 def _locked(order: Order, index_lock: _Lock, branch_lock: _Lock) -> Made | None:

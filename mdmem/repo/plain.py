@@ -224,10 +224,17 @@ def place_of(tree: bytes, name: bytes, is_folder: bool) -> int | None:
 # The index, and the file beside it.
 
 
+def attribute_files(git_dir: str, root: str, path: bytes) -> tuple[str, ...]:
+    """Where git looks for the attributes of a file, unless a setting (`core.attributesFile`) names another place."""
+    folders = [root, *(f"{root}/{os.fsdecode(path[:end])}" for end, byte in enumerate(path) if byte == _SLASH)]
+    home = os.environ.get("XDG_CONFIG_HOME") or f"{os.environ.get('HOME', '')}/.config"
+    usual = (f"{git_dir}/info/attributes", f"{home}/git/attributes", "/etc/gitattributes", "/usr/local/etc/gitattributes")
+    return (*usual, *(f"{folder}/.gitattributes" for folder in folders))
+
+
 def may_be_converted(git_dir: str, root: str, path: bytes, data: bytes) -> bool:
     """Whether git may store a file as other bytes than those on disk: by a filter, or with other line ends or `$Id$`s."""
-    folders = [root, *(f"{root}/{os.fsdecode(path[:end])}" for end, byte in enumerate(path) if byte == _SLASH)]
-    attributes = (f"{git_dir}/info/attributes", *(f"{folder}/.gitattributes" for folder in folders))
+    attributes = attribute_files(git_dir, root, path)
     return b"\r" in data or b"$Id:" in data or any(b"filter" in (read(place) or b"") for place in attributes)
 
 
