@@ -1,11 +1,14 @@
 """SHA-1 and SHA-256 in hexadecimal, and short digests.
 
-The interpreter's own code does it for what is small: loading `hashlib` takes 3 ms, for the library behind it, which is faster only where
-there is much to do.
+The interpreter's own code does it for what is small: loading `hashlib` takes 2 ms, for the library behind it, which is eight times as fast.
 """
 
-_MUCH = 500_000
-"""Bytes."""
+from __future__ import annotations
+
+import sys
+
+_MUCH, _SOME = 500_000, 20_000
+"""Bytes for which the library is loaded, and for which it is taken where it is loaded."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +26,9 @@ else:
         from hashlib import sha256 as _sha256
 
 
-def sha1(data: bytes) -> str:
+def sha1(data: bytes | memoryview) -> str:
     """As git names objects; it protects nothing here."""
-    if len(data) > _MUCH:
+    if _is_much(data):
         import hashlib
 
         return hashlib.sha1(data, usedforsecurity=False).hexdigest()
@@ -34,11 +37,15 @@ def sha1(data: bytes) -> str:
 
 def sha256(data: bytes) -> str:
     """The SHA-256 of bytes."""
-    if len(data) > _MUCH:
+    if _is_much(data):
         import hashlib
 
         return hashlib.sha256(data).hexdigest()
     return _sha256(data).hexdigest()
+
+
+def _is_much(data: bytes | memoryview) -> bool:
+    return len(data) > (_SOME if "_hashlib" in sys.modules else _MUCH)
 
 
 def short(data: bytes, size: int) -> bytes:

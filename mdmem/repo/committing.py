@@ -89,17 +89,17 @@ def _locked(order: Order, index_lock: _Lock, branch_lock: _Lock) -> Made | None:
         return None
     if known.tree(b"") != plain.tree_of(git_dir, order.parent):
         return None
-    objects = [(b"blob", data)]
     blob = plain.object_id(b"blob", data)
+    objects = [(blob, b"blob", data)]
     trees = dict(_trees(order, known, blob, objects))
     if b"" not in trees or trees[b""] == known.tree(b""):
         return None
     people = (b"author %s %s" % (order.author, order.date), b"committer %s %s" % (order.committer, order.date))
     head = b"\n".join((b"tree %s" % trees[b""].encode(), b"parent %s" % order.parent.encode(), *people))
-    objects.append((b"commit", head + b"\n\n" + order.message))
-    new = CommitId(plain.object_id(*objects[-1]))
-    for kind, content in objects:
-        _store(git_dir, kind, content)
+    content = head + b"\n\n" + order.message
+    new = CommitId(plain.object_id(b"commit", content))
+    for made in (*objects, (new, b"commit", content)):
+        _store(git_dir, *made)
     index_lock.write(known.changed(after, blob, trees))
     # Of files that were saved while the index was last written git looks at the bytes: by this time stamp it still does.
     os.utime(f"{git_dir}/index.lock", ns=(written.st_atime_ns, written.st_mtime_ns))
@@ -114,7 +114,7 @@ def _locked(order: Order, index_lock: _Lock, branch_lock: _Lock) -> Made | None:
     return Made(new, is_indexed=True)
 
 
-def _trees(order: Order, known: indexes.Index, new: str, objects: list[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, str]]:
+def _trees(order: Order, known: indexes.Index, new: str, objects: list[tuple[str, bytes, bytes]]) -> Iterator[tuple[bytes, str]]:
     """The trees above a file, from the lowest on, with its new id in it; they end where one is not known to the index, or in a pack."""
     path, old, is_folder = order.path, order.blob, False
     while path:
@@ -125,14 +125,13 @@ def _trees(order: Order, known: indexes.Index, new: str, objects: list[tuple[byt
         if tree is None or not data or at is None or not data.startswith(bytes.fromhex(old), at):
             return
         data = data[:at] + bytes.fromhex(new) + data[at + len(new) // 2 :]
-        objects.append((b"tree", data))
         old, new, is_folder = tree, plain.object_id(b"tree", data), True
+        objects.append((new, b"tree", data))
         yield path, new
 
 
-def _store(git_dir: str, kind: bytes, data: bytes) -> None:
-    """Write a loose object, durably, unless it is there."""
-    name = plain.object_id(kind, data)
+def _store(git_dir: str, name: str, kind: bytes, data: bytes) -> None:
+    """Write a loose object of that name, durably, unless it is there."""
     folder = f"{git_dir}/objects/{name[:2]}"
     place = f"{folder}/{name[2:]}"
     if os.path.lexists(place):
@@ -147,7 +146,7 @@ def _store(git_dir: str, kind: bytes, data: bytes) -> None:
         raise
 
 
-def _write(place: str, flags: int, mode: int, data: bytes) -> None:
+def _write(place: str, flags: int, mode: int, data: bytes | bytearray) -> None:
     descriptor = os.open(place, os.O_WRONLY | os.O_CLOEXEC | flags, mode)
     try:
         _give(descriptor, data)
@@ -155,7 +154,7 @@ def _write(place: str, flags: int, mode: int, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _give(descriptor: int, data: bytes) -> None:
+def _give(descriptor: int, data: bytes | bytearray) -> None:
     """Write all of it, and have it on the disk."""
     left = memoryview(data)
     while left:
@@ -203,7 +202,7 @@ class _Lock:
         self._is_ours = True
         return self
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | bytearray) -> None:
         """Have the new content on the disk."""
         _give(self._descriptor, data)
 

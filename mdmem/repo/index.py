@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mdmem.digests import sha1
 from mdmem.records import dataclass
+from mdmem.repo.plain import extensions_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class Index:
         at = self.trees.get(folder)
         return None if at is None else self.data[at : at + _SHA1].hex()
 
-    def changed(self, status: os.stat_result, blob: str, trees: Mapping[bytes, str]) -> bytes:
+    def changed(self, status: os.stat_result, blob: str, trees: Mapping[bytes, str]) -> bytearray:
         """The bytes of the index with another blob for the entry, of a file that stands so on the disk, and with other trees above it."""
-        data = bytearray(self.data[:-_SHA1])
+        data = bytearray(self.data)
         times = (part for stamp in (status.st_ctime_ns, status.st_mtime_ns) for part in divmod(stamp, 1_000_000_000))
         known = (*times, status.st_dev, status.st_ino, None, status.st_uid, status.st_gid, status.st_size)
         for number, value in enumerate(known):
@@ -45,7 +46,8 @@ class Index:
                 data[at : at + 4] = (value & 0xFFFFFFFF).to_bytes(4, "big")
         for at, name in ((self.entry + _ID, blob), *((self.trees[folder], name) for folder, name in trees.items())):
             data[at : at + _SHA1] = bytes.fromhex(name)
-        return bytes(data) + bytes.fromhex(sha1(bytes(data)))
+        data[-_SHA1:] = bytes.fromhex(sha1(memoryview(data)[:-_SHA1]))
+        return data
 
 
 def plain(data: bytes, path: bytes, blob: str) -> Index | None:
@@ -56,7 +58,7 @@ def plain(data: bytes, path: bytes, blob: str) -> Index | None:
         path: from the root of the work tree.
         blob: the id that is known of the path.
     """
-    if data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or sha1(data[:-_SHA1]) != data[-_SHA1:].hex():
+    if data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or sha1(memoryview(data)[:-_SHA1]) != data[-_SHA1:].hex():
         return None
     # Entries are not gone through one by one: that a place is one is told by the id, the length of the path, and the path.
     known = bytes.fromhex(blob) + len(path).to_bytes(2, "big") + path + b"\0"
@@ -71,16 +73,12 @@ def trees(data: bytes, behind: int = _HEADER) -> dict[bytes, int]:
 
     The extensions stand behind the entries, in a chain that ends where the checksum begins; git writes this one before the other plain ones.
     """
-    end, start = len(data) - _SHA1, data.find(b"TREE", behind)
+    start = data.find(b"TREE", behind)
     while start >= 0:
-        names, at = [], start
-        while at + 8 <= end:
-            names.append(data[at : at + 4])
-            at += 8 + int.from_bytes(data[at + 4 : at + 8], "big")
-        if at == end:
+        if chain := extensions_from(data, start):
             found: dict[bytes, int] = {}
-            if _PLAIN.issuperset(names):
-                _find_trees(data, start + 8, b"", found)
+            if _PLAIN.issuperset(name for name, _, _ in chain):
+                _find_trees(data, chain[0][1], b"", found)
             return found
         start = data.find(b"TREE", start + 1)
     return {}

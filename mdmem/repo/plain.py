@@ -28,8 +28,8 @@ _BRANCH_BYTES = settings.LETTERS + b"/_"
 _READABLE_FORMATS = (b"0", b"1")
 _SAYS_MORE = (b"include", b"extensions")
 """Sections of settings, by how they begin, that would have to be read as git reads them."""
-_ENTRY = 62
-"""Bytes of an index entry before its path."""
+_HEADER, _ENTRY = 12, 62
+"""Bytes of an index before its first entry, and of an entry before its path."""
 _SLASH = ord("/")
 _FLAGS_MODE, _FLAGS_ID = slice(24, 28), slice(40, 60)
 _REGULAR, _EXECUTABLE = 0o100644, 0o100755
@@ -246,7 +246,7 @@ def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) 
     data = read(f"{git_dir}/index")
     if data is None or data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         return False
-    kept = dict(_extensions(data))
+    kept = {name: data[start:end] for name, start, end in _extensions(data)}
     if any(name[:1].islower() for name in kept) or _root_tree(kept.get(b"TREE", b"")) != tree:
         return False  # those in small letters change what the entries mean
     mode = (_EXECUTABLE if executable else _REGULAR).to_bytes(4, "big")
@@ -259,21 +259,27 @@ def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) 
     return False
 
 
-def _extensions(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The extensions behind the entries: from the first place at which a chain of them begins that ends where the checksum does."""
-    end = len(data) - _SHA1
+def extensions_from(data: bytes, at: int) -> list[tuple[bytes, int, int]] | None:
+    """The extensions of an index that stand at a place and behind: the name of each, and where its content starts and ends.
+
+    None where what stands there is no chain of them that ends where the checksum begins.
+    """
+    end, found = len(data) - _SHA1, []
+    while at + 8 <= end and data[at : at + 4].isalpha():
+        start, at = at, at + 8 + int.from_bytes(data[at + 4 : at + 8], "big")
+        found.append((data[start : start + 4], start + 8, at))
+    return found if at == end else None
+
+
+def _extensions(data: bytes) -> list[tuple[bytes, int, int]]:
+    """The extensions behind the entries: from the first place at which a chain of them begins."""
     for first in _FIRST_EXTENSIONS:
-        start = data.find(first, 12)
+        start = data.find(first, _HEADER)
         while start >= 0:
-            found, at = [], start
-            while at + 8 <= end and data[at : at + 4].isalpha():
-                size = int.from_bytes(data[at + 4 : at + 8], "big")
-                found.append((data[at : at + 4], data[at + 8 : at + 8 + size]))
-                at += 8 + size
-            if at == end:
-                return iter(found)
+            if found := extensions_from(data, start):
+                return found
             start = data.find(first, start + 1)
-    return iter(())
+    return []
 
 
 def _root_tree(cached: bytes) -> str | None:

@@ -65,14 +65,10 @@ def _entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], int]:
             raise _UnplainError
         found[data[at + _PATH : at + _PATH + length]] = (int.from_bytes(entry[_MODE], "big"), entry[_ID].hex())
         at += (_PATH + length + _UNIT) // _UNIT * _UNIT
-    end = at
-    while at < len(data) - _SHA1:
-        if data[at : at + 1].islower():  # an extension that changes what the entries mean
-            raise _UnplainError
-        at += 8 + int.from_bytes(data[at + 4 : at + 8], "big")
-    if at != len(data) - _SHA1:
+    extensions = plain.extensions_from(data, at)
+    if extensions is None or any(name[:1].islower() for name, _, _ in extensions):  # those in small letters change what the entries mean
         raise _UnplainError
-    return found, end
+    return found, at
 
 
 def _files(git_dir: str, tree: str | None, same: Mapping[bytes, str]) -> tuple[dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
