@@ -13,7 +13,7 @@ from mdmem.digests import sha256
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.jsontext import dumps_ascii, loads
 from mdmem.layout import MAX_FILE_BYTES
-from mdmem.library import attrgetter, cache, contextmanager, suppress
+from mdmem.library import cache, contextmanager, suppress
 from mdmem.model import FilePath
 from mdmem.paths import Path
 from mdmem.records import asdict, dataclass
@@ -21,6 +21,9 @@ from mdmem.records import asdict, dataclass
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 _NOTICE_SECONDS = 1.0
@@ -419,21 +422,18 @@ def found_at(root: Path, path: str, status: os.stat_result) -> Found:
     return Found(FilePath(path), root / path, status)
 
 
-def markdown_paths(root: Path, folders: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given).
+def markdown_paths(root: Path, folders: Iterable[str], told: Callable[[os.stat_result], T]) -> dict[str, T]:
+    """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given), in no order.
 
     One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over.
-    A path is met once. Plain values: objects for ten thousand files take longer to make than the files to look at.
+    Of what the file system says of each only what is `told` of it is kept: ten thousand times all of it take longer to keep than to ask for.
     """
-    seen: set[str] = set()
+    found: dict[str, T] = {}
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
         prefix = "" if folder in ("", ".") else folder.rstrip("/")
-        if _leaves_by_link(root, prefix):
-            continue
-        for path, status in _scan(root / folder, prefix, deep):
-            if path not in seen:
-                seen.add(path)
-                yield path, status
+        if not _leaves_by_link(root, prefix):
+            _scan(root / folder, prefix, deep, told, found)
+    return found
 
 
 def _leaves_by_link(root: Path, folder: str) -> bool:
@@ -444,26 +444,28 @@ def _leaves_by_link(root: Path, folder: str) -> bool:
     return root.is_symlink() or any((root / "/".join(parts[:count])).is_symlink() for count in range(1, len(parts) + 1))
 
 
-def _scan(place: Path, prefix: str, deep: bool) -> Iterator[tuple[str, os.stat_result]]:
+def _scan(place: Path, prefix: str, deep: bool, told: Callable[[os.stat_result], T], found: dict[str, T]) -> None:
     if prefix and layout.is_markdown(prefix) and place.is_file():
-        yield prefix, place.lstat()
+        found[prefix] = told(place.lstat())
         return
     waiting = [(str(place), f"{prefix}/" if prefix else "")]
     while waiting:
         folder, start = waiting.pop()
         try:
-            entries = sorted(os.scandir(folder), key=attrgetter("name"))
+            # Names are looked up from the open folder: by their whole paths it takes a fifth longer.
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
-        for entry in entries:
-            if entry.is_symlink():
-                continue
-            if entry.is_dir():
-                if deep and entry.name != ".git":
-                    waiting.append((entry.path, f"{start}{entry.name}/"))
-            elif layout.is_markdown(entry.name) and entry.is_file():
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    continue
-                yield start + entry.name, status
+        try:
+            with os.scandir(descriptor) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if layout.is_markdown(name) and entry.is_file(follow_symlinks=False):
+                        try:
+                            found[start + name] = told(entry.stat(follow_symlinks=False))
+                        except FileNotFoundError:
+                            continue
+                    elif deep and name != ".git" and entry.is_dir(follow_symlinks=False):
+                        waiting.append((f"{folder}/{name}", f"{start}{name}/"))
+        finally:
+            os.close(descriptor)

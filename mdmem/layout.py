@@ -58,7 +58,7 @@ def log_path(day: date) -> FilePath:
 
 def is_markdown(path: str) -> bool:
     """Whether the name is a Markdown file's."""
-    return path.casefold().endswith(".md")
+    return path.endswith(".md") or path.casefold().endswith(".md")
 
 
 def within(path: str, folders: Iterable[str]) -> bool:

@@ -267,7 +267,7 @@ class TestLock:
 
 class TestMarkdownFiles:
     def listed(self, root: Path, *folders: str) -> list[str]:
-        return sorted(path for path, _ in files.markdown_paths(root, folders))
+        return sorted(files.markdown_paths(root, folders, lambda status: status))
 
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
@@ -301,7 +301,7 @@ class TestMarkdownFiles:
         assert self.listed(root, f"{root}/way") == sorted(["B.MD", "a.md", f"{root}/way/o.md"])
 
     def test_where_it_is_on_disk(self, root: Path):
-        listed = dict(files.markdown_paths(root, ["memory"]))
+        listed = files.markdown_paths(root, ["memory"], lambda status: status)
         found = files.found_at(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
         assert found.place == root / "memory/deep/er/f.md"
         assert found.status.st_size == len("memory/deep/er/f.md")

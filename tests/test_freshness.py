@@ -460,7 +460,7 @@ class TestLooks:
         """One for each time that the files are listed."""
         seen: list[Workspace] = []
         listed = Workspace.memory_paths
-        monkeypatch.setattr(Workspace, "memory_paths", lambda workspace: seen.append(workspace) or listed(workspace))
+        monkeypatch.setattr(Workspace, "memory_paths", lambda workspace, told: seen.append(workspace) or listed(workspace, told))
         return seen
 
     def test_a_search_that_finds_all_as_it_was_looks_once_and_at_no_file_that_was_seen(self, at: Desk, looks: list[Workspace]):

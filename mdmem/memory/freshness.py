@@ -52,7 +52,7 @@ class _Survey:
 def _survey(workspace: Workspace) -> _Survey:
     what = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
     commit = workspace.repository.head()
-    stamps = {path: stamp_text(status) for path, status in workspace.memory_paths()}
+    stamps = workspace.memory_paths(stamp_text)
     return _Survey(commit, stamps, sha256(what.encode("utf-8", "surrogateescape"))[:16], stamps_digest(stamps))
 
 
@@ -192,7 +192,7 @@ def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Ve
     if index.seen.commit != commit:
         touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
     stamps = survey.stamps
-    due = [path for path, stamp in stamps.items() if path in touched or path not in before or before[path].stamp.text != stamp]
+    due = sorted(path for path, stamp in stamps.items() if path in touched or path not in before or before[path].stamp.text != stamp)
     reader = pages.Pages(workspace, known, len(due))
     seen: dict[str, SeenFile] = {path: before[path] for path in stamps if path in before}
 

@@ -15,11 +15,13 @@ from mdmem.repo import Identity, Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import TypeAlias
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias, TypeVar
 
     from mdmem.config import Settings
     from mdmem.library import datetime
+
+    T = TypeVar("T")
 
 
 Say: TypeAlias = "Callable[[str], None]"
@@ -55,14 +57,19 @@ class Workspace:
         return config.now(self.settings)
 
     def memory_files(self) -> dict[FilePath, files.Found]:
-        """The memory files as they are on disk, by path."""
-        return {FilePath(path): files.found_at(self.root, path, status) for path, status in self.memory_paths()}
+        """The memory files as they are on disk, in the order of their paths."""
+        return {
+            FilePath(path): files.found_at(self.root, path, status)
+            for path, status in sorted(self.memory_paths(lambda status: status).items())
+        }
 
-    def memory_paths(self) -> Iterator[tuple[str, os.stat_result]]:
-        """The paths of the memory files, with what the file system says of them."""
-        listed = files.markdown_paths(self.root, ("memory", *self.settings.extra_paths))
+    def memory_paths(self, told: Callable[[os.stat_result], T]) -> dict[str, T]:
+        """The paths of the memory files, in no order, with what is `told` of each by what the file system says of it."""
+        listed = files.markdown_paths(self.root, ("memory", *self.settings.extra_paths), told)
         # Whatever lies in a folder that is listed whole is memory.
-        return ((path, status) for path, status in listed if "/" in path or self.kind_of(path).is_memory)
+        for path in [path for path in listed if "/" not in path and not self.kind_of(path).is_memory]:
+            del listed[path]
+        return listed
 
     def identity(self) -> Identity | None:
         """Who commits where git does not know; None where it does.

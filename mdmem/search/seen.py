@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
 from zlib import crc32
 
 from mdmem.digests import short
@@ -54,7 +53,7 @@ def stamp_text(status: os.stat_result) -> str:
 
 def stamps_digest(stamps: Mapping[str, str]) -> str:
     """What tells the stamps of all files, by path, from others."""
-    return short("\0".join(chain.from_iterable(sorted(stamps.items()))).encode("utf-8", "surrogateescape"), _DIGEST_BYTES).hex()
+    return short("\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)]).encode("utf-8", "surrogateescape"), _DIGEST_BYTES).hex()
 
 
 @dataclass(frozen=True, slots=True)
