@@ -246,7 +246,7 @@ class TestWrites:
         assert lock.exists()
 
     def test_a_lock_in_use_is_waited_for(self, made: Desk, start: Start, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.repo.worktree._LOCK_SECONDS", 0)
+        monkeypatch.setattr("mdmem.repo.commits._LOCK_SECONDS", 0)
         lock = lock_in(made.root)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
         start(made.root, sys.executable, "-c", program, lock)

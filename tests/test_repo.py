@@ -18,7 +18,7 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, line, process, runner
+from mdmem.repo import Repository, commits, line, process, runner
 from mdmem.repo.patches import FilePatch, parse_patches
 
 A = "a" * 40
@@ -378,7 +378,7 @@ def test_patches(patch: str, expected: list[tuple[str, str | None, tuple[str, ..
 
 class TestCommit:
     def commit(self, at: Desk, *paths: str) -> CommitId:
-        return opened(at).commit([FilePath(path) for path in paths], "x: y\n\n# kept\n", "@1770000000 +0530", 30)
+        return commits.commit(opened(at), [FilePath(path) for path in paths], "x: y\n\n# kept\n", "@1770000000 +0530", 30)
 
     def test_of_paths(self, at: Desk):
         at.write("MEMORY.md", "x")
@@ -418,12 +418,12 @@ class TestCommit:
     @pytest.mark.parametrize("moved", [False, True])
     def test_taken_back_where_nothing_builds_on_it(self, at: Desk, moved: bool):
         before, repository, path = at.standing(), opened(at), FilePath("new.md")
-        entry = repository.index_entry(path)
+        entry = commits.index_entry(repository, path)
         at.write("new.md", "x")
         commit = self.commit(at, "new.md")
         if moved:
             newest = at.commit()
-        repository.take_back(commit, CommitId(before.commit.strip()), path, entry)
+        commits.take_back(repository, commit, CommitId(before.commit.strip()), path, entry)
         assert at.git("rev-parse", "HEAD").strip() == (newest if moved else before.commit.strip())
         assert at.read("new.md") == "x"
         assert at.git("status", "--porcelain") == ("" if moved else "?? new.md\n")

@@ -19,7 +19,7 @@ from mdmem.errors import MdmemError
 from mdmem.memory import Memory, writing
 from mdmem.memory.workspace import open_at
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.repo import process, worktree
+from mdmem.repo import commits, process, worktree
 from mdmem.repo.runner import Outcome
 
 HAND = "- a line of Ada's"
@@ -759,7 +759,7 @@ def test_a_wrong_confidence_is_refused_before_anything_is_committed(at: Desk, dr
 def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(at: Desk, monkeypatch: pytest.MonkeyPatch, change: Change):
     """As on a full disk: git moves the branch, and then has no room for its index."""
     index = at.root / ".git" / "index"
-    run, old = worktree.run, index.read_bytes()
+    run, old = commits.run, index.read_bytes()
 
     def without_room(folder: Path, arguments: Sequence[str], *others: Any, **named: Any) -> Outcome:
         if "reset" in arguments:
@@ -770,11 +770,13 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
         index.write_bytes(old)
         return Outcome(1, b"", "error: no room")
 
-    monkeypatch.setattr(worktree, "run", without_room)
+    for room in (commits, worktree):
+        monkeypatch.setattr(room, "run", without_room)
     done = at.apply(change)
     assert done.commit == at.git("rev-parse", "HEAD").strip()
     assert at.git("status", "--porcelain")
-    monkeypatch.setattr(worktree, "run", run)
+    for room in (commits, worktree):
+        monkeypatch.setattr(room, "run", run)
     assert at.apply(EditSection("Home", Action.APPEND, MARK)).commit
     assert at.git("status", "--porcelain") == ""
     assert at.git("rev-list", "--count", "HEAD").strip() == "3"
@@ -792,13 +794,14 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
 def test_the_gits_that_a_write_starts(at: Desk, monkeypatch: pytest.MonkeyPatch, make: Callable[[Desk], object], verbs: list[str]) -> None:
     at.apply(append("- before"))
     make(at)
-    run, started = worktree.run, []
+    run, started = commits.run, []
 
     def counted(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
         started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
         return run(folder, arguments, *rest)
 
-    monkeypatch.setattr(worktree, "run", counted)
+    for room in (commits, worktree):
+        monkeypatch.setattr(room, "run", counted)
     at.apply(append())
     assert started == verbs
 
@@ -806,7 +809,7 @@ def test_the_gits_that_a_write_starts(at: Desk, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("saved", [SEED.replace("lives in Oslo", "lives in Rome"), SEED, SEED + "\r\n"], ids=["theirs", "as before", "odd"])
 @pytest.mark.parametrize("pending", [False, True])
 def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str, pending: bool) -> None:
-    run, saves = worktree.run, [saved]
+    run, saves = commits.run, [saved]
 
     def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
         if "commit" in arguments and "mark of mdmem" in at.read("MEMORY.md") and saves:
@@ -815,7 +818,8 @@ def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch:
 
     if pending:
         by_hand(at, "MEMORY.md", "edited")
-    monkeypatch.setattr(worktree, "run", overtaken)
+    for room in (commits, worktree):
+        monkeypatch.setattr(room, "run", overtaken)
     done = at.apply(append())
     assert not saves
     assert "mark of mdmem" in at.read("MEMORY.md")

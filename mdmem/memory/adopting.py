@@ -14,6 +14,7 @@ from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath
 from mdmem.paths import Path
 from mdmem.records import dataclass, replace
+from mdmem.repo import commits
 from mdmem.repo.ignored import ignored
 
 TYPE_CHECKING = False
@@ -133,7 +134,7 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: boo
         return None
     message = "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
     date = repo.raw_date(workspace.now())
-    return workspace.repository.commit(due, message, date, workspace.settings.hook_timeout, workspace.identity())
+    return commits.commit(workspace.repository, due, message, date, workspace.settings.hook_timeout, workspace.identity())
 
 
 def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:

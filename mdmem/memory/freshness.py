@@ -233,6 +233,8 @@ def catch_up(root: Path) -> None:
     workspace.ensure_state()
     from contextlib import ExitStack  # here, so that nobody pays for loading it who does not work in the background
 
+    from mdmem.repo import commits
+
     with ExitStack() as queue:
         try:
             queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))
@@ -245,7 +247,7 @@ def catch_up(root: Path) -> None:
                 _bring_up(workspace)
                 if is_current(workspace)[1]:
                     break
-    workspace.repository.maintain()
+    commits.maintain(workspace.repository)
 
 
 def catch_up_all(folder: Path) -> None:

@@ -14,13 +14,14 @@ from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions, WriteResult
 from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
+from mdmem.repo import commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mdmem.paths import Path
-    from mdmem.repo import Identity, IndexEntry, State
+    from mdmem.repo import Identity, State
 
 
 VERBS: dict[type[Change], str] = {
@@ -111,7 +112,7 @@ def _commit_note(workspace: Workspace, note: history.Note) -> CommitId:
     repository, settings = workspace.repository, workspace.settings
     repository.require_ready(settings.allow_detached, repository.branch())
     moment = repo.raw_date(workspace.now())
-    return repository.commit([], history.message(note, "", ""), moment, settings.hook_timeout, workspace.identity())
+    return commits.commit(repository, [], history.message(note, "", ""), moment, settings.hook_timeout, workspace.identity())
 
 
 def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Provenance, say: Say) -> WriteResult:
@@ -193,7 +194,8 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         if not files.replace(plan.place, plan.after, plan.before, record.temporary):
             files.drop_record(workspace.state)
             return _Again.SAVED
-        commit = workspace.repository.commit(
+        commit = commits.commit(
+            workspace.repository,
             [plan.path],
             text,
             moment,
@@ -211,13 +213,13 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
             _put_back(workspace, plan, made, record, problem)
             if pending:
-                workspace.repository.take_back(pending.commit, state.commit, plan.path, pending.entry)
+                commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
         raise
     if not stale:
         files.drop_record(workspace.state)
-    if not workspace.repository.holds(commit, plan.path, plan.after) and not _carries(read_at(workspace, plan.path, commit), plan):
+    if not commits.holds(workspace.repository, commit, plan.path, plan.after) and not _carries(read_at(workspace, plan.path, commit), plan):
         # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
-        workspace.repository.withdraw(commit, pending.commit if pending else state.commit)
+        commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
         return _Again.WITHDRAWN
     return commit, ((f"committed the pending edits of {plan.path} first, as yours",) if pending else ())
 
@@ -276,7 +278,7 @@ class _Pending:
     """A person's edits as they were committed, and what git's index said of the file before."""
 
     commit: CommitId
-    entry: IndexEntry
+    entry: commits.IndexEntry
 
 
 def _commit_pending(
@@ -300,9 +302,9 @@ def _commit_pending(
             line=first.line,
             kind=first.kind,
         )
-    entry = workspace.repository.index_entry(plan.path)
+    entry = commits.index_entry(workspace.repository, plan.path)
     text = f"{plan.path}: {'removed' if plan.before is None else 'edited'} by hand\n"
-    return _Pending(workspace.repository.commit([plan.path], text, moment, workspace.settings.hook_timeout, identity), entry)
+    return _Pending(commits.commit(workspace.repository, [plan.path], text, moment, workspace.settings.hook_timeout, identity), entry)
 
 
 def _provenance(workspace: Workspace, options: WriteOptions) -> Provenance:
@@ -342,10 +344,10 @@ def _settle(workspace: Workspace, record: files.Record, identity: Identity | Non
     if found == record.before:
         return ()
     if not workspace.repository.state(record.path).pending:
-        workspace.repository.renew_index([record.path])
+        commits.renew_index(workspace.repository, [record.path])
         return ()
     try:
-        workspace.repository.commit([record.path], record.message, record.date, workspace.settings.hook_timeout, identity)
+        commits.commit(workspace.repository, [record.path], record.message, record.date, workspace.settings.hook_timeout, identity)
     except RepositoryProblem:
         # The git of the killed process may have outlived it, and have committed meanwhile.
         if workspace.repository.state(record.path).pending:
@@ -380,4 +382,4 @@ def save(workspace: Workspace, text: str | None, say: Say) -> tuple[CommitId | N
         what = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
         message = text.strip() + "\n" if text and text.strip() else f"{what}: edited by hand\n"
         moment = repo.raw_date(config.now(workspace.settings))
-        return repository.commit(paths, message, moment, workspace.settings.hook_timeout, identity, own=False), paths
+        return commits.commit(repository, paths, message, moment, workspace.settings.hook_timeout, identity, own=False), paths

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
@@ -12,23 +11,15 @@ from mdmem.paths import Path
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import plain, settings
-from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
+from mdmem.repo.runner import Outcome, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mdmem.library import datetime
-    from mdmem.repo import committing
 
 
-_LOCK_SECONDS = 30.0
-_MANY_FILES = 500
-"""From here on git takes an eighth of a write longer over its index than a commit written in Python. Smaller repositories are git's own to write."""
-_RAW_DATE = pattern(r"@(\d+ [+-]\d{4})")
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
-_HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
-"""Where no hook has anything to say: git need not start two shells to hear that."""
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -38,7 +29,6 @@ _UNDER_WAY = {
     "sequencer": "a cherry-pick or revert",
     "BISECT_LOG": "a bisect",
 }
-_LOCKED = pattern(r"Unable to create '[^\n]*\.lock': File exists")
 _OBJECT = pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
 
 
@@ -73,14 +63,6 @@ class State:
     def settled(self) -> bool:
         """Whether there is nothing that is not committed, in the file or in git's index. False: not known."""
         return self.blob is not None
-
-
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
-    """What git's index says of one path: `text` as `git update-index --index-info` takes it, empty where it says nothing."""
-
-    text: bytes
-    intended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +122,14 @@ def _unreadable_branch() -> RepositoryProblem:
     return RepositoryProblem("broken-repository", "the branch that HEAD names cannot be read", hint)
 
 
-def _is_locked(failed: Outcome) -> bool:
-    """Whether git failed as another git holds a lock."""
-    return bool(_LOCKED.search(failed.words))
-
-
-def _literal(paths: Sequence[FilePath]) -> list[str]:
+def literal(paths: Sequence[FilePath]) -> list[str]:
     """Paths as pathspecs that mean just them. (The setting for it would reach the user's hooks, whose own patterns would then fail.)"""
     return [f":(literal){path}" for path in paths]
+
+
+def paths_in(output: bytes) -> list[FilePath]:
+    """The paths that git names with `-z`."""
+    return [FilePath(os.fsdecode(path)) for path in output.split(b"\0") if path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +161,6 @@ class Repository:
         if done.status:
             raise RepositoryProblem("git-failed", f"git {arguments[0]}: {done.words}")
         return done.output
-
-    def _paths(self, output: bytes) -> list[FilePath]:
-        return [FilePath(os.fsdecode(path)) for path in output.split(b"\0") if path]
 
     # What is now.
 
@@ -260,7 +239,7 @@ class Repository:
     def _asked_state(self, path: FilePath) -> State:
         output = self.git(
             *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored=matching"),
-            *("--no-renames", "--ignore-submodules=all", "--", *_literal([path])),
+            *("--no-renames", "--ignore-submodules=all", "--", *literal([path])),
         )
         commit: CommitId | None = None
         branch: str | None = None
@@ -317,7 +296,7 @@ class Repository:
 
     def tracked(self) -> set[FilePath]:
         """The paths of the workspace that git knows."""
-        return set(self._paths(self.git("ls-files", "-z")))
+        return set(paths_in(self.git("ls-files", "-z")))
 
     def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
         """The bytes of files in a commit; None where a file is not in it."""
@@ -358,7 +337,7 @@ class Repository:
 
     def last_commit(self, path: FilePath) -> CommitId | None:
         """The newest commit that touched a file; None where there is none."""
-        found = run(self.folder, ["rev-list", "-1", "HEAD", "--", *_literal([path])])
+        found = run(self.folder, ["rev-list", "-1", "HEAD", "--", *literal([path])])
         return CommitId(found.output.decode().strip()) if found.status == 0 and found.output.strip() else None
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
@@ -378,7 +357,7 @@ class Repository:
         done = run(self.root, ["diff-index", "--cached", "-z", "-M", "--name-status", "--no-ext-diff", against], extra=extra)
         if done.status:
             raise RepositoryProblem("git-failed", f"git diff-index: {done.words}")
-        fields = iter(self._paths(done.output))
+        fields = iter(paths_in(done.output))
         changes: list[tuple[FilePath | None, FilePath | None]] = []
         for status in fields:
             path = next(fields)
@@ -400,242 +379,6 @@ class Repository:
             )
             for old, new in wanted
         ]
-
-    # What is changed.
-
-    def commit(
-        self,
-        paths: Sequence[FilePath],
-        message: str,
-        date: str,
-        seconds: float,
-        identity: Identity | None = None,
-        own: bool = True,
-        stale: Callable[[], None] = lambda: None,
-        found: State | None = None,
-        no_hooks: Callable[[Path], bool] = lambda folder: False,
-    ) -> CommitId:
-        """Commit these paths as they are on disk, and nothing else; no paths: an empty commit.
-
-        The ref moves by git's own compare-and-swap. Where another git holds a lock, or moved the branch meanwhile, it is tried again.
-
-        Args:
-            paths: workspace paths.
-            message: taken as it is.
-            date: for author and committer, in git's raw form.
-            seconds: the time limit, hooks included.
-            identity: for a repository that has none.
-            own: whether this is mdmem's commit, for which its own hooks step aside.
-            stale: called where the commit was made, but the index could not be written (`renew_index` mends that).
-            found: how the repository stood to the one path just now, so that git need not be asked again.
-            no_hooks: whether no hook in a folder has anything to say of this commit.
-
-        Raises:
-            RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
-        """
-        known = settings.read(str(self.git_dir)) if own and self.plain else None
-        hookless = known is not None and not known.has(b"core", b"hookspath") and no_hooks(self.git_dir / "hooks")
-        by_hand = found and found.settled and hookless and self._is_large()
-        if found and known and by_hand and (made_so := self._committed_by_hand(paths[0], message, date, identity, found, known)):
-            if not made_so.is_indexed and not self.renew_index(paths):
-                stale()
-            return made_so.commit
-        extra = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_OPTIONAL_LOCKS": "1"}
-        if own:
-            extra["MDMEM_COMMIT"] = "1"
-        if identity:
-            extra |= identity.variables("AUTHOR") | identity.variables("COMMITTER")
-        before = tip = found.commit if found else self.head()
-        added = [] if found and found.known else self._intend_to_add(paths, extra)
-        options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
-        options += ["--", *_literal(paths)] if paths else ["--allow-empty"]
-
-        def made() -> CommitId | None:
-            return self._made(before, paths, message)
-
-        def again(failed: Outcome) -> bool:
-            nonlocal tip
-            last, tip = tip, self.head()
-            return (_is_locked(failed) or tip != last) and made() is None
-
-        try:
-            done = self._retried(
-                [*DURABLE, *(_HOOKLESS if hookless else ()), "-c", "commit.verbose=false", "commit", *options],
-                message.encode("utf-8", "replace"),
-                extra,
-                seconds,
-                again,
-            )
-        except RepositoryProblem as problem:
-            if commit := made():
-                return commit
-            self._unstage(added)
-            if problem.code != "git-timeout":
-                raise
-            raise RepositoryProblem(
-                "hook-timeout", f"git commit (with its hooks) took longer than {seconds:g} seconds", "hook_timeout sets how long."
-            ) from problem
-        except BaseException:
-            if made() is None:
-                self._unstage(added)
-            raise
-        if done.status == 0:
-            return self.head() or CommitId("")
-        if commit := made():
-            # The branch has moved, but the index could not be written.
-            if not self.renew_index(paths):
-                stale()
-            return commit
-        self._unstage(added)
-        words = done.words or "a hook refused without a word"
-        raise RepositoryProblem("commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed.")
-
-    def _is_large(self) -> bool:
-        """Whether git, which looks at every file, would take longer than it takes to write a commit ourselves."""
-        with (self.git_dir / "index").open("rb", buffering=0) as index:
-            return int.from_bytes(index.read(12)[8:], "big") >= _MANY_FILES
-
-    def _committed_by_hand(
-        self, path: FilePath, message: str, date: str, identity: Identity | None, found: State, known: settings.Settings
-    ) -> committing.Made | None:
-        """The commit of a file that is as it was settled, without git; None where git has to make it."""
-        moment = _RAW_DATE.fullmatch(date)
-        if not known.leave_commits_plain() or not moment or "\0" in message:
-            return None
-        if found.commit is None or found.branch is None or found.blob is None:
-            return None
-        if identity:
-            author = committer = settings.written(os.fsencode(identity.name), os.fsencode(identity.email))
-        else:
-            author, committer = known.person("AUTHOR"), known.person("COMMITTER")
-        if author is None or committer is None:
-            return None
-        from mdmem.repo import committing  # here, so that only a write in a large repository pays for loading it
-
-        return committing.commit(
-            committing.Order(
-                git_dir=str(self.git_dir),
-                root=str(self.root),
-                path=os.fsencode(f"{self.prefix}{path}"),
-                blob=found.blob,
-                parent=found.commit,
-                branch=found.branch,
-                message=message.encode("utf-8", "replace"),
-                date=moment[1].encode(),
-                author=author,
-                committer=committer,
-            )
-        )
-
-    def renew_index(self, paths: Sequence[FilePath]) -> bool:
-        """Have the index hold what HEAD holds of these paths; whether it could be written."""
-        return self._retried(["reset", "-q", "--", *_literal(paths)], b"", {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS).status == 0
-
-    def _made(self, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
-        """The commit with this message that came after `before`, where git made it although it, or a hook after it, failed later."""
-        now = self.head()
-        if now is None or now == before:
-            return None
-        listed = self.git(
-            *("log", "--no-show-signature", "--no-color", "--format=%H %s", "--end-of-options", f"{before}..{now}" if before else str(now)),
-            *("--", *_literal(paths)),
-        )
-        subject = message.strip().split("\n")[0].strip()
-        commits = [line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines()]
-        return next((CommitId(commit) for commit, _, said in commits if subject in said), None)
-
-    def _retried(
-        self,
-        arguments: Sequence[str],
-        text: bytes,
-        extra: Mapping[str, str],
-        seconds: float,
-        again: Callable[[Outcome], bool] = _is_locked,
-    ) -> Outcome:
-        """Run git, and where it fails `again` as long as that may help: while another git holds a lock that it needs.
-
-        A lock that a dead process left is taken away; the caller holds the workspace's own lock.
-        """
-        started, pause = time.monotonic(), _FIRST_PAUSE
-        while True:
-            done = run(self.folder, arguments, text, extra, seconds)
-            if done.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not again(done):
-                return done
-            from mdmem.repo import locks  # here, so that only who meets a lock pays for loading it
-
-            lock = locks.named_in(done.words)
-            if lock and self._owns(lock) and locks.is_dead(lock, (self.root, self.git_dir, self.common_dir)):
-                lock.unlink(missing_ok=True)
-                continue
-            time.sleep(pause)  # git says nothing when it lets go of a lock
-            pause = min(pause * 2, _LONGEST_PAUSE)
-
-    def _owns(self, lock: Path) -> bool:
-        return any(folder in lock.parents for folder in (self.git_dir, self.common_dir))
-
-    def _intend_to_add(self, paths: Sequence[FilePath], extra: Mapping[str, str]) -> list[FilePath]:
-        """Tell git of the paths that it does not know yet; those are returned."""
-        if not paths:
-            return []
-        known = set(self._paths(self.git("ls-files", "-z", "--", *_literal(paths))))
-        new = [path for path in paths if path not in known and os.path.lexists(self.folder / path)]
-        if new:
-            done = self._retried(["add", "--intent-to-add", "--", *_literal(new)], b"", extra, READ_SECONDS)
-            if done.status:
-                from mdmem.repo.ignored import ignored  # here, so that only a failure pays for loading it
-
-                unseen = sorted(ignored(self.folder, new))
-                code = "ignored-path" if unseen else "git-failed"
-                hint = "Take the rule out of .gitignore, or name another file." if unseen else ""
-                refused = (unseen or new)[0]
-                raise RepositoryProblem(code, f"git does not take {refused}: {done.words.splitlines()[0] if done.words else ''}", hint)
-        return new
-
-    def _unstage(self, paths: Sequence[FilePath]) -> None:
-        if paths:
-            self._change_index(["update-index", "--force-remove", "--", *paths])
-
-    def _change_index(self, arguments: Sequence[str], text: bytes = b"") -> None:
-        done = self._retried(arguments, text, {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS)
-        if done.status:
-            raise RepositoryProblem("git-failed", f"git {arguments[0]}: {done.words}", "git status says how the index stands.")
-
-    def index_entry(self, path: FilePath) -> IndexEntry:
-        """What the index says of a path, to be put back by `take_back`."""
-        text = self.git("ls-files", "-s", "-z", "--full-name", "--", *_literal([path]))
-        status = self.git("status", "--porcelain=v1", "-z", "--no-renames", "--", *_literal([path])) if text else b""
-        return IndexEntry(text, status.startswith(b" A"))
-
-    def holds(self, commit: CommitId, path: FilePath, data: bytes) -> bool:
-        """Whether a commit has these bytes for a path, as git stores them."""
-        found = plain.blob_at(str(self.git_dir), commit, os.fsencode(f"{self.prefix}{path}")) if self.plain else None
-        if found is None:
-            asked = run(self.folder, ["rev-parse", "-q", "--verify", f"{commit}:{self.prefix}{path}"])
-            found = asked.output.decode("utf-8", "replace").strip()
-        return (
-            found == plain.object_id(b"blob", data)
-            or found.encode() == self.git("hash-object", "--stdin", "--path", path, text=data).strip()
-        )
-
-    def withdraw(self, newer: CommitId, older: CommitId | None) -> bool:
-        """Move the branch back from a commit that nothing builds on yet; index and files stay. Whether it could be done."""
-        moved = ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer] if older else ["update-ref", "-d", "HEAD", newer]
-        return run(self.folder, moved).status == 0
-
-    def take_back(self, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry) -> None:
-        """Undo a commit of one path that nothing builds on yet, in the index (`entry` as it was before) too; the file on disk stays."""
-        if not self.withdraw(newer, older):
-            return
-        if entry.text and not entry.intended:
-            self._change_index(["update-index", "-z", "--index-info"], entry.text)
-            return
-        self._unstage([path])
-        if entry.intended:
-            self._change_index(["add", "--intent-to-add", "--", *_literal([path])])
-
-    def maintain(self) -> None:
-        """Maintenance by git itself, which never runs in front of the user."""
-        run(self.folder, ["-c", "gc.autoDetach=false", "maintenance", "run", "--auto", "--quiet"])
 
     # History.
 

@@ -14,7 +14,7 @@ from workspaces import Desk, append, desk
 from mdmem import hookfiles, repo
 from mdmem.model import FilePath
 from mdmem.model.writes import Action, EditSection, Log
-from mdmem.repo import committing, index, plain, worktree
+from mdmem.repo import commits, handwritten, index, plain, worktree
 from mdmem.repo import settings as git_settings
 
 LOG = "memory/2026-03-05.md"
@@ -24,7 +24,7 @@ DATE = "@1772703000 +0100"
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """A workspace that counts as large."""
-    monkeypatch.setattr(worktree, "_MANY_FILES", 0)
+    monkeypatch.setattr(commits, "_MANY_FILES", 0)
     made = desk(world, repository)
     made.write("memory/topics/deep/one.md", "- one\n")
     made.write(LOG, "# 2026-03-05\n\n## 09:00\n\n- tea\n")
@@ -40,18 +40,19 @@ def commit(at: Desk, path: str, message: str = "subject\n\nbody\n", seconds: flo
     at.git("restore", "--source=HEAD", "--", path)
     found = repository.state(FilePath(path))
     (at.root / path).write_bytes(data)
-    return repository.commit([FilePath(path)], message, DATE, seconds, found=found, no_hooks=hookfiles.step_aside)
+    return commits.commit(repository, [FilePath(path)], message, DATE, seconds, found=found, no_hooks=hookfiles.step_aside)
 
 
 def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The verbs of the gits that are started from now on."""
-    run, started = worktree.run, []
+    run, started = commits.run, []
 
     def counted(folder: Path, arguments: list[str], *rest: object, **named: object) -> object:
         started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
         return run(folder, arguments, *rest, **named)
 
-    monkeypatch.setattr(worktree, "run", counted)
+    for room in (commits, worktree):
+        monkeypatch.setattr(room, "run", counted)
     return started
 
 
@@ -75,7 +76,7 @@ def test_it_is_the_commit_that_git_makes(at: Desk, monkeypatch: pytest.MonkeyPat
     at.git("fsck", "--strict", "--no-dangling")
     at.git("reset", "-q", "--soft", "before")
     at.git("reset", "-q")
-    monkeypatch.setattr(worktree, "_MANY_FILES", 10**9)
+    monkeypatch.setattr(commits, "_MANY_FILES", 10**9)
     assert commit(at, path, message) == ours
     assert started[-1] == "commit"
     theirs = at.git("ls-files", "-s", "--debug")
@@ -182,7 +183,7 @@ def test_the_branch_is_moved_by_compare_and_swap(at: Desk):
     found = repository.state(FilePath("MEMORY.md"))
     at.git("commit", "-q", "--allow-empty", "-m", "theirs")
     at.write("MEMORY.md", "# Memory\n\n- ours\n")
-    repository.commit([FilePath("MEMORY.md")], "ours\n", DATE, 30, found=found, no_hooks=hookfiles.step_aside)
+    commits.commit(repository, [FilePath("MEMORY.md")], "ours\n", DATE, 30, found=found, no_hooks=hookfiles.step_aside)
     assert at.git("log", "--format=%s").split() == ["ours", "theirs", "more", "seed"]
     assert at.git("status", "--porcelain") == ""
 
@@ -215,10 +216,10 @@ def test_what_fails_on_the_way_leaves_all_as_it_was(at: Desk, monkeypatch: pytes
             raise problem
         rename(source, target, **named)
 
-    monkeypatch.setattr(committing.os, "open", opened)
+    monkeypatch.setattr(handwritten.os, "open", opened)
     monkeypatch.setattr("builtins.open", text_opened)
-    monkeypatch.setattr(committing.os, "rename", renamed)
-    monkeypatch.setattr(worktree.Repository, "_retried", lambda *given, **named: pytest.fail("git was asked"))
+    monkeypatch.setattr(handwritten.os, "rename", renamed)
+    monkeypatch.setattr(commits, "_retried", lambda *given, **named: pytest.fail("git was asked"))
     with pytest.raises(pytest.fail.Exception if isinstance(problem, OSError) else KeyboardInterrupt):
         at.apply(append())
     monkeypatch.undo()
@@ -236,7 +237,7 @@ def test_an_index_that_cannot_be_put_in_place_is_renewed(at: Desk, monkeypatch: 
             raise OSError(5, "no luck")
         rename(source, target, **named)
 
-    monkeypatch.setattr(committing.os, "rename", renamed)
+    monkeypatch.setattr(handwritten.os, "rename", renamed)
     done = at.apply(append())
     assert done.commit == at.git("rev-parse", "HEAD").strip()
     assert at.git("status", "--porcelain") == ""
@@ -366,7 +367,7 @@ def test_a_mode_stays(at: Desk, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_small_repository_is_for_git(at: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(worktree, "_MANY_FILES", 4)
+    monkeypatch.setattr(commits, "_MANY_FILES", 4)
     started = gits(monkeypatch)
     at.apply(EditSection("Work", Action.APPEND, "- more"))
     assert started == ["commit"]
