@@ -844,6 +844,50 @@ def test_a_hook_may_write_it_in_another_way(at: Desk, pending: bool) -> None:
     assert at.git("log", "--format=%s", "--grep=^Mdmem-Op").count("\n") == 1
 
 
+MENDS = {
+    "white space": "grep -q ' $' MEMORY.md || exit 0\nsed -i 's/ *$//' MEMORY.md\nexit 1",
+    "words": "sed -i 's/the mark of/the sign of/' MEMORY.md\nexit 1",
+    "words, and takes them": "sed -i 's/the mark of/the sign of/' MEMORY.md\ngit add MEMORY.md",
+    "form and words": "sed -i 's/the mark of/the sign of/; s/^- /* /' MEMORY.md\ngit add MEMORY.md",
+}
+CHANGES = {
+    "append": append(),
+    "replace": EditSection("Work", Action.REPLACE, "Stripe", "Stripe: the mark of mdmem"),
+    "remember": Remember("the mark of mdmem", section="Work"),
+}
+
+
+@pytest.mark.parametrize("pending", [None, "edited", "staged"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("mends", MENDS)
+def test_a_hook_that_mends_what_it_sees_and_refuses_or_finds_other_words_leaves_all_as_it_was(
+    at: Desk, mends: str, change: Change, pending: str | None
+) -> None:
+    at.write("MEMORY.md", SEED.replace("- lives in Oslo", "- lives in Oslo  "))
+    at.commit()
+    if pending:
+        by_hand(at, "MEMORY.md", pending)
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("- lives in Oslo", "- lives in Oslo  "))
+    only_ours = "[ \"$MDMEM_COMMIT\" = 1 ] && grep -q 'the mark of' MEMORY.md || exit 0\n"
+    at.hook("pre-commit", only_ours + MENDS[mends])
+    refused(at, change, "commit-failed")
+
+
+def test_a_save_that_nobody_could_take_for_a_hooks_is_kept_beside_hooks(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    at.hook("pre-commit", "exit 0")
+    run, saves = commits.run, [SEED.replace("lives in Oslo", "moved to another town long ago")]
+
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
+        if "commit" in arguments and saves:
+            at.write("MEMORY.md", saves.pop())
+        return run(folder, arguments, *rest)
+
+    monkeypatch.setattr(commits, "run", overtaken)
+    done = at.apply(append())
+    assert "moved to another town" in at.read("MEMORY.md")
+    assert "the mark of mdmem" in at.git("show", str(done.commit))
+
+
 def test_a_hook_that_takes_it_out_makes_it_fail(at: Desk) -> None:
     at.hook("pre-commit", "sed -i '/the mark of mdmem/d' MEMORY.md && echo >> MEMORY.md && git add MEMORY.md")
     assert code_of(lambda: at.apply(append())) == "commit-failed"

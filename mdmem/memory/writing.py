@@ -12,7 +12,6 @@ from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Say, Workspace, read_at
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions, WriteResult
-from mdmem.patterns import pattern
 from mdmem.records import dataclass, replace
 from mdmem.repo import commits
 
@@ -35,7 +34,6 @@ VERBS: dict[type[Change], str] = {
 }
 """What the events call each change."""
 _TRIES, _WITHDRAWALS = 50, 5
-_WORD = pattern(r"\w+")
 
 
 def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
@@ -206,21 +204,33 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
             no_hooks=_has_no_hooks,
         )
     except BaseException as problem:
-        if isinstance(problem, RepositoryProblem) and files.read(plan.place) != plan.after:
+        ours = _standing(workspace, plan)
+        if isinstance(problem, RepositoryProblem) and ours is None:
             # Somebody saved over it before git read it, so that git found another change than ours, or none.
             files.drop_record(workspace.state)
             return _Again.SAVED
         if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
-            _put_back(workspace, plan, made, record, problem)
+            _put_back(workspace, plan, made, record, problem, ours)
             if pending:
                 commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
         raise
     if not stale:
         files.drop_record(workspace.state)
-    if not commits.holds(workspace.repository, commit, plan.path, plan.after) and not _carries(read_at(workspace, plan.path, commit), plan):
-        # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
-        commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
-        return _Again.WITHDRAWN
+    if not commits.holds(workspace.repository, commit, plan.path, plan.after):
+        from mdmem.memory import hooked  # here, so that only where git has something else than was written it is loaded
+
+        committed = read_at(workspace, plan.path, commit)
+        if not hooked.carries(committed, plan):
+            commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
+            if not hooked.is_by_a_hook(workspace, committed, plan):
+                # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
+                return _Again.WITHDRAWN
+            altered = hooked.in_other_words(committed, plan)
+            commits.renew_index(workspace.repository, [plan.path])
+            _put_back(workspace, plan, made, record, altered, _standing(workspace, plan))
+            if pending:
+                commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
+            raise altered
     return commit, ((f"committed the pending edits of {plan.path} first, as yours",) if pending else ())
 
 
@@ -229,19 +239,6 @@ def _has_no_hooks(folder: Path) -> bool:
     from mdmem import hookfiles  # here, so that only a write in a large repository pays for loading it
 
     return hookfiles.step_aside(folder)
-
-
-def _carries(committed: bytes | None, plan: Plan) -> bool:
-    """Whether what was committed has the change in it, written in another way: the user's hooks may put Markdown into a form of theirs."""
-    removed, added = history.changed_lines(plan.old.text if plan.old else "", plan.edited.text)
-    there, meant = _words((committed or b"").decode("utf-8", "replace")), _words(plan.edited.text)
-    came, went = ([words for words in map(_words, lines) if words.strip()] for lines in (added, removed))
-    return all(words in there for words in came) and not any(words in there for words in went if words not in meant)
-
-
-def _words(text: str) -> str:
-    """The words of a text alone, a space around each."""
-    return f" {' '.join(_WORD.findall(text))} "
 
 
 def _is_committed(workspace: Workspace, plan: Plan) -> bool:
@@ -254,14 +251,26 @@ def _is_committed(workspace: Workspace, plan: Plan) -> bool:
     )
 
 
-def _put_back(workspace: Workspace, plan: Plan, made: tuple[Path, ...], record: files.Record, problem: BaseException) -> None:
-    """The file as it was before; where the disk does not even take that, the record stays and settles it later."""
+def _standing(workspace: Workspace, plan: Plan) -> bytes | None:
+    """What stands in the file, if it is what we wrote, or what a hook made of that."""
+    now = files.read(plan.place)
+    if now == plan.after:
+        return now
+    from mdmem.memory import hooked  # here, as above
+
+    return now if hooked.is_by_a_hook(workspace, now, plan) else None
+
+
+def _put_back(
+    workspace: Workspace, plan: Plan, made: tuple[Path, ...], record: files.Record, problem: BaseException, ours: bytes | None
+) -> None:
+    """The file as it was before, in place of what is `ours`; where the disk does not even take that, the record stays and settles it later."""
     try:
-        if files.read(plan.place) == plan.after and plan.after != plan.before:
+        if ours not in (None, plan.before):
             if plan.before is None:
                 plan.place.unlink()
             else:
-                files.replace(plan.place, plan.before, plan.after, files.way_back(record.temporary))
+                files.replace(plan.place, plan.before, ours, files.way_back(record.temporary))
         for folder in reversed(made):
             if not any(folder.iterdir()):
                 folder.rmdir()
