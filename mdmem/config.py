@@ -214,7 +214,7 @@ def now(settings: Settings, environment: Mapping[str, str] | None = None) -> dat
     """The time that is written, in the user's zone: `MDMEM_NOW` (ISO 8601, local without an offset) or the real one.
 
     Raises:
-        UsageProblem: `MDMEM_NOW` is not such a time.
+        UsageProblem: `MDMEM_NOW` is not such a time, or one that git cannot keep.
     """
     env = os.environ if environment is None else environment
     place = zone(settings.timezone)
@@ -223,8 +223,9 @@ def now(settings: Settings, environment: Mapping[str, str] | None = None) -> dat
         return datetime.now().astimezone(place)
     try:
         moment = datetime.fromisoformat(given)
-        if moment.tzinfo is None and place is not None:
-            return moment.replace(tzinfo=place)
-        return moment.astimezone(place)
+        moment = moment.replace(tzinfo=place) if moment.tzinfo is None and place is not None else moment.astimezone(place)
+        if moment.timestamp() < 0:
+            raise UsageProblem(f"MDMEM_NOW is {given!r}, which is before 1970; git keeps no such time")
     except (ValueError, OverflowError, OSError) as problem:
         raise UsageProblem(f"MDMEM_NOW is {given!r}, which is not an ISO 8601 time", "Write it as 2026-11-21T14:05:00.") from problem
+    return moment

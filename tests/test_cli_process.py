@@ -142,5 +142,6 @@ class TestTerminal:
         unchanged = on_terminal(place, *mdmem("edit-section", "Employer", "--editor"), EDITOR="true")
         assert (unchanged.status, unchanged.out.startswith("unchanged: ")) == (0, True)
         before = place.snapshot()
-        assert on_terminal(place, *mdmem("edit-section", "Employer", "--editor"), EDITOR="false").status == 2
+        for program in ("false", "'no end", "no-such-program"):
+            assert on_terminal(place, *mdmem("edit-section", "Employer", "--editor"), EDITOR=program).status == 2
         assert place.snapshot() == before

@@ -251,8 +251,9 @@ class TestWrites:
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
         start(made.root, sys.executable, "-c", program, lock)
         before = made.git("rev-parse", "HEAD")
-        with pytest.raises(RepositoryProblem, match=r"index\.lock"):
+        with pytest.raises(RepositoryProblem, match=r"index\.lock") as failure:
             made.apply(Log("met Bo"))
+        assert failure.value.code == "busy"
         assert lock.exists()
         assert made.git("rev-parse", "HEAD") == before
         assert not (made.root / "memory").exists()

@@ -486,6 +486,19 @@ class TestPeople:
         monkeypatch.setenv(name, ".gitconfig" if name == "GIT_CONFIG_GLOBAL" else ".")
         assert not names_a_person(at)
 
+    @pytest.mark.parametrize("config", ["[user]\nname = Ada\n", "[user]\nname = Ada\nemail = a@b\n"])
+    def test_the_address_that_the_environment_has(self, at: Desk, monkeypatch: pytest.MonkeyPatch, config: str):
+        at.git("config", "--remove-section", "user")
+        (at.world.home / ".gitconfig").write_text(config)
+        monkeypatch.setenv("EMAIL", "ada@example.org")
+        assert names_a_person(at)
+        assert asked(at).identity_known()
+        found = git_settings.read(str(at.root / ".git"))
+        at.world.environment["EMAIL"] = "ada@example.org"
+        said = at.git("var", "GIT_AUTHOR_IDENT")
+        assert found is not None
+        assert found.person("AUTHOR") == said[: said.index(">") + 1].encode()
+
     def test_the_last_word_counts(self, at: Desk):
         (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")
         assert opened(at).identity_known()

@@ -57,7 +57,13 @@ def ends(number: int) -> bool:
 class TestRunner:
     def test_the_environment_is_built(self, world: World, monkeypatch: pytest.MonkeyPatch):
         local = world.git(world.home, "rev-parse", "--local-env-vars").stdout.split()
-        kept = {"GIT_AUTHOR_NAME": "x", "GIT_COMMITTER_EMAIL": "y", "GIT_CONFIG_GLOBAL": "/z", "GIT_CONFIG_NOSYSTEM": "1"}
+        kept = {
+            "GIT_AUTHOR_NAME": "x",
+            "GIT_COMMITTER_EMAIL": "y",
+            "GIT_CONFIG_GLOBAL": "/z",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_SSH_COMMAND": "s",
+        }
         for name in (*local, "GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE", "GIT_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_TRACE"):
             monkeypatch.setenv(name, "bad")
         for name, value in kept.items():

@@ -107,4 +107,7 @@ def _worded(problem: typer.TyperException) -> UsageProblem:
     """A wrong call in our own manner, with the help that fits."""
     said = problem.format_message().removesuffix(".").replace("Value error, ", "")
     context = getattr(problem, "ctx", None)
-    return UsageProblem(said[:1].lower() + said[1:], f"{context.command_path if context else app.info.name} --help")
+    hint = f"{context.command_path if context else app.info.name} --help"
+    if " " in getattr(problem, "option_name", ""):
+        hint += "; a text that begins with a dash goes behind --, or comes from standard input"
+    return UsageProblem(said[:1].lower() + said[1:], hint)

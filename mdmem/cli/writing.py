@@ -101,7 +101,11 @@ def _edited(text: str) -> str:
     with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
         place = Path(folder) / "section.md"
         place.write_bytes(text.encode())
-        if subprocess.run([*shlex.split(program), str(place)], check=False).returncode:
+        try:
+            status = subprocess.run([*shlex.split(program), str(place)], check=False).returncode
+        except (ValueError, OSError) as problem:
+            raise UsageProblem(f"$EDITOR is {program!r}, which cannot be run: {problem}; nothing is changed") from problem
+        if status:
             raise UsageProblem(f"{program} ended with an error; nothing is changed")
         return place.read_bytes().decode("utf-8", "surrogateescape")
 

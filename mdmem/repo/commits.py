@@ -45,6 +45,11 @@ def _is_locked(failed: Outcome) -> bool:
     return bool(_LOCKED.search(failed.words))
 
 
+def _require_free(failed: Outcome) -> None:
+    if _is_locked(failed):
+        raise RepositoryProblem("busy", f"another git holds a lock: {failed.words}", "Try again when that has ended.")
+
+
 def commit(
     repository: Repository,
     paths: Sequence[FilePath],
@@ -130,6 +135,7 @@ def commit(
             stale()
         return commit
     _unstage(repository, added)
+    _require_free(done)
     words = done.words or "a hook refused without a word"
     raise RepositoryProblem("commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed.")
 
@@ -232,6 +238,7 @@ def _intend_to_add(repository: Repository, paths: Sequence[FilePath], extra: Map
     if new:
         done = _retried(repository, ["add", "--intent-to-add", "--", *literal(new)], b"", extra, READ_SECONDS)
         if done.status:
+            _require_free(done)
             from mdmem.repo.ignored import ignored  # here, so that only a failure pays for loading it
 
             unseen = sorted(ignored(repository.folder, new))
@@ -250,6 +257,7 @@ def _unstage(repository: Repository, paths: Sequence[FilePath]) -> None:
 def _change_index(repository: Repository, arguments: Sequence[str], text: bytes = b"") -> None:
     done = _retried(repository, arguments, text, {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS)
     if done.status:
+        _require_free(done)
         raise RepositoryProblem("git-failed", f"git {arguments[0]}: {done.words}", "git status says how the index stands.")
 
 

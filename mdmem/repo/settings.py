@@ -48,8 +48,10 @@ class Settings:
         return written(name, email)
 
     def _of_person(self, role: str, part: str) -> bytes:
-        own = self.values.get((role.lower().encode(), part.lower().encode()), b"")
-        return (self.values.get((b"user", part.lower().encode())) if own == b"" else own) or b""
+        said = [self.values[key] for section in (role.lower(), "user") if (key := (section.encode(), part.lower().encode())) in self.values]
+        if not said and part == "EMAIL":
+            return os.fsencode(os.environ.get("EMAIL", ""))
+        return next((value for value in said if value != b""), None) or b""
 
     def has(self, section: bytes, name: bytes) -> bool:
         """Whether one is said at all."""

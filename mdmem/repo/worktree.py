@@ -178,7 +178,8 @@ class Repository:
         said = {name.decode().lower(): value.strip() for name, _, value in (one.partition(b"\n") for one in listed.output.split(b"\0"))}
 
         def has(role: str, part: str) -> bool:
-            return any((os.environ.get(f"GIT_{role.upper()}_{part.upper()}"), said.get(f"{role}.{part}"), said.get(f"user.{part}")))
+            named = f"GIT_{role.upper()}_{part.upper()}", *(("EMAIL",) if part == "email" else ())
+            return any((*map(os.environ.get, named), said.get(f"{role}.{part}"), said.get(f"user.{part}")))
 
         return all(has(role, part) for role in ("author", "committer") for part in ("name", "email"))
 
