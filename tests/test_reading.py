@@ -143,6 +143,14 @@ class TestStatus:
         assert found.uncommitted == ("memory/new.md",)
         assert found.files == {"evergreen": 2, "daily": 0, "profile": 0, "bootstrap": 0}
 
+    def test_what_cannot_be_indexed_is_named_as_it_is_now(self, at: Desk, memory: Memory):
+        at.write("memory/bad.md", "a\0b")
+        assert memory.status().skipped == (("memory/bad.md", "the file has a NUL character in line 1"),)
+        memory.search(Search("Stripe"))
+        assert [path for path, _ in memory.status().skipped] == ["memory/bad.md"]
+        at.write("memory/bad.md", "- mended\n")
+        assert memory.status().skipped == ()
+
     def test_two_curated_files(self, at: Desk, memory: Memory):
         assert memory.status().notes == ()
         at.write("memory.md", "# Other\n\n- lower\n")

@@ -844,6 +844,13 @@ def test_a_hook_may_write_it_in_another_way(at: Desk, pending: bool) -> None:
     assert at.git("log", "--format=%s", "--grep=^Mdmem-Op").count("\n") == 1
 
 
+@pytest.mark.parametrize("change", [Remember("city: Paris", section="Home"), EditSection("Nowhere", Action.APPEND, "x")])
+def test_a_merge_under_way_comes_before_what_is_only_so_because_of_it(at: Desk, change: Change) -> None:
+    at.write("MEMORY.md", SEED + "\n<<<<<<< HEAD\n- city: Oslo\n=======\n- city: Rome\n>>>>>>> other\n")
+    at.write(".git/MERGE_HEAD", at.git("rev-parse", "HEAD"))
+    refused(at, change, "repository-busy")
+
+
 MENDS = {
     "white space": "grep -q ' $' MEMORY.md || exit 0\nsed -i 's/ *$//' MEMORY.md\nexit 1",
     "words": "sed -i 's/the mark of/the sign of/' MEMORY.md\nexit 1",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mdmem import config
-from mdmem.errors import UsageProblem
+from mdmem import config, files
+from mdmem.errors import PathProblem, UsageProblem
 from mdmem.library import date, datetime, timedelta
 from mdmem.memory.freshness import Fresh, fresh, is_current
 from mdmem.memory.workspace import Progress, Say, Workspace, both_curated
@@ -15,8 +15,13 @@ from mdmem.search.query import Filter, Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mdmem.files import Found
+    from mdmem.model import FilePath
     from mdmem.model.reads import WorkspaceStatus
     from mdmem.search.results import Match
+    from mdmem.search.seen import Seen
 
 
 _MAX_HITS = 1000
@@ -167,6 +172,23 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
     return tuple(found.values())
 
 
+def _unindexed(listed: Iterable[Found], seen: Seen) -> Iterator[tuple[FilePath, str]]:
+    """The files that cannot be indexed, and why: as the index saw them, or where they have changed since, as they are."""
+    from mdmem.document import decode, parse  # here, so that no search pays for loading them
+    from mdmem.search.seen import Stamp
+
+    for found in listed:
+        known = seen.files.get(found.path)
+        if known is not None and known.stamp == Stamp.of(found.status):
+            if known.skipped:
+                yield found.path, known.skipped
+            continue
+        try:
+            parse(decode(files.read(found.place) or b""))
+        except PathProblem as problem:
+            yield found.path, problem.message
+
+
 def status(workspace: Workspace) -> WorkspaceStatus:
     """How the workspace stands; nothing is changed by asking."""
     from mdmem import hookfiles  # here, so that no search pays for loading them
@@ -182,7 +204,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         workspace.repository.head(),
         {kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
         pending,
-        tuple((path, file.skipped) for path, file in sorted(index.seen.files.items()) if file.skipped),
+        tuple(_unindexed(listed.values(), index.seen)),
         index.count,
         index.seen.commit,
         current,

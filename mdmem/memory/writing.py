@@ -61,7 +61,12 @@ def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say
     with _locked(workspace, say):
         notes, withdrawn = recover(workspace), 0
         for _ in range(_TRIES):
-            plan = planning.draw_up(workspace, change, path)
+            try:
+                plan = planning.draw_up(workspace, change, path)
+            except MdmemError:
+                # In the midst of a merge a file may be as it is for that reason alone.
+                workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
+                raise
             if not plan.changes and not plan.marks:
                 return planning.result(plan, None, notes=notes)
             note = _note(workspace, plan, said, change.reverts if isinstance(change, Rework) else None)
