@@ -16,7 +16,7 @@ from mdmem.layout import CURATED_NAMES, day_of
 from mdmem.library import counted
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.patterns import pattern
-from mdmem.records import dataclass
+from mdmem.records import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +95,11 @@ def faults(
     return _by_line([*losses, *_not_utf8(path, new, added), *_conflicts(path, new, added), *_secrets(path, new, added)])
 
 
+def shrinks(before: bytes | None, after: bytes | None) -> bool:
+    """Whether a change takes more lines out of a memory file than it may."""
+    return _mostly_lost(_lines(before), _lines(after)) > 0
+
+
 def check_state(path: FilePath, data: bytes, kind: FileKind, settings: Settings) -> tuple[Problem, ...]:
     """What is wrong with a file as it stands: warnings, and the secrets in it; in the order of their lines."""
     if not kind.is_memory:
@@ -147,6 +152,9 @@ def _losses(path: str, old: list[str], new: list[str], removed: bool, kind: File
         yield from _shrunk(path, old, new)
     elif renamed_from:
         yield Problem(path, 1, "append", "warning", f"the daily log {renamed_from} is renamed")
+        title = f"# {day_of(renamed_from)}"
+        for problem in _rewritten(path, ["" if line.strip() == title else line for line in old], new):
+            yield replace(problem, level="warning", hint="Put it back and add a new entry below.")
     elif removed:
         yield Problem(path, 1, "append", "warning", "the daily log is removed as a whole")
     else:
@@ -154,11 +162,16 @@ def _losses(path: str, old: list[str], new: list[str], removed: bool, kind: File
 
 
 def _shrunk(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
+    if lost := _mostly_lost(old, new):
+        message = f"{lost} of the file's {len(old)} lines would be gone"
+        yield Problem(path, 1, "shrink", "error", message, "If that is meant: --allow shrink (MDMEM_ALLOW=shrink git commit …).")
+
+
+def _mostly_lost(old: list[str], new: list[str]) -> int:
+    """How many lines of a file are lost that may not lose so many; 0 where it may."""
     there = counted(line.strip() for line in new)
     lost = sum(max(0, count - there[line]) for line, count in counted(line.strip() for line in old).items())
-    if len(old) >= _GUARDED_LINES and lost * 2 > len(old):
-        message = f"{lost} of the file's {len(old)} lines would be gone"
-        yield Problem(path, 1, "shrink", "error", message, "If that is meant: MDMEM_ALLOW=shrink git commit …")
+    return lost if len(old) >= _GUARDED_LINES and lost * 2 > len(old) else 0
 
 
 def _rewritten(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
@@ -173,7 +186,7 @@ def _rewritten(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
         return
     lost, line = place
     message = f"an earlier entry of the daily log is lost or changed: {_quote(old[old_front + lost])}"
-    hint = "Put it back and add a new entry below. If it must go: MDMEM_ALLOW=append git commit …"
+    hint = "Put it back and add a new entry below. If it must go: --allow append (MDMEM_ALLOW=append git commit …)."
     yield Problem(path, min(new_front + line + 1, max(len(new), 1)), "append", "error", message, hint)
 
 

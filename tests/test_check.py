@@ -147,6 +147,13 @@ class TestDailyLog:
         assert said(judge(LOG, LOG, FilePath("memory/2026-03-06.md"), DAY)) == [(1, "append", "warning")]
         assert said(judge(LOG, LOG, FilePath("memory/spring.md"), DAY)) == [(1, "append", "warning")]
 
+    @pytest.mark.parametrize("path", ["memory/2026-03-06.md", "memory/spring.md"])
+    def test_lost_or_changed_while_it_is_renamed_is_a_warning(self, path: str):
+        found = judge(LOG, LOG.replace("- lunch\n", "").replace("- met Bo", "- met Al"), FilePath(path), DAY)
+        assert said(found) == [(1, "append", "warning"), (4, "append", "warning")]
+        assert "'- met Bo'" in found[1].message
+        assert judge(LOG, LOG.replace("# 2026-03-05", "# 2026-03-06"), FilePath(path), DAY) == found[:1]
+
     def test_a_topic_that_becomes_a_log_was_none_before(self):
         assert judge("- a\n", "- b\n", DAY, "memory/spring.md") == ()
 
