@@ -101,7 +101,7 @@ def _judge() -> int:
     for problem in problems:
         _say(problem, problem in refused)
     if refused:
-        guarding.record_refusal(Path.cwd(), refused, time.monotonic() - started)
+        guarding.record_refusal(Path.cwd(), os.environ, refused, time.monotonic() - started)
     return 1 if refused else 0
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from commandline import Place, elsewhere
+from commandline import TOKEN, Place, elsewhere
 from conftest import EMAIL, NAME
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -30,6 +30,11 @@ class TestOthers:
         assert place.git("log", "-1", "--format=%an <%ae> %s").strip() == f"{NAME} <{EMAIL}> by hand"
         assert place.run("save").out == "nothing to save\n"
         assert place.run("save", "--json").found == {"changed": False, "commit": None, "paths": []}
+
+    def test_save_lets_through_what_is_allowed(self, place: Place):
+        place.write("memory/new.md", f"- {TOKEN}\n")
+        assert place.run("save").status == 1
+        assert place.run("save", "--allow", "secret").out.startswith("saved MEMORY.md, memory/new.md ")
 
     def test_hooks(self, place: Place):
         assert "pre-commit: missing" in place.run("hooks", "status").out

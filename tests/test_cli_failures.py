@@ -101,6 +101,12 @@ def twice_changed(place: Place) -> None:
         place.git("tag", name)
 
 
+def shortened(place: Place) -> None:
+    place.write("memory/rooms.md", "# Rooms\n" + "- a room\n" * 50)
+    place.git("commit", "-q", "-m", "rooms", "memory/rooms.md")
+    place.write("memory/rooms.md", "# Rooms\n")
+
+
 def twins() -> tuple[str, str]:
     """Two facts whose ids begin alike."""
     seen: dict[str, str] = {}
@@ -136,6 +142,7 @@ TWIN = fact_id(TWINS[0])[:6]
 APPEND = ("edit-section", "Work", "--append", "- x")
 FAILURES = [
     Failure("ambiguous", ("revert", ROOMS), git("tag", ROOMS), "more digits"),
+    Failure("append", ("save",), file(LOG, "# 2026-03-05\n"), "--allow append"),
     Failure("append-only", ("edit-section", "09:00", "--file", LOG, "--body", "- x"), hints="Log a new entry"),
     Failure("append-only", ("remember", "x", "--file", LOG)),
     *(Failure("bad-path", ("show", name), hints=".md file") for name in ("../x.md", "/etc/x.md", ".git/x.md", "a\\b.md", "\x1b.md")),
@@ -222,6 +229,7 @@ FAILURES = [
     Failure("no-workspace", ("-C", "/nowhere/at/all", "status"), hints="mdmem init"),
     Failure("no-workspace", ("-C", "memory", "status"), hints="mdmem init"),
     Failure("not-a-repository", ("log", "x"), no_repository, "mdmem init"),
+    Failure("not-utf8", ("save",), file("memory/rooms.md", b"# Rooms\n\n- caf\xe9\n"), "iconv"),
     Failure("open-block", ("log", "x"), file(LOG, "# Day\n\n<!-- open\n"), "Close"),
     Failure("open-block", ("edit-section", "Open", "--file", "memory/open.md", "--append", "x"), hints="Close"),
     Failure("pending-secret", APPEND, file("MEMORY.md", MEMORY + f"\n- the token {TOKEN}\n"), "mdmem: allow secret"),
@@ -240,7 +248,7 @@ FAILURES = [
         Failure("secret-found", words, hints="--allow secret", stdin=f"it is {TOKEN}".encode())
         for words in (("log", "-"), ("remember", "-"), ("edit-section", "Work", "--append", "-"))
     ),
-    Failure("secret-found", ("save",), file("memory/new.md", f"- {TOKEN}\n"), "MDMEM_ALLOW=secret"),
+    Failure("secret-found", ("save",), file("memory/new.md", f"- {TOKEN}\n"), "--allow secret"),
     Failure("section-ambiguous", ("show", "Twice"), hints="line 21"),
     Failure("section-ambiguous", ("edit-section", "Twice", "--body", "x"), hints="--nth"),
     Failure("section-ambiguous", ("history", "Twice"), hints="line 21"),
@@ -253,6 +261,7 @@ FAILURES = [
     Failure("section-not-found", ("history", "likes dark rooms", "--file", "memory/rooms.md"), hints="Rooms"),
     Failure("section-not-found", ("blame", "Wrok"), hints="Memory > Work"),
     Failure("section-not-found", ("remember", "x", "--section", "Nowhere"), hints="Its sections are"),
+    Failure("shrink", ("save",), shortened, "--allow shrink"),
     Failure("storage", APPEND, file(".git/mdmem", "in the way")),
     Failure("task-not-found", ("task", "note", "Move", "x"), hints="mdmem task start"),
     Failure("task-not-found", ("task", "done", "Move", "x"), file("memory/tasks.md", "# Tasks\n\n## Move it\n"), "Move it"),
@@ -268,6 +277,7 @@ FAILURES = [
     Failure("usage", ("frob",), hints="mdmem --help"),
     Failure("usage", ("log",), hints="mdmem log --help"),
     Failure("usage", ("log", "x", "--frob"), hints="mdmem log --help"),
+    Failure("usage", ("save", "--allow", "everything"), hints="append, secret, shrink"),
     Failure("usage", ("hooks", "frob"), hints="mdmem hooks --help"),
     Failure("usage", ("edit-section", "Work")),
     Failure("usage", ("edit-section", "Work", "--body", "x", "--append", "y")),
@@ -326,9 +336,6 @@ NOT_FROM_HERE = {
     "bug": "there is no known one",
     "interrupted": "a signal has to come",
     "git-timeout": "git would have to hang for a minute",
-    "append": "our own edits add to a log only",
-    "shrink": "our own edits name their section, and may",
-    "not-utf8": "a text that is not UTF-8 is refused before, as bad-text",
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import World
 from workspaces import Desk
 
-from mdmem import githooks
+from mdmem import events, githooks
 from mdmem.hookfiles import HOOKS, install, lines_to_add
 from mdmem.memory import freshness
 
@@ -292,7 +292,7 @@ class TestMain:
     ):
         self.stage(world, workspace, "MEMORY.md", "# Memory\n")
         assert githooks.main(["pre-commit"]) == 1
-        assert "hint: If that is meant: MDMEM_ALLOW=shrink git commit …" in capfd.readouterr().err
+        assert "hint: If that is meant: --allow shrink (MDMEM_ALLOW=shrink git commit …)." in capfd.readouterr().err
         monkeypatch.setenv("MDMEM_ALLOW", "shrink")
         assert githooks.main(["pre-commit"]) == 0
         assert capfd.readouterr().err == "mdmem: MEMORY.md:1: allowed: 60 of the file's 61 lines would be gone\n"
@@ -394,6 +394,20 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         place, _, message = said.partition(": ")
         assert commit(world, workspace, path, after, MDMEM_ALLOW=f"{allow}, {others}").startswith(f"mdmem: {place}: allowed: {message}")
         assert world.git(workspace, "show", f"HEAD:{path}").stdout == after
+
+    def test_a_real_commit_that_takes_the_workspaces_mark_away(self, world: World, workspace: Path):
+        at = Desk(world, workspace)
+        at.workspace.ensure_state()
+        assert commit(world, workspace, "memory/2026-03-05.md", "# 2026-03-05\n\n- tea\n") == ""
+        install(hooks(workspace), sys.executable)
+        (workspace / "MEMORY.md").unlink()
+        write(workspace, "memory/2026-03-05.md", "# gone\n")
+        world.git(workspace, "add", "-A")
+        said = commit(world, workspace, "memory/s.md", f"- {SECRET}\n")
+        assert said.startswith("refused: ")
+        for problem in ("MEMORY.md:1: 61 of", "memory/2026-03-05.md:1: an earlier", "memory/s.md:1: what looks like a secret"):
+            assert f"mdmem: {problem}" in said
+        assert [(event.verb, event.code) for event in events.read(at.workspace.state)] == [("pre-commit", "shrink")]
 
     def test_lines_added_by_hand_do_the_same(self, world: World, workspace: Path):
         for name, line in lines_to_add(sys.executable).items():

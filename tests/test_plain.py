@@ -329,6 +329,8 @@ class TestStaged:
         for name in steps:
             STAGING[name](at)
         assert opened(at).staged(None) == asked(at).staged(None)
+        paths = [*map(FilePath, ("MEMORY.md", "memory/new.MD", "moved.md", "notes.md", "sub", "sub/notes.txt", "none\nat all.md"))]
+        assert opened(at).held(paths, None) == asked(at).held(paths, None)
 
     @pytest.mark.parametrize(
         ("steps", "plainly"),
@@ -365,6 +367,9 @@ class TestStaged:
         monkeypatch.chdir(at.root)
         assert opened(at).staged(None) == []
         assert [file.after for file in opened(at).staged(".git/next-index")] == [b"- a\n"]
+        new = FilePath("memory/new.MD")
+        for one in (opened(at), asked(at)):
+            assert (one.held([new], None), one.held([new], ".git/next-index")) == (set(), {new})
 
     def test_among_many_files_git_is_asked(self, at: Desk):
         for number in range(1000):

@@ -189,6 +189,48 @@ class TestCheck:
         (one.root / "memory" / "x.md").write_text("mended, but not staged\n")
         found = {problem.path for problem in staged_problems(repository, {}) if problem.level == "error"}
         assert found == {"one/memory/x.md", "deep/two/memory/x.md"}
+        for folder in (one.root, one.root / "memory"):
+            found = {problem.path for problem in staged_problems(folder, {}) if problem.level == "error"}
+            assert found == {"memory/x.md", "../deep/two/memory/x.md"}
+
+    @pytest.mark.parametrize("packed", [False, True])
+    @pytest.mark.parametrize("folder", ["", "a/b"])
+    @pytest.mark.parametrize(
+        "steps",
+        [
+            [["rm", "-q", "MEMORY.md"], ["add", "-A"]],
+            [["mv", "MEMORY.md", "NOTES.md"], ["add", "-A"]],
+            [["add", "-A"], ["rm", "-q", "--cached", "MEMORY.md"]],
+            [["add", "-A"], ["ls-files"]],
+        ],
+    )
+    def test_of_a_workspace_whose_mark_is_gone(self, world: World, repository: Path, folder: str, steps: list[list[str]], packed: bool):
+        at = desk(world, repository, folder)
+        if packed:
+            at.git("gc", "-q")
+        at.write("memory/x.md", CONFLICT)
+        for step in steps:
+            at.git(*step)
+        (at.root / "MEMORY.md").unlink(missing_ok=True)
+        (problem,) = staged_problems(repository, {})
+        assert (problem.path, problem.code) == (str(Path(folder, "memory/x.md")), "conflict-markers")
+
+    def test_of_a_workspace_of_which_only_its_state_tells(self, at: Desk):
+        at.workspace.ensure_state()
+        at.git("rm", "-q", "MEMORY.md")
+        at.commit("gone")
+        at.write("memory/x.md", CONFLICT)
+        at.git("add", "-A")
+        assert [problem.code for problem in staged_problems(at.root, {})] == ["conflict-markers"]
+
+    def test_of_a_workspace_that_goes_as_a_whole(self, world: World, repository: Path):
+        at = desk(world, repository, "a", SEED + "- line\n" * 40)
+        at.write("memory/2026-03-05.md", "# 2026-03-05\n\n- tea\n")
+        at.commit()
+        world.git(repository, "rm", "-rq", "a")
+        assert not at.root.exists()
+        found = {(problem.path, problem.code, problem.level) for problem in staged_problems(repository, {})}
+        assert found == {("a/MEMORY.md", "shrink", "error"), ("a/memory/2026-03-05.md", "append", "warning")}
 
     def test_of_the_index_that_is_committed(self, at: Desk, world: World, tmp_path: Path):
         at.write("memory/x.md", CONFLICT)

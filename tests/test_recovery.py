@@ -17,7 +17,7 @@ from mdmem import files
 from mdmem.errors import MdmemError
 from mdmem.memory import writing
 from mdmem.model import FilePath
-from mdmem.model.writes import Log
+from mdmem.model.writes import Change, Contradict, Log
 
 HAND = "- a line of Ada's"
 AFTER = SEED.replace("- works at Stripe\n", f"- works at Stripe\n{MARK}\n")
@@ -152,10 +152,11 @@ def leave(at: Desk, left: files.Record) -> None:
 
 
 def nothing_to_change(at: Desk) -> tuple[str, ...]:
-    """The next command, which has nothing to do but to settle what was left: its notes."""
-    done = at.apply(append("- lives in Oslo", "Home"))
+    """The next command, which has nothing to do but to settle what was left: what it says."""
+    heard: list[str] = []
+    done = writing.apply(at.workspace, append("- lives in Oslo", "Home"), heard.append)
     assert not done.changed
-    return done.notes
+    return tuple(heard)
 
 
 class TestLeft:
@@ -215,8 +216,10 @@ class TestLeft:
         else:
             at.write("MEMORY.md", text)
         before = at.standing()
-        commit, _ = writing.save(at.workspace, None, lambda _: None)
+        heard: list[str] = []
+        commit, _ = writing.save(at.workspace, None, heard.append)
         assert commit
+        assert heard == ["MEMORY.md was changed after an interrupted write; it is kept as it is"]
         assert at.standing().files == before.files
         assert at.subjects() == ["MEMORY.md: edited by hand", "seed"]
         settled(at)
@@ -295,9 +298,20 @@ class TestLeft:
     def test_save_settles_it_too(self, at: Desk):
         leave(at, record())
         at.write("MEMORY.md", AFTER)
-        assert writing.save(at.workspace, None, lambda _: None) == (None, ())
+        heard: list[str] = []
+        assert writing.save(at.workspace, None, heard.append) == (None, ())
+        assert heard == ["finished an interrupted write of MEMORY.md"]
         assert at.subjects() == ["MEMORY.md: append Work", "seed"]
         settled(at)
+
+    @pytest.mark.parametrize("change", [append(section="Wrok"), Contradict("no", "neither")], ids=lambda change: type(change).__name__)
+    def test_a_write_that_is_then_refused_says_it_too(self, at: Desk, change: Change):
+        leave(at, record(path="memory/a.md"))
+        at.write("memory/a.md", "# Other\n")
+        heard: list[str] = []
+        with pytest.raises(MdmemError):
+            writing.apply(at.workspace, change, heard.append)
+        assert heard == ["memory/a.md was changed after an interrupted write; it is kept as it is"]
 
     def test_reading_and_dry_runs_leave_it_to_the_next_write(self, at: Desk):
         leave(at, record())

@@ -179,12 +179,21 @@ class TestByHand:
         monkeypatch.setenv("MDMEM_ALLOW", "secret")
         assert Memory(at.workspace).save()[0]
 
+    @pytest.mark.parametrize("hooked", [False, True])
+    def test_a_save_that_is_allowed_by_option(self, at: Desk, hooked: bool):
+        if hooked:
+            install(at.workspace.repository.hooks_dir, sys.executable)
+        at.write("MEMORY.md", self.HAND)
+        assert failure(lambda: Memory(at.workspace).save(allow=frozenset({"shrink"}))).code == "secret-found"
+        assert Memory(at.workspace).save(allow=frozenset({"secret"}))[0]
+
     def test_the_message_of_a_save(self, at: Desk):
         at.write("MEMORY.md", SEED + MARK + "\n")
         before = at.standing()
         assert failure(lambda: Memory(at.workspace).save(f"a {TOKEN}")).code == "secret-found"
         assert at.standing() == before
         nowhere(at)
+        assert Memory(at.workspace).save(f"a {TOKEN}", frozenset({"secret"}))[0]
 
     def test_the_hook(self, at: Desk):
         install(at.workspace.repository.hooks_dir, sys.executable)

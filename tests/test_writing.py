@@ -16,6 +16,7 @@ from workspaces import MARK, NOW, SEED, Desk, append, desk, where_modes_count
 
 from mdmem import files, hookfiles
 from mdmem.errors import MdmemError
+from mdmem.hookfiles import install
 from mdmem.memory import Memory, writing
 from mdmem.memory.workspace import open_at
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
@@ -26,6 +27,7 @@ HAND = "- a line of Ada's"
 REFUSES = "exit 1"
 REFUSES_OURS = "git diff --cached | grep -q 'mark of mdmem' && exit 1\nexit 0"
 LOG = "memory/2026-03-05.md"
+LONG = "# Long\n\n" + "".join(f"- fact {number}\n" for number in range(60))
 
 
 @pytest.fixture(autouse=True)
@@ -741,6 +743,66 @@ class TestSave:
         before = at.standing()
         assert code_of(lambda: writing.save(at.workspace, None, say)) == "commit-failed"
         assert at.standing() == before
+
+    @pytest.mark.parametrize("hooked", [False, True])
+    @pytest.mark.parametrize(
+        ("allow", "code", "path", "after"),
+        [
+            ("append", "append", LOG, "# 2026-03-05\n\n- coffee\n"),
+            ("shrink", "shrink", "memory/long.md", "# Long\n"),
+            ("shrink", "shrink", "memory/long.md", None),
+            (None, "conflict-markers", "memory/long.md", LONG + "<<<<<<< a\n=======\n>>>>>>> b\n"),
+            (None, "not-utf8", "memory/long.md", LONG.encode() + b"\xff\n"),
+        ],
+    )
+    def test_what_the_check_refuses(self, at: Desk, hooked: bool, allow: str | None, code: str, path: str, after: str | bytes | None):
+        at.write(LOG, "# 2026-03-05\n\n- tea\n")
+        at.write("memory/long.md", LONG)
+        at.commit()
+        if hooked:
+            install(at.workspace.repository.hooks_dir, sys.executable)
+        if after is None:
+            (at.root / path).unlink()
+        else:
+            at.write(path, after)
+        before = at.standing()
+        for other in (frozenset[str](), frozenset({"append", "shrink", "secret"} - {allow})):
+            assert code_of(lambda other=other: writing.save(at.workspace, None, say, other)) == code
+        assert at.standing() == before
+        if allow:
+            commit, paths = writing.save(at.workspace, None, say, frozenset({allow}))
+            assert (bool(commit), paths) == (True, (path,))
+
+    def test_a_long_file_that_is_renamed_is_not_lost(self, at: Desk):
+        at.write("memory/long.md", LONG)
+        at.commit()
+        (at.root / "memory" / "long.md").rename(at.root / "memory" / "longer.md")
+        at.write("memory/longer.md", LONG + "- more\n")
+        at.write("memory/other.md", "# Other\n")
+        assert sorted(self.save(at)) == ["memory/long.md", "memory/longer.md", "memory/other.md"]
+
+    @pytest.mark.parametrize(
+        ("make", "why"),
+        [
+            (lambda place: place.symlink_to("../MEMORY.md"), "x.md is not a regular file"),
+            (lambda place: place.write_bytes(b"x" * 6_000_000), "x.md has 6,000,000 bytes; 5,000,000 is the most that is edited"),
+        ],
+        ids=["link", "large"],
+    )
+    @pytest.mark.parametrize("known", [False, True])
+    def test_what_is_no_memory_is_named_and_left_out(self, at: Desk, make: Callable[[Path], object], why: str, known: bool):
+        at.write("memory/x.md", "# X\n")
+        if known:
+            at.commit()
+        (at.root / "memory" / "x.md").unlink()
+        make(at.root / "memory" / "x.md")
+        heard: list[str] = []
+        assert writing.save(at.workspace, None, heard.append) == (None, ())
+        by_hand(at, "MEMORY.md", "edited")
+        commit, paths = writing.save(at.workspace, None, heard.append)
+        assert (bool(commit), paths) == (True, ("MEMORY.md",))
+        assert heard == [f"memory/x.md is not saved: {why}"] * 2
+        assert at.git("status", "--porcelain", "-uall").split()[1:] == ["memory/x.md"]
 
     def test_a_name_that_is_no_text(self, at: Desk):
         name = os.fsdecode(b"memory/caf\xe9.md")

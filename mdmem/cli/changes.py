@@ -22,11 +22,16 @@ def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> W
     confidence = shared["confidence"]
     if confidence is not None and not 0 <= confidence <= 1:
         raise UsageProblem(f"confidence is {confidence:g}, which is not from 0 to 1")
-    allow = frozenset(shared["allow"] or ())
+    names = ("source", "confidence", "actor", "session", "reason", "dry_run")
+    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=let_through(shared["allow"]))
+
+
+def let_through(names: Sequence[str] | None) -> frozenset[str]:
+    """The refusals that --allow lets through."""
+    allow = frozenset(names or ())
     for name in sorted(allow.difference(check.ALLOWABLE)):
         raise UsageProblem(f"--allow is {name!r}, which is nothing that can be allowed", f"It takes {', '.join(check.ALLOWABLE)}.")
-    names = ("source", "confidence", "actor", "session", "reason", "dry_run")
-    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=allow)
+    return allow
 
 
 def written(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:

@@ -194,6 +194,7 @@ TABLE: Table = {
     ),
     "save": (
         ("message", ("-m",), str, None, False),
+        ("allow", ("--allow",), list, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "check": (

@@ -6,7 +6,7 @@ import os
 import sys
 
 from mdmem.cli.call import Answer, Call, given, opened
-from mdmem.cli.changes import write_options, written
+from mdmem.cli.changes import let_through, write_options, written
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from mdmem.cli.options import AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
+    from mdmem.cli.options import Allow, AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
 
 
 def edit_section(
@@ -210,13 +210,14 @@ def _agreed(question: str) -> bool:
 def save(
     call: Call,
     message: Annotated[str | None, typer.Option("-m", metavar="TEXT", help="The commit message.")] = None,
+    allow: Allow = None,
     as_json: Json = False,
 ) -> Answer:
     """Commit your own edits of memory files as yours.
 
     New and deleted files are included.
     """
-    commit, paths = opened(call).save(message)
+    commit, paths = opened(call).save(message, let_through(allow))
     return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
 
 

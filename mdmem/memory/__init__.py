@@ -50,7 +50,7 @@ def _redacted(name: str | None) -> str | None:
 
 
 class Memory:
-    """A workspace and what can be done with it. `say` takes lines for the user while something is waited for."""
+    """A workspace and what can be done with it. `say` takes lines for the user while a verb is at work."""
 
     def __init__(self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None) -> None:
         self.workspace = workspace
@@ -118,16 +118,20 @@ class Memory:
         _catch_up(self.workspace)
         return done
 
-    def save(self, text: str | None = None) -> tuple[CommitId | None, tuple[FilePath, ...]]:
+    def save(self, text: str | None = None, allow: frozenset[str] = frozenset()) -> tuple[CommitId | None, tuple[FilePath, ...]]:
         """Commit a person's pending edits of memory files as theirs: the commit (None: nothing was pending) and its paths.
 
+        Args:
+            text: the commit message.
+            allow: the refusals of the check that are let through.
+
         Raises:
-            RepositoryProblem: git cannot take them now.
+            RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
         from mdmem.memory import writing
 
         with self._watch("save") as watch:
-            commit, paths = writing.save(self.workspace, text, self._say)
+            commit, paths = writing.save(self.workspace, text, self._say, allow)
             watch.done(commit is not None, commit=commit)
         if commit:
             _catch_up(self.workspace)
@@ -395,10 +399,13 @@ def initialise(wanted: Initialise) -> Initialised:
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """What is wrong with the staged changes of memory files, in every workspace of the repository that `folder` is in."""
+    """What is wrong with the staged changes of memory files, in every workspace of the repository that `folder` is in.
+
+    Paths are from the workspace that `folder` is in; from the root of the work tree where it is in none.
+    """
     from mdmem.memory import guarding
 
-    return guarding.staged_problems(folder, environment)
+    return guarding.staged_problems_here(folder, environment)
 
 
 __all__ = ["Memory", "initialise", "locate", "staged_problems"]

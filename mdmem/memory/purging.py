@@ -39,7 +39,7 @@ def carry_out(workspace: Workspace, wanted: Purge, say: Say) -> Purged:
     workspace.ensure_state()
     with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
-        recover(workspace)
+        recover(workspace, say)
         words, fact = _named(workspace, wanted.fact)
         actor = wanted.actor or os.environ.get("MDMEM_ACTOR") or workspace.settings.actor
         note = Note(repo.raw_date(workspace.now()), workspace.identity(), actor, wanted.session, wanted.reason)

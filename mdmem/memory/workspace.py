@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 Say: TypeAlias = "Callable[[str], None]"
-"""Takes a line for the user while something is waited for."""
+"""Takes a line for the user while a verb is at work."""
 Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with the number of things done and the number to do."""
 _STATE = "mdmem"
@@ -105,6 +105,10 @@ def _state_name(prefix: str) -> str:
     return f"{word}-{sha256(prefix.encode('utf-8', 'surrogateescape'))[:8]}"
 
 
+def _state_folder(repository: Repository) -> Path:
+    return repository.git_dir / _STATE / _state_name(repository.prefix)
+
+
 def is_marked(folder: Path) -> bool:
     """Whether a folder holds one of the files that make it a workspace."""
     return any((folder / name).is_file() for name in layout.WORKSPACE_MARKS)
@@ -141,10 +145,23 @@ def open_at(root: Path) -> Workspace:
         RepositoryProblem: the folder is in no usable repository.
         WorkspaceProblem: `bad-settings`.
     """
-    repository = repo.discover(root)
-    state = repository.git_dir / _STATE / _state_name(repository.prefix)
+    return open_in(repo.discover(root))
+
+
+def open_in(repository: Repository) -> Workspace:
+    """The workspace in the folder that a repository is seen from.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    state = _state_folder(repository)
     patterns.keep_in(str(state))
-    return Workspace(root, repository, config.load(root), state)
+    return Workspace(repository.folder, repository, config.load(repository.folder), state)
+
+
+def was_used(repository: Repository) -> bool:
+    """Whether the folder that a repository is seen from has a state folder; it may be no workspace any more."""
+    return (_state_folder(repository) / _PREFIX_NAME).is_file()
 
 
 def known_in(folder: Path) -> tuple[Path, ...]:

@@ -17,6 +17,7 @@ from mdmem.repo import commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from mdmem.paths import Path
@@ -59,7 +60,8 @@ def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say
         plan = planning.draw_up(workspace, change, path)
         return planning.result(plan, None, diff=planning.diff(plan))
     with _locked(workspace, say):
-        notes, withdrawn = recover(workspace), 0
+        recover(workspace, say)
+        withdrawn = 0
         for _ in range(_TRIES):
             try:
                 plan = planning.draw_up(workspace, change, path)
@@ -68,13 +70,13 @@ def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say
                 workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
                 raise
             if not plan.changes and not plan.marks:
-                return planning.result(plan, None, notes=notes)
+                return planning.result(plan, None)
             note = _note(workspace, plan, said, change.reverts if isinstance(change, Rework) else None)
             if not plan.changes:
-                return planning.result(plan, _commit_note(workspace, note), notes=notes)
+                return planning.result(plan, _commit_note(workspace, note))
             done = _carry_out(workspace, plan, note, change.options.allow)
             if not isinstance(done, _Again):
-                return planning.result(plan, done[0], notes=(*notes, *done[1]))
+                return planning.result(plan, done[0], notes=done[1])
             withdrawn += done is _Again.WITHDRAWN
             if withdrawn == _WITHDRAWALS:
                 hint = "A hook takes the change out, or another program saves the file again and again."
@@ -123,7 +125,7 @@ def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Proven
     from mdmem.memory import marking  # here, so that no other write pays for loading it
 
     with _locked(workspace, say):
-        notes = recover(workspace)
+        recover(workspace, say)
         plan = marking.draw_up(workspace, change)
         planning.require_no_fault(planning.said_beside(change.options), change.options.allow)
         done = plan.changes and not change.options.dry_run
@@ -134,7 +136,6 @@ def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Proven
         plan.note.section,
         None,
         commit,
-        notes=notes,
         diff="" if change.options.dry_run else None,
         op=plan.note.op,
     )
@@ -151,7 +152,7 @@ def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) ->
     if plan.note is not None:
         planning.require_no_fault(planning.said_beside(change.options), change.options.allow)
         with _locked(workspace, say):
-            recover(workspace)
+            recover(workspace, say)
             note = replace(plan.note, provenance=said, claimed_by=_claimant(workspace, said))
             commit = None if change.options.dry_run else _commit_note(workspace, note)
         diff = "" if change.options.dry_run else None
@@ -329,23 +330,25 @@ def _provenance(workspace: Workspace, options: WriteOptions) -> Provenance:
     return Provenance(options.source, confidence, actor, options.session, options.reason)
 
 
-def recover(workspace: Workspace) -> tuple[str, ...]:
-    """Finish, or drop, what a killed process left; lines for the user.
+def recover(workspace: Workspace, say: Say) -> None:
+    """Finish, or drop, what a killed process left, and say so at once: what comes after it may be refused.
 
     Raises:
         RepositoryProblem: git cannot take a commit now; the record stays.
     """
     record = files.load_record(workspace.state)
-    notes: tuple[str, ...] = ()
+    done = None
     if record:
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
-        notes = _settle(workspace, record, workspace.identity())
+        done = _settle(workspace, record, workspace.identity())
     files.drop_record(workspace.state)
-    return notes
+    if done:
+        say(done)
 
 
-def _settle(workspace: Workspace, record: files.Record, identity: Identity | None) -> tuple[str, ...]:
-    kept = (f"{record.path} was changed after an interrupted write; it is kept as it is",)
+def _settle(workspace: Workspace, record: files.Record, identity: Identity | None) -> str | None:
+    """What was done, for the user; None where there is nothing to say."""
+    kept = f"{record.path} was changed after an interrupted write; it is kept as it is"
     try:
         place = files.locate(workspace.root, record.path)
         files.settle_temporary(place, record)
@@ -356,44 +359,68 @@ def _settle(workspace: Workspace, record: files.Record, identity: Identity | Non
     if found not in (record.after, record.before):
         return kept
     if found == record.before:
-        return ()
+        return None
     if not workspace.repository.state(record.path).pending:
         commits.renew_index(workspace.repository, [record.path])
-        return ()
+        return None
     try:
         commits.commit(workspace.repository, [record.path], record.message, record.date, workspace.settings.hook_timeout, identity)
     except RepositoryProblem:
         # The git of the killed process may have outlived it, and have committed meanwhile.
         if workspace.repository.state(record.path).pending:
             raise
-    return (f"finished an interrupted write of {record.path}",)
+    return f"finished an interrupted write of {record.path}"
 
 
 # A person's own edits.
 
 
-def save(workspace: Workspace, text: str | None, say: Say) -> tuple[CommitId | None, tuple[FilePath, ...]]:
+def save(
+    workspace: Workspace, text: str | None, say: Say, allow: frozenset[str] = frozenset()
+) -> tuple[CommitId | None, tuple[FilePath, ...]]:
     """Commit the pending edits of memory files, new and deleted ones included, as the person's own.
 
     Raises:
+        RefusedChange: the check refuses them, and neither `allow` nor MDMEM_ALLOW lets that through.
         RepositoryProblem: git cannot take them now, or a hook refused.
     """
     with _locked(workspace, say):
         repository = workspace.repository
         repository.require_ready(workspace.settings.allow_detached, repository.branch())
         identity = workspace.identity()
-        recover(workspace)
-        paths = tuple(path for path in repository.pending() if workspace.kind_of(path).is_memory)
+        recover(workspace, say)
+        after = _by_hand(workspace, say)
+        paths = tuple(after)
         if not paths:
             return None, ()
-        head = repository.head()
-        planning.require_no_fault(planning.secrets_said("-m", text or ""), check.allowed(os.environ))
-        for path in paths:
-            found = check.secrets_brought_in(
-                path, read_at(workspace, path, head), files.read(workspace.root / path), workspace.kind_of(path)
-            )
-            planning.require_no_fault(found, check.allowed(os.environ))
+        head, allowed = repository.head(), allow | check.allowed(os.environ)
+        planning.require_no_fault(planning.secrets_said("-m", text or ""), allowed)
+        before = repository.read(head, paths) if head else dict.fromkeys(paths)
+        _judge_pending(workspace, before, after, allowed)
         what = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
         message = text.strip() + "\n" if text and text.strip() else f"{what}: edited by hand\n"
         moment = repo.raw_date(config.now(workspace.settings))
-        return commits.commit(repository, paths, message, moment, workspace.settings.hook_timeout, identity, own=False), paths
+        return commits.commit(repository, paths, message, moment, workspace.settings.hook_timeout, identity, allow=allowed), paths
+
+
+def _by_hand(workspace: Workspace, say: Say) -> dict[FilePath, bytes | None]:
+    """What the memory files hold that differ from HEAD (None: gone). Links and the like, which are no memory, are named and left out."""
+    found: dict[FilePath, bytes | None] = {}
+    for path in workspace.repository.pending():
+        if workspace.kind_of(path).is_memory:
+            try:
+                found[path] = files.read(workspace.root / path)
+            except PathProblem as problem:
+                say(f"{path} is not saved: {problem.message}")
+    return found
+
+
+def _judge_pending(
+    workspace: Workspace, before: Mapping[FilePath, bytes | None], after: Mapping[FilePath, bytes | None], allow: frozenset[str]
+) -> None:
+    """Refuse what `check` refuses in a person's edits. A file that is gone is not lost where its lines stand in a new one: it was renamed."""
+    new = [data for path, data in after.items() if before[path] is None]
+    for path, data in after.items():
+        found = check.faults(path, before[path], data, workspace.kind_of(path))
+        if data is not None or not found or all(check.shrinks(before[path], text) for text in new):
+            planning.require_no_fault(found, allow)

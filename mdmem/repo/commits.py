@@ -15,7 +15,7 @@ from mdmem.repo.worktree import literal, paths_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from mdmem.model import FilePath
     from mdmem.paths import Path
@@ -57,7 +57,7 @@ def commit(
     date: str,
     seconds: float,
     identity: Identity | None = None,
-    own: bool = True,
+    allow: Collection[str] | None = None,
     stale: Callable[[], None] = lambda: None,
     found: State | None = None,
     no_hooks: Callable[[Path], bool] = lambda folder: False,
@@ -72,7 +72,7 @@ def commit(
         date: for author and committer, in git's raw form.
         seconds: the time limit, hooks included.
         identity: for a repository that has none.
-        own: whether this is mdmem's commit, for which its own hooks step aside.
+        allow: what its own hooks are to let through; None where this is mdmem's commit, for which they step aside.
         stale: called where the commit was made, but the index could not be written (`renew_index` mends that).
         found: how the repository stood to the one path just now, so that git need not be asked again.
         no_hooks: whether no hook in a folder has anything to say of this commit.
@@ -80,7 +80,7 @@ def commit(
     Raises:
         RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
     """
-    known = settings.read(str(repository.git_dir)) if own and repository.plain else None
+    known = settings.read(str(repository.git_dir)) if allow is None and repository.plain else None
     hookless = known is not None and not known.has(b"core", b"hookspath") and no_hooks(repository.git_dir / "hooks")
     by_hand = found and found.settled and hookless and _is_large(repository)
     if found and known and by_hand and (made_so := _committed_by_hand(repository, paths[0], message, date, identity, found, known)):
@@ -88,8 +88,7 @@ def commit(
             stale()
         return made_so.commit
     extra = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_OPTIONAL_LOCKS": "1"}
-    if own:
-        extra["MDMEM_COMMIT"] = "1"
+    extra |= {"MDMEM_COMMIT": "1"} if allow is None else {"MDMEM_ALLOW": ",".join(sorted(allow))}
     if identity:
         extra |= identity.variables("AUTHOR") | identity.variables("COMMITTER")
     before = tip = found.commit if found else repository.head()

@@ -10,7 +10,7 @@ from mdmem.repo import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mdmem.model import CommitId
 
@@ -37,10 +37,7 @@ def changes(git_dir: str, index_file: str, commit: CommitId) -> list[tuple[bytes
     plainest kind.
     """
     try:
-        data, tree = plain.read(index_file) or b"", plain.tree_of(git_dir, commit)
-        new, end = _entries(data)
-        same = {folder: data[at : at + _SHA1].hex() for folder, at in indexes.trees(data, end).items()}
-        old, skipped = _files(git_dir, tree, same)
+        old, new, skipped = _both(git_dir, index_file, commit)
         paths = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and not path.startswith(skipped))
         if any(path not in old for path in paths) and any(path not in new for path in paths):
             return None
@@ -48,6 +45,26 @@ def changes(git_dir: str, index_file: str, commit: CommitId) -> list[tuple[bytes
         return [(path, _content(git_dir, old.get(path)), _content(git_dir, new.get(path))) for path in wanted]
     except (_UnplainError, ValueError):  # the latter: damaged
         return None
+
+
+def held(git_dir: str, index_file: str, commit: CommitId, paths: Iterable[bytes]) -> set[bytes] | None:
+    """Those of some paths that an index or a commit holds. None where git is to be asked, as for `changes`."""
+    try:
+        old, new, _ = _both(git_dir, index_file, commit)
+        return {path for path in paths if path in new or path in old}
+    except (_UnplainError, ValueError):
+        return None
+
+
+def _both(
+    git_dir: str, index_file: str, commit: CommitId
+) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
+    """The paths of a commit and those of an index; and what those begin with that are left out of the commit's, as the index has the same."""
+    data, tree = plain.read(index_file) or b"", plain.tree_of(git_dir, commit)
+    new, end = _entries(data)
+    same = {folder: data[at : at + _SHA1].hex() for folder, at in indexes.trees(data, end).items()}
+    old, skipped = _files(git_dir, tree, same)
+    return old, new, skipped
 
 
 def _entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], int]:

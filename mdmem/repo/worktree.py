@@ -9,7 +9,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.paths import Path
 from mdmem.patterns import pattern
-from mdmem.records import dataclass
+from mdmem.records import dataclass, replace
 from mdmem.repo import plain, settings
 from mdmem.repo.runner import Outcome, run
 
@@ -145,6 +145,10 @@ class Repository:
     common_dir: Path
     prefix: str
     plain: bool
+
+    def seen_from(self, folder: Path) -> Repository:
+        """The same, seen from another folder of the work tree, which may be gone there."""
+        return replace(self, folder=folder, prefix=_prefix(str(self.root), str(folder)))
 
     @property
     def hooks_dir(self) -> Path:
@@ -347,7 +351,7 @@ class Repository:
         Args:
             index_file: git's `GIT_INDEX_FILE` as a hook has it: `git commit -- PATH` stages in an index of its own.
         """
-        place = str(Path(index_file).absolute()) if index_file else f"{self.git_dir}/index"
+        place = self._index(index_file)
         commit = self.head()
         from mdmem.repo import staging  # here, so that only a hook pays for loading it
 
@@ -380,6 +384,27 @@ class Repository:
             )
             for old, new in wanted
         ]
+
+    def held(self, paths: Sequence[FilePath], index_file: str | None) -> set[FilePath]:
+        """Those of some paths (from the root of the work tree) that HEAD or the index holds.
+
+        Args:
+            paths: which.
+            index_file: as for `staged`.
+        """
+        place = self._index(index_file)
+        commit = self.head()
+        from mdmem.repo import staging  # here, as above
+
+        names = [os.fsencode(path) for path in paths]
+        if self.plain and commit and (found := staging.held(str(self.git_dir), place, commit, names)) is not None:
+            return {FilePath(os.fsdecode(path)) for path in found}
+        asked = [(path, name) for path in paths for name in (f":{path}", *([f"{commit}:{path}"] if commit else []))]
+        blobs = self.blobs([name for _, name in asked], {"GIT_INDEX_FILE": place} if index_file else None)
+        return {path for (path, _), data in zip(asked, blobs, strict=True) if data is not None}
+
+    def _index(self, named: str | None) -> str:
+        return str(Path(named).absolute()) if named else f"{self.git_dir}/index"
 
     # History.
 
