@@ -74,6 +74,50 @@ def test_what_was_changed_again_is_a_conflict(now: str, said: tuple[str, str]) -
     assert (failure.value.details["now"], failure.value.details["then"]) == said
 
 
+A, B = "## A\n\n- one\n\n", "## B\n\n- b1\n- b2\n- b3\n\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "later"),
+    [
+        ("## A\n\n- one\n- wrong\n\n", ""),
+        ("## A\n\n- one\n- wrong\n\n", "- later\n"),
+        ("## A\n\n- wrong\n- one\n\n", "- later\n"),
+        ("## A\n\n- uno\n\n", ""),
+        ("## A\n\n", ""),
+        ("## A\n\n- one\n- b2\n\n", ""),
+    ],
+)
+def test_in_a_section_that_was_moved(made: str, later: str) -> None:
+    """It is the section as it now is that the change is taken out of, wherever it stands."""
+    wanted, there = (text.removesuffix("\n") + later + "\n" if later else text for text in (A, made))
+    assert undone(f"# T\n\n{B}{there}", f"# T\n\n{made}{B}", f"# T\n\n{A}{B}") == f"# T\n\n{B}{wanted}"
+
+
+def test_in_a_section_that_was_moved_what_was_taken_back_already_stays_so() -> None:
+    now, before = f"# T\n\n{B}{A}", f"# T\n\n{A}{B}"
+    assert undone(now, before.replace("- one\n", "- one\n- wrong\n"), before) == now
+    assert undone(now, before.replace("- one\n", "- uno\n"), before) == now
+
+
+def test_a_section_that_came_with_it_goes_from_where_it_was_moved_to() -> None:
+    before, came = f"# T\n\n{A}{B}", "## C\n\n- c\n\n"
+    assert undone(f"# T\n\n{came}{A}{B}", f"{before}{came}", before).split() == before.split()
+
+
+def test_in_several_sections_in_another_order() -> None:
+    before, after = f"# T\n\n{A}{B}", f"# T\n\n{A}{B}".replace("- one", "- uno").replace("- b2\n", "")
+    now = f"# T\n\n{B}{A}".replace("- one", "- uno").replace("- b2\n", "")
+    assert undone(now, after, before) == f"# T\n\n{B}{A}"
+
+
+def test_what_still_stands_elsewhere_is_not_taken_back_already() -> None:
+    before, after = f"# T\n\n{A}{B}", f"# T\n\n{A}{B}".replace("- one\n", "- one\n- wrong\n")
+    with pytest.raises(SectionProblem) as failure:
+        undone(f"# T\n\n{B}## Elsewhere\n\n- wrong\n", after, before)
+    assert (failure.value.code, failure.value.details["made"]) == ("revert-conflict", "- wrong")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "only", "wanted"),
     [

@@ -1,5 +1,6 @@
 """Tasks: pure on documents, and carried out in real repositories, interrupted after each change."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -105,6 +106,28 @@ def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> N
     carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS)[:1])
     done = Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
     assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
+
+
+@pytest.mark.parametrize("log", ["", "# 2026-03-05\n\n- by hand\n"])
+def test_what_cannot_be_taken_out_is_not_logged_either(at: Desk, log: str) -> None:
+    at.write(tasks.TASKS_PATH, FILE)
+    if log:
+        at.write(LOG, log)
+    at.commit()
+    at.hook("pre-commit", f"! git diff --cached --name-only | grep -qx {tasks.TASKS_PATH}")
+    before = at.standing()
+    with pytest.raises(MdmemError) as failure:
+        Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
+    assert (failure.value.code, at.standing()) == ("commit-failed", before)
+
+
+def test_done_shown_beforehand_changes_nothing(at: Desk) -> None:
+    at.write(tasks.TASKS_PATH, FILE)
+    before = at.standing()
+    done = Memory(at.workspace).end_task("Move it", "moved", replace(OPTIONS, dry_run=True))
+    assert (done.commit, at.standing()) == (None, before)
+    assert done.diff is not None
+    assert [path in done.diff for path in (LOG, tasks.TASKS_PATH)] == [True, True]
 
 
 def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:

@@ -436,6 +436,38 @@ class TestRevert:
         teller.on("2026-01-12").apply(Revert(str(back.commit)))
         assert teller.texts("Oslo") == []
 
+    def test_again_of_what_changed_no_text_changes_nothing(self, teller: Teller) -> None:
+        logged = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        gone = teller.on("2026-01-11").apply(Forget(logged.added[0]))
+        for commit in (gone.commit, logged.commit):
+            back = teller.on("2026-01-12").apply(Revert(str(commit)))
+            before = teller.at.standing()
+            again = teller.on("2026-01-13").apply(Revert(str(commit)))
+            assert (again.changed, again.commit, again.path, teller.at.standing()) == (False, None, back.path, before)
+            assert str(back.commit)[:10] in again.notes[0]
+        forgotten = teller.on("2026-01-14").apply(Log("the sky is blue", kind="fact"))
+        teller.on("2026-01-15").apply(Forget(forgotten.added[0]))
+        assert code_of(lambda: teller.on("2026-01-16").apply(Revert(str(forgotten.commit)))) == "cannot-revert"
+
+    def test_of_markdown_that_is_not_memory(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("NOTES.md", "# N\n\n- one\n")
+        at.commit("notes")
+        changed = teller.on("2026-05-01").apply(append("- oops", "N", "NOTES.md"))
+        at.git("mv", "NOTES.md", "OTHER.md")
+        at.commit("renamed")
+        done = teller.on("2026-05-02").apply(Revert(str(changed.commit)))
+        assert (done.changed, done.path, at.read("OTHER.md")) == (True, "OTHER.md", "# N\n\n- one\n")
+        assert not teller.on("2026-05-03").apply(Revert(str(changed.commit))).changed
+
+    def test_where_a_commit_changed_memory_too_other_markdown_stays(self, teller: Teller) -> None:
+        at = teller.at
+        before = at.read("MEMORY.md")
+        at.write("MEMORY.md", before.replace("Oslo", "Rome"))
+        at.write("NOTES.md", "# N\n\n- one\n")
+        teller.on("2026-05-02").apply(Revert(at.commit("both")))
+        assert (at.read("MEMORY.md"), at.read("NOTES.md")) == (before, "# N\n\n- one\n")
+
     def test_of_several_files_it_goes_on_where_it_was_interrupted(self, teller: Teller) -> None:
         at = teller.at
         for name in ("a", "b"):
@@ -458,8 +490,35 @@ class TestRevert:
         both = at.commit("both")
         done = teller.on("2026-05-01").apply(Revert(both))
         assert before != both
-        assert (done.path, done.commit) == ("memory/a.md", at.git("rev-parse", "HEAD~").strip())
-        assert done.notes == (f"reverted in memory/b.md too, by {at.git('rev-parse', 'HEAD').strip()[:10]}",)
+        assert (done.path, done.commit) == ("memory/b.md", at.git("rev-parse", "HEAD").strip())
+        assert done.notes == (f"reverted in memory/a.md too, by {at.git('rev-parse', 'HEAD~').strip()[:10]}",)
+
+    @pytest.mark.parametrize("refused", ["memory/c.md", "memory/a.md", ""])
+    @pytest.mark.parametrize("pending", [False, True])
+    @pytest.mark.parametrize("before", ["# T\n\n- one\n", None])
+    def test_of_several_files_all_or_none_is_done(self, teller: Teller, refused: str, pending: bool, before: str | None) -> None:
+        """`refused` is the file whose commit a hook refuses; none: that of an entry of a log."""
+        at = teller.at
+        paths = [f"memory/{name}.md" for name in ("a", "b", "c")]
+        for path in paths if before else []:
+            at.write(path, str(before))
+        at.write("memory/2026-01-10.md", "# 2026-01-10\n\n- one\n")
+        at.commit("before")
+        for path in [*paths, "memory/2026-01-10.md"]:
+            at.write(path, f"{before or ''}- two\n")
+        changed = at.commit("all of them")
+        if pending:
+            for path in paths[:2]:
+                at.write(path, f"{before or ''}- two\n- staged\n")
+            at.git("add", "memory/a.md")
+            at.write("memory/a.md", f"{before or ''}- two\n- by hand\n")
+        at.hook("pre-commit", f'said=$(git diff --cached --name-only)\n[ "$said" != "{refused}" ]')
+        standing = at.standing()
+        assert code_of(lambda: teller.on("2026-05-01").apply(Revert(changed))) == "commit-failed"
+        assert at.standing() == standing
+        assert not (at.workspace.state / files.RECORD_NAME).exists()
+        at.hook("pre-commit", "exit 0")
+        assert teller.on("2026-05-01").apply(Revert(changed)).commit == at.git("rev-parse", "HEAD").strip()
 
     def test_a_conflict_names_the_file_and_shows_both_texts(self, teller: Teller) -> None:
         moved(teller)
@@ -479,6 +538,58 @@ class TestRevert:
             teller.on("2026-05-02").apply(Revert(renamed))
         assert (failure.value.code, at.standing()) == ("cannot-revert", before)
         assert "memory/a.md was renamed to memory/b.md" in failure.value.hint
+
+    @pytest.mark.parametrize("names", [["b"], ["b", "c"], ["b", "a"]])
+    def test_of_a_file_under_the_name_that_it_has_now(self, teller: Teller, names: list[str]) -> None:
+        at = teller.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        changed = teller.on("2026-05-01").apply(append("- two", "T", "memory/a.md"))
+        for old, new in zip(["a", *names], names, strict=False):
+            at.git("mv", f"memory/{old}.md", f"memory/{new}.md")
+            at.commit("renamed")
+        at.write("memory/a.md" if names[-1] != "a" else "memory/b.md", "# Another\n\n- two\n")
+        at.commit("another")
+        done = teller.on("2026-05-02").apply(Revert(str(changed.commit)))
+        assert (done.path, at.read(f"memory/{names[-1]}.md")) == (f"memory/{names[-1]}.md", "# T\n\n- one\n")
+        assert at.git("status", "--porcelain") == ""
+        again = teller.on("2026-05-02").apply(Revert(str(changed.commit)))
+        assert (again.changed, again.path) == (False, done.path)
+
+    def test_of_a_fact_of_a_file_that_was_renamed(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        changed = teller.on("2026-05-01").apply(append("- two", "T", "memory/a.md"))
+        at.git("mv", "memory/a.md", "memory/b.md")
+        at.commit("renamed")
+        assert teller.on("2026-05-02").apply(Revert("two")).path == "memory/b.md"
+        assert at.read("memory/b.md") == "# T\n\n- one\n"
+        assert changed.commit
+
+    @pytest.mark.parametrize(("after", "code"), [("- one\n- two\n", None), ("- uno\n", "revert-conflict"), ("", "revert-conflict")])
+    def test_of_a_file_that_is_gone(self, teller: Teller, after: str, code: str | None) -> None:
+        at = teller.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        at.write("memory/a.md", f"# T\n\n{after}")
+        changed = at.commit("changed")
+        at.git("rm", "-q", "memory/a.md")
+        at.commit("gone")
+        before = at.standing()
+        if code:
+            assert code_of(lambda: teller.on("2026-05-02").apply(Revert(changed))) == code
+        else:
+            assert not teller.on("2026-05-02").apply(Revert(changed)).changed
+        assert at.standing() == before
+
+    def test_that_took_a_file_out_it_comes_back(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        at.git("rm", "-q", "memory/a.md")
+        teller.on("2026-05-02").apply(Revert(at.commit("gone")))
+        assert at.read("memory/a.md") == "# T\n\n- one\n"
 
 
 class TestSections:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 
-from mdmem.document import Document, bare_lines, parse, with_line_end
+from mdmem.document import Document, Section, bare_lines, parse, with_line_end
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem
 from mdmem.facts import items
@@ -24,6 +25,17 @@ class _Hunk:
     end: int
     at: int
     before: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """Lines `start` up to `end` of the changed text, and the lines `top` up to `bottom` as they are now: where each stands among these."""
+
+    start: int
+    end: int
+    top: int
+    bottom: int
+    places: dict[int, int]
 
 
 def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None = None) -> Edited:
@@ -47,21 +59,25 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
         came, went = _lines_of(after, only), _lines_of(before, only)
         hunks = [part for hunk in hunks for part in _parts(hunk, changed, came, went)]
     here, end = bare_lines(now.text), now.line_end
-    places = _places(changed, here)
-    topmost: tuple[int, _Hunk] | None = None
+    grounds = _grounds(changed, here, after, now)
+    strays = _strays(here, grounds, hunks)
+    found: list[tuple[int, _Hunk]] = []
     for hunk in reversed(hunks):
-        start, below = _between(hunk, places, len(here))
-        if _is_undone(hunk, changed, places, here[start:below]):
+        ground = _ground_of(hunk, changed, grounds)
+        start, below = _between(hunk, ground)
+        if _is_undone(hunk, changed, ground.places, here[start:below], strays):
             continue
-        found = _placed(hunk, changed, places, len(lines))
-        if found is None and not any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.before)):
+        placed = _placed(hunk, changed, ground.places, ground.bottom)
+        if placed is None and not any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.before)):
             continue  # blank lines that others have come between
-        if found is None:
+        if placed is None:
             raise _conflict(hunk, changed, start, here[start:below])
-        topmost = place, part = found
+        found.append(placed)
+    found.sort(key=lambda placed: placed[0], reverse=True)
+    for place, part in found:
         lines[place : place + part.end - part.start] = [with_line_end(line, end) + end for line in part.before]
     text = _ended(lines, now)
-    return Edited(text, Op.REVERT, _section_of(text, now, *topmost) if topmost else ())
+    return Edited(text, Op.REVERT, _section_of(text, now, *found[-1]) if found else ())
 
 
 def _section_of(text: str, now: Document, place: int, hunk: _Hunk) -> SectionPath:
@@ -124,6 +140,44 @@ def _places(changed: Sequence[str], now: Sequence[str]) -> dict[int, int]:
     return {start + n: other + n for start, other, size in _matching(changed, now) for n in range(size)}
 
 
+def _grounds(changed: Sequence[str], here: Sequence[str], after: str, now: Document) -> list[_Ground]:
+    """The sections that were moved, each by itself, and last the file without them."""
+    places = _places(changed, here)
+    moved = list(_moved(changed, here, parse(after), now, places)) if len(places) < len(changed) else []
+    lines = {n for ground in moved for n in range(ground.start, ground.end)}
+    taken = {place for ground in moved for place in range(ground.top, ground.bottom)}
+    kept = {n: place for n, place in places.items() if n not in lines and place not in taken}
+    return [*moved, _Ground(0, len(changed), 0, len(here), kept)]
+
+
+def _moved(changed: Sequence[str], here: Sequence[str], then: Document, now: Document, places: dict[int, int]) -> Iterator[_Ground]:
+    olds, news = _by_path(then), _by_path(now)
+    for path, old in olds.items():
+        new = news.get(path)
+        if new and places.get(old.start) != new.start:
+            found = _places(changed[old.start : old.end], here[new.start : new.end])
+            yield _Ground(old.start, old.end, new.start, new.end, {old.start + n: new.start + place for n, place in found.items()})
+
+
+def _by_path(document: Document) -> dict[SectionPath, Section]:
+    """The sections that no other has the path of."""
+    count = Counter(section.path for section in document.sections)
+    return {section.path: section for section in document.sections if count[section.path] == 1}
+
+
+def _ground_of(hunk: _Hunk, changed: Sequence[str], grounds: Sequence[_Ground]) -> _Ground:
+    """The section that a hunk's lines came into, or went from, where it was moved; else the file."""
+    bare = _bare(hunk, changed)
+    first = bare.start if bare.start < bare.end else bare.start - 1
+    return next((ground for ground in grounds if ground.start <= first and bare.end <= ground.end), grounds[-1])
+
+
+def _strays(here: Sequence[str], grounds: Sequence[_Ground], hunks: Sequence[_Hunk]) -> Counter[str]:
+    """The lines that stand now, but not in the place of any of the changed text, and that the change did not take out."""
+    known = {place for ground in grounds for place in ground.places.values()}
+    return Counter(line for n, line in enumerate(here) if n not in known) - Counter(line for hunk in hunks for line in hunk.before)
+
+
 def _placed(hunk: _Hunk, changed: Sequence[str], places: dict[int, int], lines: int) -> tuple[int, _Hunk] | None:
     """Where a hunk's lines stand now, and the hunk; without blank lines around it, where only these do not stand by it any more.
 
@@ -158,6 +212,8 @@ def _place(hunk: _Hunk, places: dict[int, int], total: int, lines: int) -> int |
         found = [places.get(n) for n in range(hunk.start, hunk.end)]
         start = found[0]
         return start if start is not None and found == list(range(start, start + len(found))) else None
+    if total and not lines:
+        return None
     if hunk.start == 0:
         return 0
     if (above := places.get(hunk.start - 1)) is not None:
@@ -165,21 +221,25 @@ def _place(hunk: _Hunk, places: dict[int, int], total: int, lines: int) -> int |
     return lines if hunk.start == total and not places else places.get(hunk.start)
 
 
-def _between(hunk: _Hunk, places: dict[int, int], lines: int) -> tuple[int, int]:
+def _between(hunk: _Hunk, ground: _Ground) -> tuple[int, int]:
     """The lines that stand now between what stood above a hunk and what stood below it: their first, and the one after the last."""
-    standing = tuple(places)  # from above to below, as are the places
+    standing = tuple(ground.places)  # from above to below, as are the places
     above, below = bisect_left(standing, hunk.start), bisect_left(standing, hunk.end)
-    start = places[standing[above - 1]] + 1 if above else 0
-    return start, places[standing[below]] if below < len(standing) else lines
+    start = ground.places[standing[above - 1]] + 1 if above else ground.top
+    return start, ground.places[standing[below]] if below < len(standing) else ground.bottom
 
 
-def _is_undone(hunk: _Hunk, changed: Sequence[str], places: dict[int, int], there: Sequence[str]) -> bool:
-    """Whether what the change took out is `there`, in its place, again, and what it brought in is not."""
-    if any(n in places for n in range(hunk.start, hunk.end) if changed[n].strip()):
+def _is_undone(hunk: _Hunk, changed: Sequence[str], places: dict[int, int], there: Sequence[str], strays: Counter[str]) -> bool:
+    """Whether what the change took out is `there`, in its place, again, and what it brought in is not.
+
+    Where it only brought something in, that must not stray elsewhere either.
+    """
+    made = [n for n in range(hunk.start, hunk.end) if changed[n].strip()]
+    if any(n in places for n in made):
         return False
     wanted = _trimmed(hunk.before)
     if not wanted:
-        return hunk.start < hunk.end and any(map(str.strip, changed[hunk.start : hunk.end])) and not _trimmed(there)
+        return bool(made) and not _trimmed(there) and not any(changed[n] in strays for n in made)
     return any(tuple(there[at : at + len(wanted)]) == wanted for at in range(len(there)))
 
 

@@ -12,7 +12,7 @@ from mdmem.memory.workspace import Progress, Say, Workspace, locate, open_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mdmem.doctor import Finding
     from mdmem.events import Watch
@@ -82,9 +82,13 @@ class Memory:
         """
         from mdmem.memory import writing
 
-        with self._watch(writing.VERBS[type(change)], change.options) as watch:
-            result = writing.apply(self.workspace, change, self._say)
-            watch.done(result.changed and not change.options.dry_run, result.path, result.commit, result.warnings if result.commit else ())
+        return self._write(writing.VERBS[type(change)], change.options, lambda: writing.apply(self.workspace, change, self._say))
+
+    def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
+        """Have something written, and the index catch up."""
+        with self._watch(verb, options) as watch:
+            result = work()
+            watch.done(result.changed and not options.dry_run, result.path, result.commit, result.warnings if result.commit else ())
         if result.commit:
             _catch_up(self.workspace)
         return result
@@ -230,14 +234,14 @@ class Memory:
         return tasking.note(self.workspace, name, text, options, self.apply)
 
     def end_task(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
-        """Log the outcome of a task and take its notes out.
+        """Log the outcome of a task and take its notes out: both, or nothing.
 
         Raises:
-            TextProblem, SectionProblem: there is no such task, or no text.
+            MdmemError: there is no such task, or no text; or a change was refused or failed.
         """
         from mdmem.memory import tasking
 
-        return tasking.done(self.workspace, name, outcome, options, self.apply)
+        return self._write("task-done", options, lambda: tasking.done(self.workspace, name, outcome, options, self._say))
 
     def show_task(self, name: str) -> SectionView:
         """The notes of a task.

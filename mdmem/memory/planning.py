@@ -74,7 +74,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        return self.before is None or self.after != self.before
+        return self.after != (self.before or b"")
 
 
 # Where a change goes.

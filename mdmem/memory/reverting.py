@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdmem import history, layout
+from mdmem import history
 from mdmem.document import decode, parse
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, HistoryProblem
@@ -54,36 +54,53 @@ def draw_up(workspace: Workspace, change: Revert) -> RevertPlan:
 
     Raises:
         FactProblem: `fact-not-found`, `ambiguous`: a word that is a fact and a commit.
-        HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit without a change of memory.
+        HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
     """
     with trail.fresh(workspace) as known:
         target = _target(workspace, known, change.what)
         (commit,) = line.described(workspace.repository, [target.commit])
         _require_revertible(workspace, commit)
-        changes = [
-            one for one in commit.changes if workspace.kind_of(one.path).is_memory and target.path in (None, one.path, one.before_path)
-        ]
+        # Where memory was changed, what was done to other Markdown along with it is another matter.
+        meant = [one for one in commit.changes if workspace.kind_of(one.path).is_memory] or commit.changes
+        names = {one.path: line.name_now(workspace.repository, one.path, target.commit) for one in meant}
+        changes = [one for one in meant if target.path in (None, one.before_path, one.path, names[one.path])]
         if target.undone_by is not None:
-            said = f"{target.commit[:10]} was taken back already, by {target.undone_by[:10]}; to have it again, revert that one"
-            return RevertPlan(target.path or workspace.curated, (), None, (said,))
+            return _undone(target.path or workspace.curated, target.commit, target.undone_by)
         files: list[Rework] = []
         retracts: list[FactId] = []
         notes: list[str] = []
         for changed in changes:
-            before, after = _texts(workspace, changed)
+            now, (before, after) = names[changed.path], _texts(workspace, changed)
             only = _with_partners(commit, before, after, target.fact) if target.fact else None
-            if workspace.kind_of(changed.path) is FileKind.DAILY:
-                retracts += _added(known, changed.path, before, after, only)
+            if workspace.kind_of(now) is FileKind.DAILY:
+                retracts += _added(known, now, before, after, only)
                 continue
             if changed.before_path != changed.path:
                 notes.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
             if before != after:
-                files.append(Rework(changed.path, before, after, only, target.commit, change.options))
-        note = _note(commit, changes, retracts, known)
+                files.append(Rework(now, before, after, only, target.commit, change.options))
+        said = history.said(commit.commit.message)
+        path = names[changes[0].path] if changes else said.path or workspace.curated
+        note = _note(commit, said, path, changes, retracts, known)
+        undone_by = _last_revert(known, target.commit) if not files and note is None else None
+    if undone_by is not None:
+        return _undone(path, target.commit, undone_by)
     if not files and note is None:
         hint = f"{notes[0]}." if notes else ""
         raise HistoryProblem("cannot-revert", f"{target.commit[:10]} did nothing to memory that still stands", hint)
-    return RevertPlan(changes[0].path if changes else workspace.curated, tuple(files), note, tuple(notes))
+    return RevertPlan(path, tuple(files), note, tuple(notes))
+
+
+def _undone(path: FilePath, commit: CommitId, by: CommitId) -> RevertPlan:
+    said = f"{commit[:10]} was taken back already, by {by[:10]}; to have it again, revert that one"
+    return RevertPlan(path, (), None, (said,))
+
+
+def _last_revert(known: Versions, commit: CommitId) -> CommitId | None:
+    """The last commit that took a commit back."""
+    landmark = known.landmark_of(commit)
+    later = known.landmarks(landmark.number if landmark else 0)
+    return next((one.commit for one in reversed(later) if commit in history.said(one.message).reverts), None)
 
 
 def _with_partners(commit: LineCommit, before: str, after: str, fact: FactId) -> frozenset[FactId]:
@@ -120,15 +137,15 @@ def _added(known: Versions, path: FilePath, before: str, after: str, only: froze
     return [fact.id for fact in brought if fact.id in standing and (only is None or fact.id in only)]
 
 
-def _note(commit: LineCommit, changes: Sequence[Changed], retracts: Sequence[FactId], known: Versions) -> history.Note | None:
+def _note(
+    commit: LineCommit, said: history.Said, path: FilePath, changes: Sequence[Changed], retracts: Sequence[FactId], known: Versions
+) -> history.Note | None:
     """What is to be said besides: entries of a log count no more, and what the commit said of standing facts holds no more."""
-    said = history.said(commit.commit.message)
     landmark = known.landmark_of(commit.commit.id)
     marks = [mark for mark in (*known.marks(), *known.pairs()) if landmark and mark.begun == landmark.number]
     alone = bool(marks) and not changes
     if not retracts and not alone:
         return None
-    path = next((change.path for change in changes), said.path or FilePath(layout.CURATED_NAMES[0]))
     section = tuple(said.section.split(" > ")) if said.section else ()
     return history.Note(Op.REVERT, path, section, Provenance(), retracts=tuple(retracts), reverts=(commit.commit.id,))
 
@@ -169,22 +186,22 @@ def _last_change(known: Versions, found: Sequence[Occurrence]) -> _Target:
 
 
 def together(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
-    """The results of several files as one: the first that changed, with what all of them did; notes name the others' commits."""
+    """The results of several files as one: the last that changed, with what all of them did; notes name the others' commits."""
     nothing = WriteResult(False, plan.path, (), None, None, diff="" if dry_run else None)
-    first = next((result for result in results if result.changed), results[0] if results else nothing)
+    last = next((result for result in reversed(results) if result.changed), results[0] if results else nothing)
     diffs = [result.diff for result in results if result.diff is not None]
-    others = [result for result in results if result is not first and result.commit]
+    others = [result for result in results if result is not last and result.commit]
     beside = (f"reverted in {one.path} too, by {(one.commit or '')[:10]}" for one in others)
     return WriteResult(
         any(result.changed for result in results),
-        first.path,
-        first.section,
-        first.etag,
-        first.commit,
+        last.path,
+        last.section,
+        last.etag,
+        last.commit,
         tuple(fact for result in results for fact in result.added),
         tuple(fact for result in results for fact in result.removed),
         tuple(pair for result in results for pair in result.supersedes),
-        "".join(diffs) if diffs else first.diff,
+        "".join(diffs) if diffs else last.diff,
         (*(note for result in results for note in result.notes), *plan.notes, *beside),
         tuple(warning for result in results for warning in result.warnings),
         Op.REVERT,

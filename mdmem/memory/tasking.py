@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from mdmem import files, tasks
 from mdmem.document import Document, decode, parse
-from mdmem.memory import reading
+from mdmem.memory import reading, writing
 from mdmem.model import Op
 from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mdmem.memory.workspace import Workspace
+    from mdmem.memory.workspace import Say, Workspace
     from mdmem.model.reads import SectionView
 
 
@@ -48,13 +48,13 @@ def note(workspace: Workspace, name: str, text: str, options: WriteOptions, appl
     return apply(change)
 
 
-def done(workspace: Workspace, name: str, outcome: str, options: WriteOptions, apply: Apply) -> WriteResult:
-    """End a task: its outcome logged, then its notes taken out. What is answered is where it is logged.
+def done(workspace: Workspace, name: str, outcome: str, options: WriteOptions, say: Say) -> WriteResult:
+    """End a task: its outcome logged, then its notes taken out, or nothing at all. What is answered is where it is logged.
 
     Raises:
         TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`; `section-changed`: a note came in meanwhile.
     """
-    logged, gone = [apply(change) for change in tasks.done(_document(workspace), name, outcome, options)]
+    logged, gone = writing.apply_all(workspace, tasks.done(_document(workspace), name, outcome, options), options, say)
     return replace(
         logged,
         changed=True,

@@ -6,7 +6,7 @@ import os
 
 from mdmem import check, config, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
-from mdmem.library import StrEnum
+from mdmem.library import StrEnum, contextmanager
 from mdmem.memory import planning
 from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Say, Workspace, read_at
@@ -17,7 +17,7 @@ from mdmem.repo import commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from mdmem.paths import Path
@@ -54,33 +54,92 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
             return _change_file(workspace, change, said, say)
 
 
-def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say: Say) -> WriteResult:
-    path = planning.target(workspace, change)
-    if change.options.dry_run:
-        plan = planning.draw_up(workspace, change, path)
-        return planning.result(plan, None, diff=planning.diff(plan))
+def apply_all(workspace: Workspace, changes: Sequence[FileChange], options: WriteOptions, say: Say) -> list[WriteResult]:
+    """Carry out several changes with the same options, each by a commit of its own: all of them, or nothing at all.
+
+    Raises:
+        MdmemError: one is refused or failed; files, git index and HEAD are as they were.
+    """
+    said = _provenance(workspace, options)
+    alike = [replace(change, options=replace(options, actor=said.actor)) for change in changes]
+    if options.dry_run:
+        return [_foreseen(workspace, change) for change in alike]
+    with _all_or_nothing(workspace, say) as done:
+        for change in alike:
+            done.append(_change(workspace, change, said, say))
+    return [one.result for one in done]
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file that was written, its commit, and what it takes to undo that: where HEAD was before, the record, the folders that were made."""
+
+    plan: Plan
+    commit: CommitId
+    before: CommitId | None
+    record: files.Record
+    made: tuple[Path, ...]
+    pending: _Pending | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What came of a change; `written` is None where it wrote no file."""
+
+    result: WriteResult
+    written: _Written | None = None
+
+
+@contextmanager
+def _all_or_nothing(workspace: Workspace, say: Say) -> Iterator[list[_Done]]:
+    """The lock, and a list for what is done one after the other: where something fails, all that is in it is undone."""
+    done: list[_Done] = []
     with _locked(workspace, say):
-        recover(workspace, say)
-        withdrawn = 0
-        for _ in range(_TRIES):
-            try:
-                plan = planning.draw_up(workspace, change, path)
-            except MdmemError:
-                # In the midst of a merge a file may be as it is for that reason alone.
-                workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
-                raise
-            if not plan.changes and not plan.marks:
-                return planning.result(plan, None)
-            note = _note(workspace, plan, said, change.reverts if isinstance(change, Rework) else None)
-            if not plan.changes:
-                return planning.result(plan, _commit_note(workspace, note))
-            done = _carry_out(workspace, plan, note, change.options.allow)
-            if not isinstance(done, _Again):
-                return planning.result(plan, done[0], notes=done[1])
-            withdrawn += done is _Again.WITHDRAWN
-            if withdrawn == _WITHDRAWALS:
-                hint = "A hook takes the change out, or another program saves the file again and again."
-                raise RepositoryProblem("commit-failed", f"git commits something else than was written to {path}", hint)
+        try:
+            yield done
+        except BaseException as problem:
+            for written in [one.written for one in reversed(done) if one.written]:
+                _undo(workspace, written, problem)
+            raise
+
+
+def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say: Say) -> WriteResult:
+    if change.options.dry_run:
+        return _foreseen(workspace, change)
+    with _locked(workspace, say):
+        return _change(workspace, change, said, say).result
+
+
+def _foreseen(workspace: Workspace, change: FileChange) -> WriteResult:
+    """What would come of a change."""
+    plan = planning.draw_up(workspace, change, planning.target(workspace, change))
+    return planning.result(plan, None, diff=planning.diff(plan))
+
+
+def _change(workspace: Workspace, change: FileChange, said: Provenance, say: Say) -> _Done:
+    """Carry out a change of one file; the caller holds the lock."""
+    recover(workspace, say)
+    path, withdrawn = planning.target(workspace, change), 0
+    for _ in range(_TRIES):
+        try:
+            plan = planning.draw_up(workspace, change, path)
+        except MdmemError:
+            # In the midst of a merge a file may be as it is for that reason alone.
+            workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
+            raise
+        if not plan.changes and not plan.marks:
+            return _Done(planning.result(plan, None))
+        note = _note(workspace, plan, said, change.reverts if isinstance(change, Rework) else None)
+        if not plan.changes:
+            return _Done(planning.result(plan, _commit_note(workspace, note)))
+        done = _carry_out(workspace, plan, note, change.options.allow)
+        if isinstance(done, _Written):
+            pending = (f"committed the pending edits of {path} first, as yours",) if done.pending else ()
+            return _Done(planning.result(plan, done.commit, notes=pending), done)
+        withdrawn += done is _Again.WITHDRAWN
+        if withdrawn == _WITHDRAWALS:
+            hint = "A hook takes the change out, or another program saves the file again and again."
+            raise RepositoryProblem("commit-failed", f"git commits something else than was written to {path}", hint)
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
 
 
@@ -142,22 +201,30 @@ def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Proven
 
 
 def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) -> WriteResult:
-    """Take one change back, file by file; what it said without changing a text, by a commit that says so."""
+    """Take one change back, file by file; what it said without changing a text, by a commit that says so. All of it, or nothing."""
     from mdmem.memory import reverting  # here, so that no other write pays for loading it
 
     plan = reverting.draw_up(workspace, change)
     for file in plan.files:
         planning.draw_up(workspace, file, planning.target(workspace, file))  # what cannot be done is refused before anything is
-    results = [_change_file(workspace, file, said, say) for file in plan.files]
     if plan.note is not None:
         planning.require_no_fault(planning.said_beside(change.options), change.options.allow)
-        with _locked(workspace, say):
+    if change.options.dry_run:
+        told = [] if plan.note is None else [_told(plan.note, None, "")]
+        return reverting.together(plan, [*(_foreseen(workspace, file) for file in plan.files), *told], dry_run=True)
+    with _all_or_nothing(workspace, say) as done:
+        for file in plan.files:
+            done.append(_change(workspace, file, said, say))
+        if plan.note is not None:
             recover(workspace, say)
             note = replace(plan.note, provenance=said, claimed_by=_claimant(workspace, said))
-            commit = None if change.options.dry_run else _commit_note(workspace, note)
-        diff = "" if change.options.dry_run else None
-        results.append(WriteResult(True, note.path, note.section, None, commit, removed=note.retracts, diff=diff, op=note.op))
-    return reverting.together(plan, results, change.options.dry_run)
+            done.append(_Done(_told(note, _commit_note(workspace, note))))
+    return reverting.together(plan, [one.result for one in done], dry_run=False)
+
+
+def _told(note: history.Note, commit: CommitId | None, diff: str | None = None) -> WriteResult:
+    """What is answered for a note."""
+    return WriteResult(True, note.path, note.section, None, commit, removed=note.retracts, diff=diff, op=note.op)
 
 
 # Carrying it out.
@@ -170,7 +237,7 @@ class _Again(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str]) -> tuple[CommitId, tuple[str, ...]] | _Again:
+def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str]) -> _Written | _Again:
     """Write and commit a plan."""
     state = workspace.repository.state(plan.path)
     workspace.repository.require_ready(workspace.settings.allow_detached, state.branch, state.settled)
@@ -222,22 +289,21 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         raise
     if not stale:
         files.drop_record(workspace.state)
-    if not commits.holds(workspace.repository, commit, plan.path, plan.after):
-        from mdmem.memory import hooked  # here, so that only where git has something else than was written it is loaded
+    written = _Written(plan, commit, state.commit, record, made, pending)
+    if commits.holds(workspace.repository, commit, plan.path, plan.after):
+        return written
+    from mdmem.memory import hooked  # here, so that only where git has something else than was written it is loaded
 
-        committed = read_at(workspace, plan.path, commit)
-        if not hooked.carries(committed, plan):
-            commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
-            if not hooked.is_by_a_hook(workspace, committed, plan):
-                # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
-                return _Again.WITHDRAWN
-            altered = hooked.in_other_words(committed, plan)
-            commits.renew_index(workspace.repository, [plan.path])
-            _put_back(workspace, plan, made, record, altered, _standing(workspace, plan))
-            if pending:
-                commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
-            raise altered
-    return commit, ((f"committed the pending edits of {plan.path} first, as yours",) if pending else ())
+    committed = read_at(workspace, plan.path, commit)
+    if hooked.carries(committed, plan):
+        return written
+    if hooked.is_by_a_hook(workspace, committed, plan):
+        altered = hooked.in_other_words(committed, plan)
+        _undo(workspace, written, altered)
+        raise altered
+    # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
+    commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
+    return _Again.WITHDRAWN
 
 
 def _has_no_hooks(folder: Path) -> bool:
@@ -286,6 +352,13 @@ def _put_back(
             f"{problem}; and {plan.path} could not be put back: {failure.strerror}",
             "Make room on the disk; the next command settles it.",
         ) from problem
+
+
+def _undo(workspace: Workspace, done: _Written, problem: BaseException) -> None:
+    """File, git index and HEAD as they were before a change that is committed already; where somebody built on the commit, it stays."""
+    entry = done.pending.entry if done.pending else None
+    if commits.take_back(workspace.repository, done.commit, done.before, done.plan.path, entry):
+        _put_back(workspace, done.plan, done.made, done.record, problem, _standing(workspace, done.plan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,16 +285,22 @@ def withdraw(repository: Repository, newer: CommitId, older: CommitId | None) ->
     return run(repository.folder, moved).status == 0
 
 
-def take_back(repository: Repository, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry) -> None:
-    """Undo a commit of one path that nothing builds on yet, in the index (`entry` as it was before) too; the file on disk stays."""
+def take_back(repository: Repository, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry | None) -> bool:
+    """Undo a commit of one path that nothing builds on yet, in the index too; the file on disk stays. Whether it could be done.
+
+    `entry` is what the index said before, None where that was what `older` holds.
+    """
     if not withdraw(repository, newer, older):
-        return
-    if entry.text and not entry.intended:
+        return False
+    if entry is None:
+        renew_index(repository, [path])
+    elif entry.text and not entry.intended:
         _change_index(repository, ["update-index", "-z", "--index-info"], entry.text)
-        return
-    _unstage(repository, [path])
-    if entry.intended:
-        _change_index(repository, ["add", "--intent-to-add", "--", *literal([path])])
+    else:
+        _unstage(repository, [path])
+        if entry.intended:
+            _change_index(repository, ["add", "--intent-to-add", "--", *literal([path])])
+    return True
 
 
 def maintain(repository: Repository) -> None:

@@ -10,6 +10,7 @@ from mdmem.model.trail import Commit
 from mdmem.records import dataclass
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import MARKDOWN
+from mdmem.repo.worktree import literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +110,24 @@ def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
     rows = repository.git("ls-tree", "-r", "-z", commit).split(b"\0")
     listed = (row.partition(b"\t") for row in rows if row)
     return {FilePath(os.fsdecode(path)): said.split()[2].decode() for said, _, path in listed if said.startswith(_FILE_MODES)}
+
+
+def name_now(repository: Repository, path: FilePath, above: CommitId) -> FilePath:
+    """What a file of a commit is called at HEAD; one that was taken out since goes by its last name."""
+    while gone := _gone(repository, path, above):
+        above = gone.commit.id
+        path = next((one.path for one in gone.changes if one.before_path == path), path)
+    return path
+
+
+def _gone(repository: Repository, path: FilePath, above: CommitId) -> LineCommit | None:
+    """The first commit after `above` in which a path is not there any more."""
+    listed = repository.git(
+        *("log", "--no-show-signature", "--no-color", "--no-follow", "--full-history", "--no-merges", "--topo-order", "--reverse"),
+        *("--no-renames", "--diff-filter=D", "--format=%H", f"{above}..HEAD", "--", *literal([path])),
+    )
+    first = listed.split()[:1]
+    return described(repository, [CommitId(first[0].decode())])[0] if first else None
 
 
 def side(repository: Repository, merge: LineCommit) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
