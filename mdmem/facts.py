@@ -235,7 +235,8 @@ def split_key(text: str, key: str) -> tuple[str, str]:
 def _spellings(key: str) -> set[str]:
     """A key as written and without bold marks, each normalised and without the escapes that `write` puts in."""
     said = key.strip().replace("\\<!--", "<!--")
-    said = said[1:] if _OPENER.match(said.removeprefix("\\")) and said.startswith("\\") else said
+    bare = said.removeprefix("\\")
+    said = bare if _OPENER.match(bare) or _KIND.match(bare) else said
     return {normal(said), normal(said.replace("**", "").replace("__", ""))}
 
 
@@ -295,7 +296,8 @@ def require_one(prefix: str, ids: Collection[FactId]) -> None:
 def write(text: str, key: str | None = None, kind: str | None = None, tags: Iterable[str] = (), until: date | None = None) -> str:
     """The list item that states a fact, with LF and without a last line end; `parse_item` reads it back.
 
-    More lines are indented beneath the first. What would open a heading, a fence or a comment is escaped.
+    More lines are indented beneath the first. What would open a heading, a fence or a comment is escaped, and so is a key that would be
+    read as a kind.
 
     Raises:
         TextProblem: `empty-text`, or `bad-text` for a kind, key or tag that is none.
@@ -366,7 +368,10 @@ def _with_key(said: str, key: str) -> str:
     name = fold(key)
     if not name or len(split_lines(key)) > 1:
         raise TextProblem("bad-text", f"{key!r} is no key: one line that is not empty")
-    return said if holds_key(parse_text(said), name) else f"{name}: {said}"
+    if holds_key(parse_text(said), name):
+        return said
+    line = f"{name}: {said}"
+    return line if split_kind(line)[0] is None else f"\\{line}"
 
 
 def _tame(line: str) -> str:

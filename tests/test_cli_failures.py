@@ -289,6 +289,7 @@ FAILURES = [
     Failure("usage", ("edit-section", "Work", "--editor", "--create")),
     Failure("usage", ("edit-section", "Work", "--editor", "--subtree")),
     Failure("usage", ("edit-section", "Work", "--replace", "-", "--with", "-"), stdin=b"editor"),
+    Failure("usage", ("edit-section", "Work", "--after", "Pets", "--append", "x")),
     Failure("usage", ("edit-section", "--preamble", "--delete")),
     Failure("usage", ("edit-section", "Work", "--editor"), hints="--body -"),
     Failure("usage", (*APPEND, "--confidence", "1.5")),

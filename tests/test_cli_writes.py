@@ -60,6 +60,22 @@ class TestWritesAsked:
             assert (found["changed"], found["commit"]) == (False, None)
             assert place.snapshot() == before
 
+    def test_what_nothing_took_the_place_of_is_told(self, place: Place):
+        for words in (("edit-section", "Employer", "--body", "prose"), ("forget", "likes dark rooms", "--file", "MEMORY.md")):
+            fact = place.run("log", f"until {words[0]}", "--json").found["added"][0]
+            assert place.run(*words, "--supersedes", fact, "--json").found["supersedes"] == [{"old": fact, "new": None}]
+            assert f"Mdmem-Supersedes: {fact} -\n" in place.git("log", "-1", "--format=%B")
+
+    def test_every_answer_has_an_id(self, place: Place):
+        words = ("edit-section", "--preamble", "--body", "For people.")
+        etag = place.run(*words, "--json").found["etag"]
+        assert etag == place.run("show", "--preamble", "--json").found["etag"]
+        assert place.run(*words, "--expect", etag).out == f"unchanged: MEMORY.md {etag}\n"
+        etag = place.run("show", "Pets", "--json").found["etag"]
+        for words in (("contradicts", "pet: cat", "pet: dog"), ("conflicts", "--resolve", "pet: cat", "pet: dog")):
+            assert place.run(*words, "--json").found["etag"] == etag
+            assert place.run(*words).out == f"unchanged: MEMORY.md: Memory > Pets {etag}\n"
+
     def test_who_and_why_are_kept(self, place: Place):
         said = ("--source", "user-stated", "--actor", "agent/main", "--session", "s1", "--reason", "asked twice", "--confidence", "0.8")
         assert place.run("remember", "coffee", "--key", "drink", *said).status == 0

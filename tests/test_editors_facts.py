@@ -7,17 +7,23 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import parse
-from mdmem.editors.facts import difference, forget, named, remember
+from mdmem.editors import Edited
+from mdmem.editors.facts import alike, difference, forget, named, remember
 from mdmem.errors import MdmemError
 from mdmem.facts import holds_key, items, parse_item, same
-from mdmem.model import Op, Superseded
+from mdmem.model import FactId, Op, Superseded
 from mdmem.model.writes import Remember, WriteOptions
 
 TODAY = date(2026, 3, 5)
 
 
+def remembered(text: str, change: Remember) -> tuple[Edited, FactId]:
+    document = parse(text)
+    return remember(document, change, TODAY, alike(document, change))
+
+
 def put(text: str, said: str, **options: object) -> str:
-    return remember(parse(text), replace(Remember(said), **options), TODAY)[0].text
+    return remembered(text, replace(Remember(said), **options))[0].text
 
 
 def refused(text: str, said: str, **options: object) -> MdmemError:
@@ -67,6 +73,7 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         (EDITOR, "editor: vim", {"also": True}, EDITOR),
         ("## A\n\n- k: a\n- k: b\n", "k: b", {}, "## A\n\n- k: a\n- k: b\n"),
         ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="k: b")}, "## A\n\n- k: a\n- k: c\n"),
+        ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="elsewhere")}, "## A\n\n- k: a\n- k: b\n- k: c\n"),
         # What used to be true is added, and what holds stays.
         (EDITOR, "editor: nano", {"until": "2026-03-04"}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2026-03-04)\n"),
         (EDITOR, "editor: nano (until 2020-01-01)", {}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2020-01-01)\n"),
@@ -116,9 +123,9 @@ def test_what_is_not_remembered(before: str, said: str, options: dict[str, objec
 
 def test_what_was_replaced_is_told() -> None:
     old, new = parse_item("- editor: vim").id, parse_item("- editor: helix").id
-    edited, fact = remember(parse(EDITOR), Remember("helix", key="Editor"), TODAY)
+    edited, fact = remembered(EDITOR, Remember("helix", key="Editor"))
     assert (edited.op, edited.section, edited.supersedes, fact) == (Op.REMEMBER, ("M", "Facts"), (Superseded(old, new),), new)
-    edited, fact = remember(parse(EDITOR), Remember("editor: helix", also=True), TODAY)
+    edited, fact = remembered(EDITOR, Remember("editor: helix", also=True))
     assert (edited.supersedes, edited.also, fact) == ((), True, new)
 
 
@@ -127,7 +134,7 @@ def test_several_values_are_listed() -> None:
     assert problem.details["facts"] == [{"id": parse_item(f"- k: {v}").id, "text": f"k: {v}"} for v in "ab"]
 
 
-KEYS = ("editor", "Home Town", "a: b", "__init__", "# a", "**x**", "1. a", "[k]", "日本", "<!-- k")
+KEYS = ("editor", "Home Town", "a: b", "__init__", "# a", "**x**", "1. a", "[k]", "[kind] z", "日本", "<!-- k")
 VALUES = ("vim", "x\ny", "# z", "```", "日本語", "a: b", "#hash", "z <!-- q", "- l", "---\nq")
 
 

@@ -232,7 +232,7 @@ def test_create(before: str, section: str, after_section: str | None, after: str
     made = edit(parse(before), EditSection(section, BODY, "x", create=True, after=after_section))
     assert (made.text, made.op) == (after, Op.CREATE)
     assert made.section in [s.path for s in parse(after).sections]
-    again = edit(parse(after), EditSection(section, APPEND, "x", create=True))
+    again = edit(parse(after), EditSection(section, APPEND, "x", create=True, after=after_section))
     assert again.text == after
 
 
@@ -493,6 +493,17 @@ def test_a_heading_reads_back(title: str) -> None:
 def test_long_runs_are_taken_in_linear_time(before: str, action: Action, text: str, after: str) -> None:
     document = parse(before)
     assert edit(document, EditSection(document.sections[0].title, action, text)).text == after
+
+
+def test_a_section_that_is_there_already_stands_after_the_one_that_is_named() -> None:
+    text = "# T\n\n## A\n\n### Sub\n\n## B\n\nx\n"
+    assert apply(text, Action.APPEND, "B", "x", create=True, after="A") == text
+    for section, after in (("A", "B"), ("A", "A"), ("Sub", "A"), ("B", "T")):
+        with pytest.raises(UsageProblem):
+            apply(text, Action.APPEND, section, "x", create=True, after=after)
+    with pytest.raises(SectionProblem) as caught:
+        apply(text, Action.APPEND, "B", "x", create=True, after="Nowhere")
+    assert caught.value.code == "section-not-found"
 
 
 def test_options_that_do_not_fit_the_preamble() -> None:

@@ -93,6 +93,8 @@ class TestWrite:
         assert value["section"] == "Memory > Work"
         assert value["supersedes"] == [{"old": "22222222", "new": "11111111"}]
         assert (value["added"], value["removed"]) == (["11111111"], ["22222222"])
+        ended = writes.write_json(replace(RESULT, ended=(FactId("33333333"),)))
+        assert ended["supersedes"] == [*value["supersedes"], {"old": "33333333", "new": None}]
         assert "diff" not in value
         assert writes.write_json(replace(RESULT, diff=""))["diff"] == ""
 

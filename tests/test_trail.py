@@ -17,9 +17,10 @@ from workspaces import Desk, append, desk
 from mdmem import files
 from mdmem.document import parse
 from mdmem.errors import MdmemError
+from mdmem.facts import parse_item
 from mdmem.history.sections import parts
 from mdmem.memory import Memory, replaying, trail
-from mdmem.model import Status
+from mdmem.model import Source, Status
 from mdmem.model.past import AskHistory, FactHistory, SectionHistory
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
@@ -184,6 +185,20 @@ class TestLogs:
             teller.on("2026-01-12").apply(Forget(fact))
         assert failure.value.code == "fact-not-found"
 
+    def test_of_those_in_several_logs_the_one_that_is_meant_is_retracted(self, teller: Teller) -> None:
+        for day, time in (("2026-01-10", "08:00"), ("2026-01-11", "09:00"), ("2026-01-12", "10:00")):
+            teller.on("2026-01-12").apply(Log("the sky is green", day=day, time=time))
+        with pytest.raises(MdmemError) as failure:
+            teller.on("2026-01-13").apply(Forget("the sky is green"))
+        assert failure.value.code == "fact-ambiguous"
+        assert [(place["path"], place["line"]) for place in failure.value.details["facts"]] == [
+            (f"memory/2026-01-{day}.md", 7) for day in (10, 11, 12)
+        ]
+        assert teller.on("2026-01-13").apply(Forget("the sky is green", section="09:00")).path == "memory/2026-01-11.md"
+        assert teller.on("2026-01-13").apply(Forget("the sky is green", file="memory/2026-01-10.md")).changed
+        assert teller.on("2026-01-13").apply(Forget("the sky is green")).path == "memory/2026-01-12.md"
+        assert code_of(lambda: teller.on("2026-01-13").apply(Forget("the sky is green"))) == "fact-not-found"
+
     def test_a_line_that_somebody_tags_is_retracted_still(self, teller: Teller) -> None:
         at = teller.at
         fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
@@ -208,6 +223,84 @@ class TestLogs:
         teller.on("2026-01-11").apply(Forget(fact))
         teller.on("2026-01-10").apply(Log("the sky is green", kind="fact", again=True))
         assert teller.texts("sky") == ["the sky is green"]
+
+
+class TestSaidAgain:
+    """What a commit says is superseded is neither restated nor a value of its key."""
+
+    def _superseded(self, teller: Teller, *texts: str) -> None:
+        for text in texts:
+            teller.on("2026-01-10").apply(Remember(text, also=True))
+        teller.on("2026-01-11").apply(Log("that is over", options=WriteOptions(supersedes=texts[0])))
+
+    @pytest.mark.parametrize("beside", ["- has a cat\n", ""])
+    @pytest.mark.parametrize("text", ["drinks tea", "drink: tea"])
+    def test_the_same_begins_anew(self, teller: Teller, text: str, beside: str) -> None:
+        at = teller.at
+        at.write("MEMORY.md", f"# Memory\n\n## Facts\n\n- {text} #old\n{beside}")
+        at.commit("tea")
+        teller.on("2026-01-11").apply(Log("that is over", options=WriteOptions(supersedes=text)))
+        change = Remember(text, options=WriteOptions(source=Source.USER_STATED, reason="said again"))
+        dry = teller.on("2026-01-12").apply(replace(change, options=replace(change.options, dry_run=True)))
+        done = teller.on("2026-01-12").apply(change)
+        assert replace(dry, diff=None, commit=done.commit) == done
+        assert f"-- {text} #old\n" in str(dry.diff)
+        assert (done.changed, done.added, done.removed, done.supersedes) == (True, (parse_item(f"- {text}").id,), (), ())
+        assert at.read("MEMORY.md") == f"# Memory\n\n## Facts\n\n{beside}- {text}\n"
+        hit = teller.search("tea")[0]
+        assert (hit.text, hit.commit, hit.source) == (text, done.commit, Source.USER_STATED)
+        assert text in [fact.text for fact in teller.on("2026-01-12").facts(ListFacts())]
+        told = teller.on("2026-01-12").history(AskHistory(text))
+        assert isinstance(told, FactHistory)
+        assert [link.status for link in told.chain if link.text == text] == [Status.SUPERSEDED, Status.CURRENT]
+        assert not teller.on("2026-01-13").apply(change).changed
+        assert teller.at.subjects()[:2] == ["MEMORY.md: remember Facts", "MEMORY.md: forget Facts"]
+
+    def test_word_for_word_no_text_changes(self, teller: Teller) -> None:
+        self._superseded(teller, "drinks tea")
+        before = teller.at.read("MEMORY.md")
+        change = Remember("drinks tea")
+        dry = teller.on("2026-01-12").apply(replace(change, options=WriteOptions(dry_run=True)))
+        assert (dry.changed, dry.diff) == (True, "")
+        assert teller.on("2026-01-12").apply(change).changed
+        assert teller.at.read("MEMORY.md") == before
+        assert teller.texts("tea") == ["drinks tea"]
+
+    def test_it_is_no_value_of_its_key(self, teller: Teller) -> None:
+        self._superseded(teller, "drink: tea", "drink: milk")
+        done = teller.on("2026-01-12").apply(Remember("drink: water"))
+        assert [(pair.old, pair.new) for pair in done.supersedes] == [(parse_item("- drink: milk").id, done.added[0])]
+        assert teller.at.read("MEMORY.md").endswith("- drink: tea\n- drink: water\n")
+        assert teller.texts("drink") == ["drink: water"]
+
+    def test_the_only_value_of_its_key_is_replaced(self, teller: Teller) -> None:
+        self._superseded(teller, "drink: tea")
+        teller.on("2026-01-12").apply(Remember("drink: water"))
+        assert teller.at.read("MEMORY.md").endswith("## Facts\n\n- drink: water\n")
+        assert teller.texts("drink") == ["drink: water"]
+
+    def test_it_cannot_be_superseded_once_more(self, teller: Teller) -> None:
+        self._superseded(teller, "drink: tea")
+        change = Remember("drink: water", options=WriteOptions(supersedes="drink: tea"))
+        assert code_of(lambda: teller.on("2026-01-12").apply(change)) == "fact-not-found"
+
+    def test_it_does_not_say_where_its_key_is(self, teller: Teller) -> None:
+        self._superseded(teller, "drink: tea")
+        teller.on("2026-01-12").apply(Remember("drink: milk", section="Home"))
+        assert teller.on("2026-01-12").apply(Remember("drink: water")).section == ("Memory", "Home")
+
+    def test_the_old_value_again_takes_the_place_of_the_new(self, teller: Teller) -> None:
+        self._superseded(teller, "drink: tea", "drink: milk")
+        done = teller.on("2026-01-12").apply(Remember("drink: tea"))
+        assert [(pair.old, pair.new) for pair in done.supersedes] == [(parse_item("- drink: milk").id, done.added[0])]
+        assert teller.at.read("MEMORY.md").endswith("## Facts\n\n- drink: tea\n")
+        assert teller.texts("drink") == ["drink: tea"]
+
+    def test_what_is_refused_takes_nothing_out(self, teller: Teller) -> None:
+        self._superseded(teller, "drink: tea", "drink: milk", "drink: juice")
+        before = teller.at.standing()
+        assert code_of(lambda: teller.on("2026-01-12").apply(Remember("drink: tea"))) == "key-ambiguous"
+        assert teller.at.standing() == before
 
 
 class TestContradictions:

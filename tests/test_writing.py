@@ -913,6 +913,17 @@ def test_a_merge_under_way_comes_before_what_is_only_so_because_of_it(at: Desk, 
     refused(at, change, "repository-busy")
 
 
+def test_what_is_done_in_two_commits_is_done_as_a_whole(at: Desk) -> None:
+    at.apply(Remember("plain fact", section="Home"))
+    at.apply(Log("plain is over", options=WriteOptions(supersedes="plain fact")))
+    hook = at.hook("pre-commit", "git log -1 --format=%s | grep -q forget && exit 1\nexit 0")
+    refused(at, Remember("plain fact", section="Home"), "commit-failed")
+    hook.unlink()
+    done = at.apply(Remember("plain fact", section="Home"))
+    assert done.changed
+    assert at.subjects()[:2] == ["MEMORY.md: remember Home", "MEMORY.md: forget Home"]
+
+
 MENDS = {
     "white space": "grep -q ' $' MEMORY.md || exit 0\nsed -i 's/ *$//' MEMORY.md\nexit 1",
     "words": "sed -i 's/the mark of/the sign of/' MEMORY.md\nexit 1",

@@ -6,15 +6,20 @@ from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from mdmem.document import Document
     from mdmem.model import Op, SectionPath, Superseded
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What an edit makes of a document. `section` is the path afterwards; `supersedes` what the edit itself knows of."""
+    """What an edit makes of a document. `section` is the path afterwards; `supersedes` what the edit itself knows of.
+
+    `cleared` is the document on the way, without what has to go out in a commit of its own before.
+    """
 
     text: str
     op: Op
     section: SectionPath
     supersedes: tuple[Superseded, ...] = ()
     also: bool = False
+    cleared: Document | None = None

@@ -48,6 +48,10 @@ _CODE_INDENT = 5
 """So many spaces after a list marker begin indented code."""
 
 
+Statement = tuple[SectionPath, FactId]
+"""A section and a fact that is stated in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """The section that a fact goes to, and the address by which it is made where it is not there yet."""
@@ -56,59 +60,121 @@ class _Place:
     address: str
 
 
-def remember(document: Document, change: Remember, today: date) -> tuple[Edited, FactId]:
+def alike(document: Document, change: Remember) -> tuple[Item, ...]:
+    """The facts of a document that one to be remembered may restate or replace; with `supersedes` all where it can go.
+
+    Raises:
+        SectionProblem, TextProblem: as `remember`.
+    """
+    change, fact, _ = _stated(change)
+    key = change.key or fact.key
+    if key and change.section is None:
+        known = items(document, document.preamble_end)
+    else:
+        section = _named(document, change).section
+        known = in_section(document, section) if section else ()
+    if change.options.supersedes is not None:
+        return known
+    return tuple(item for item in known if item.fact.id == fact.id or (key and holds_key(item.fact, key)))
+
+
+def is_plain(change: Remember, known: Sequence[Item]) -> bool:
+    """Whether what is `alike` tells alone what is to be done: there is nothing, or one fact of the key with another value.
+
+    That one is replaced, also where a commit says that it was superseded before.
+    """
+    return not known or (len(known) == 1 and change.options.supersedes is None and known[0].fact.id != _stated(change)[1].id)
+
+
+def remember(
+    document: Document, change: Remember, today: date, known: Sequence[Item], over: Collection[Statement] = ()
+) -> tuple[Edited, FactId]:
     """The document with a fact in it, and the fact's id; of a key that has one value the line is replaced.
+
+    Args:
+        document: what the fact goes into.
+        change: what is to be remembered.
+        today: the user's day.
+        known: what stands there that is `alike`.
+        over: those of it that commits say are superseded, to be given unless it `is_plain`.
 
     Raises:
         SectionProblem: the section is missing, ambiguous, or several sections hold the key.
         FactProblem: `key-ambiguous`: the key has several current values; `fact-not-found`, `fact-ambiguous` for `supersedes`.
         TextProblem: a text, key, kind or tag that cannot be stored.
     """
+    change, fact, until = _stated(change)
+    key = change.key or fact.key
+    standing = [item for item in known if (document.path_at(item.start), item.fact.id) not in over]
+    holders = [item for item in standing if key and holds_key(item.fact, key) and _holds(item.fact, today)]
+    place = _place(document, change, key, holders)
+    section = place.section
+    if section is None:
+        made = create(document, EditSection(place.address, Action.BODY, _line(change, until)))
+        return replace(made, op=Op.REMEMBER, also=change.also), fact.id
+    past = not _holds(fact, today)
+    stated = [item for item in _inside(section, known) if item.fact.id == fact.id]
+    same = [i for i in stated if (i.fact.until == fact.until if past else i in standing and _holds(i.fact, today))]
+    if same:
+        return _restated(document, section, same[0], change, fact), fact.id
+    spent = [] if past else [item for item in stated if item not in standing]
+    if spent:
+        return _begun_anew(document, spent, change, today, over)
+    replaced = None if past or change.also else _replaced(_inside(section, holders), _inside(section, standing), change, key)
+    if replaced is None:
+        text = append(document, section, _line(change, until))
+        return Edited(text, Op.REMEMBER, section.path, also=change.also), fact.id
+    line = _line(_inheriting(change, replaced, key), until, replaced)
+    text = _with_line(document, replaced, line)
+    new = parse_item(line).id
+    return Edited(text, Op.REMEMBER, section.path, (Superseded(replaced.fact.id, new),)), new
+
+
+def _stated(change: Remember) -> tuple[Remember, Fact, date | None]:
+    """What is to be remembered, with the kind that its text begins with as its kind; the fact that it states, and its `until`."""
     said, text = split_kind(change.text.strip())
     if said is not None and change.kind is None:
         change = replace(change, text=text, kind=said)
     until = parse_day(change.until) if change.until is not None else None
-    fact = parse_item(write(change.text, change.key, change.kind, change.tags, until))
-    key = change.key or fact.key
-    place = _place(document, change, key, today)
-    if place.section is None:
-        made = create(document, EditSection(place.address, Action.BODY, _line(change, until)))
-        return replace(made, op=Op.REMEMBER, also=change.also), fact.id
-    known = in_section(document, place.section)
-    rivals = [item for item in known if key and holds_key(item.fact, key) and _holds(item.fact, today)]
-    past = not _holds(fact, today)
-    same = [i for i in known if i.fact.id == fact.id and (i.fact.until == fact.until if past else _holds(i.fact, today))]
-    if same:
-        return _restated(document, place.section, same[0], change, fact), fact.id
-    replaced = None if past or change.also else _replaced(rivals, known, change, key)
-    if replaced is None:
-        text = append(document, place.section, _line(change, until))
-        return Edited(text, Op.REMEMBER, place.section.path, also=change.also), fact.id
-    line = _line(_inheriting(change, replaced, key), until, replaced)
-    text = _with_line(document, replaced, line)
-    new = parse_item(line).id
-    return Edited(text, Op.REMEMBER, place.section.path, (Superseded(replaced.fact.id, new),)), new
+    return change, parse_item(write(change.text, change.key, change.kind, change.tags, until)), until
+
+
+def _inside(section: Section, some: Iterable[Item]) -> list[Item]:
+    return [item for item in some if section.body <= item.start < section.end]
+
+
+def _begun_anew(
+    document: Document, spent: Sequence[Item], change: Remember, today: date, over: Collection[Statement]
+) -> tuple[Edited, FactId]:
+    """A fact remembered that stands there superseded: the old line goes out before, so that the new one is an occurrence of its own."""
+    for item in reversed(spent):
+        document = parse(forget(document, item).text)
+    edited, fact = remember(document, change, today, alike(document, change), over)
+    return replace(edited, cleared=document), fact
 
 
 def _holds(fact: Fact, today: date) -> bool:
     return fact.until is None or fact.until >= today
 
 
-def _place(document: Document, change: Remember, key: str | None, today: date) -> _Place:
+def _place(document: Document, change: Remember, key: str | None, holders: Iterable[Item]) -> _Place:
+    """Where a fact goes; `holders` are the facts that hold its key now."""
+    if change.section is not None:
+        return _named(document, change)
+    sections = {section.index: section for item in holders if (section := document.section_at(item.start))}
+    if len(sections) > 1:
+        places = [{"section": join_path(s.path), "line": s.start + 1} for s in sections.values()]
+        listed = "; ".join(str(place["section"]) for place in places)
+        raise SectionProblem("section-ambiguous", f"several sections hold {key!r}: {listed}", "Name one with --section.", sections=places)
+    return _Place(next(iter(sections.values())), "") if sections else _named(document, change)
+
+
+def _named(document: Document, change: Remember) -> _Place:
+    """The section that is named, else the home of the kind."""
     if change.section is not None:
         if change.create and not matches(document, change.section):
             return _Place(None, change.section)
         return _Place(find(document, change.section), change.section)
-    if key:
-        holders = [s for s in document.sections if any(holds_key(i.fact, key) and _holds(i.fact, today) for i in in_section(document, s))]
-        if len(holders) > 1:
-            places = [{"section": join_path(s.path), "line": s.start + 1} for s in holders]
-            listed = "; ".join(str(place["section"]) for place in places)
-            raise SectionProblem(
-                "section-ambiguous", f"several sections hold {key!r}: {listed}", "Name one with --section.", sections=places
-            )
-        if holders:
-            return _Place(holders[0], "")
     home = _HOMES.get((change.kind or "").casefold(), _HOME)
     return _Place(find(document, home) if matches(document, home) else None, home)
 
@@ -130,6 +196,8 @@ def _replaced(rivals: Sequence[Item], known: Sequence[Item], change: Remember, k
             raise FactProblem("fact-ambiguous", f"{change.options.supersedes!r} stands {len(named)} times in the section")
         if named:
             return named[0]
+        if len(rivals) > 1:
+            return None
     if len(rivals) > 1:
         listed = [{"id": item.fact.id, "text": item.fact.text} for item in rivals]
         said = "; ".join(f"{item.fact.id} {item.fact.text[:60]}" for item in rivals)

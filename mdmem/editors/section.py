@@ -76,6 +76,11 @@ def edit(document: Document, change: EditSection) -> Edited:
     if change.create and not matches(document, change.section) and change.expect is None:
         return create(document, change)
     section = find(document, change.section, change.nth)
+    if change.after is not None and section.start < find(document, change.after).tree_end:
+        raise UsageProblem(
+            f"{join_path(section.path)!r} is there already, and does not stand after {change.after!r}",
+            "--after places a section that is made.",
+        )
     _expect(document, section, change)
     match change.action:
         case Action.RENAME:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mdmem import history
+from mdmem.document import preamble_etag, section_etag
 from mdmem.errors import FactProblem
 from mdmem.memory import naming, trail
 from mdmem.model import FactId, FileKind, Op, Provenance
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MarkPlan:
-    """What a commit is to say; `changes` is False where that has been said and still holds."""
+    """What a commit is to say; `changes` is False where that has been said and still holds. `etag` is of the section of the first fact."""
 
     note: history.Note
+    etag: str
     changes: bool
 
 
@@ -48,7 +50,9 @@ def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
         resolves=(pair,) if resolves else (),
     )
     kind = MarkKind.RESOLVED if resolves else MarkKind.CONTRADICTS
-    return MarkPlan(note, _last_said(workspace, pair) is not kind)
+    section = document.section_at(first.start)
+    etag = section_etag(document, section) if section else preamble_etag(document)
+    return MarkPlan(note, etag, _last_said(workspace, pair) is not kind)
 
 
 def _last_said(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:

@@ -11,6 +11,9 @@ from mdmem.model import FileKind, FilePath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mdmem.editors.facts import Statement
     from mdmem.memory.workspace import Workspace
     from mdmem.model.trail import Mark
     from mdmem.model.writes import Forget
@@ -73,12 +76,16 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
     """
-    found = occurrences(workspace, change.fact, EDITABLE)
-    if change.section is not None:
-        found = [one for one in found if one[2] in _in_section(one[1], change.fact, change.section)]
-    if not found and (logged := occurrences(workspace, change.fact, (FileKind.DAILY,))):
-        return logged[0][0]
+    found = _meant(workspace, change, EDITABLE) or current(workspace, _meant(workspace, change, (FileKind.DAILY,)))
     return one_place(workspace, found, change.fact)[0]
+
+
+def _meant(workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]) -> list[Place]:
+    """Where the fact to be forgotten stands in files of these kinds; in its section, where one is named."""
+    found = occurrences(workspace, change.fact, kinds)
+    if change.section is None:
+        return found
+    return [one for one in found if one[2] in _in_section(one[1], change.fact, change.section)]
 
 
 def _in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
@@ -95,8 +102,11 @@ def marks_on(workspace: Workspace, found: list[Place]) -> list[Mark | None]:
     from mdmem.search.entries import entries
 
     marks: dict[tuple[FilePath, int], Mark | None] = {}
+    meant = {item.fact.id for _, _, item in found}
     with trail.fresh(workspace) as known:
         for path, document in {path: document for path, document, _ in found}.items():
+            if not any(mark.one in meant for mark in known.marks(path)):
+                continue
             listed = entries(document, path)
             standing, _ = join(known, path, listed)
             marks |= {(path, entry.start_line): one.mark for entry, one in zip(listed, standing, strict=True)}
@@ -106,3 +116,12 @@ def marks_on(workspace: Workspace, found: list[Place]) -> list[Mark | None]:
 def current(workspace: Workspace, found: list[Place]) -> list[Place]:
     """Those of these facts that nothing has superseded or retracted."""
     return [place for place, mark in zip(found, marks_on(workspace, found), strict=True) if mark is None]
+
+
+def over(workspace: Workspace, path: FilePath, document: Document, some: Sequence[Item]) -> frozenset[Statement]:
+    """What is stated by these facts of a file, as far as nothing in its section states it that has not been superseded or retracted."""
+    places = [(path, document, item) for item in some]
+    said, holding = (
+        {(document.path_at(item.start), item.fact.id) for _, _, item in found} for found in (places, current(workspace, places))
+    )
+    return frozenset(said - holding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mdmem import check, files, history, layout, secrets
-from mdmem.document import Document, Section, decode, parse, section_etag
+from mdmem.document import Document, Section, decode, parse, preamble_etag, section_etag
 from mdmem.editors import Edited, daily, section
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import PathProblem, RefusedChange, SectionProblem, UsageProblem
@@ -45,7 +45,10 @@ FileChange = EditSection | Log | Remember | Forget | Rework
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a change comes to on a file as it stands, nothing written yet. `marks` says that it says something of standing facts."""
+    """What a change comes to on a file as it stands, nothing written yet. `marks` says that it says something of standing facts.
+
+    `first` is what has to be carried out before: the plan is one for the file as that leaves it.
+    """
 
     path: FilePath
     place: Path
@@ -60,6 +63,7 @@ class Plan:
     retracts: tuple[FactId, ...] = ()
     marks: bool = False
     warnings: tuple[str, ...] = ()
+    first: Plan | None = None
 
     @property
     def after(self) -> bytes:
@@ -142,19 +146,25 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
         case Remember():
             if old is None and not change.create:
                 raise missing_file(workspace, path, "--create makes it.")
-            edited, fact = fact_editor.remember(old or parse(""), change, workspace.now().date())
+            document = old or parse("")
+            known = fact_editor.alike(document, change)
+            over = frozenset() if fact_editor.is_plain(change, known) else naming.over(workspace, path, document, known)
+            edited, fact = fact_editor.remember(document, change, workspace.now().date(), known, over)
         case Forget():
             if old is None:
                 raise missing_file(workspace, path)
-            known = [(path, old, item) for item in fact_editor.named(old, change.fact, change.section)]
+            named = [(path, old, item) for item in fact_editor.named(old, change.fact, change.section)]
             if workspace.kind_of(path) is FileKind.DAILY:
-                edited, retracts = _retracted(*one_place(workspace, naming.current(workspace, known), change.fact))
+                edited, retracts = _retracted(*one_place(workspace, naming.current(workspace, named), change.fact))
             else:
-                edited = fact_editor.forget(old, one_place(workspace, known, change.fact)[2])
+                edited = fact_editor.forget(old, one_place(workspace, named, change.fact)[2])
         case Rework():
             edited = _undone(old or parse(""), change)
     decode(edited.text.encode())
     new = parse(edited.text)
+    first = _clearing(path, place, before, old, edited)
+    if first is not None:
+        before, old = first.after, first.new
     # Under another title the facts of a section are the same facts.
     facts = fact_editor.Difference() if edited.op is Op.RENAME else fact_editor.difference(old, new)
     derived = () if edited.also or edited.op is Op.REVERT else facts.supersedes
@@ -174,8 +184,17 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
         ended,
         retracts,
         bool(explicit or ended or retracts),
+        first=first,
     )
     return replace(plan, warnings=_judge(workspace, change.options, plan))
+
+
+def _clearing(path: FilePath, place: Path, before: bytes | None, old: Document | None, edited: Edited) -> Plan | None:
+    """What has to go out before an edit, where anything has to."""
+    if edited.cleared is None:
+        return None
+    cleared = Edited(edited.cleared.text, Op.FORGET, edited.section)
+    return Plan(path, place, before, old, edited.cleared, cleared, (), (), (), ())
 
 
 def _undone(old: Document, change: Rework) -> Edited:
@@ -276,6 +295,16 @@ def require_no_fault(problems: Iterable[Problem], allow: frozenset[str]) -> None
 # What is answered.
 
 
+def _etag(plan: Plan) -> str | None:
+    """The etag of what the edit left changed: of its section, or of the text before the first heading."""
+    if plan.edited.op is Op.DELETE:
+        return None
+    if not plan.edited.section:
+        return preamble_etag(plan.new)
+    where = _section_of(plan)
+    return section_etag(plan.new, where) if where else None
+
+
 def _section_of(plan: Plan) -> Section | None:
     """The section that the edit left changed."""
     found = [s for s in plan.new.sections if s.path == plan.edited.section]
@@ -288,12 +317,11 @@ def _section_of(plan: Plan) -> Section | None:
 
 def result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()) -> WriteResult:
     """What is answered for a plan that was carried out in `commit`, or (None) came to nothing or was only to be shown."""
-    where = _section_of(plan) if plan.edited.op is not Op.DELETE else None
     return WriteResult(
         plan.changes or plan.marks,
         plan.path,
         plan.edited.section,
-        section_etag(plan.new, where) if where else None,
+        _etag(plan),
         commit,
         plan.added,
         (*plan.removed, *plan.retracts),
@@ -302,14 +330,16 @@ def result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: 
         notes,
         plan.warnings,
         plan.op,
+        plan.ended,
     )
 
 
 def diff(plan: Plan) -> str:
     """The change as a unified diff; empty where there is none."""
-    if not plan.changes:
+    start = plan.first or plan
+    if plan.after == start.before:
         return ""
     from mdmem.history import trails  # here, so that only a dry run pays for loading it
 
-    head = f"--- {f'a/{plan.path}' if plan.old else '/dev/null'}\n+++ b/{plan.path}\n"
-    return head + trails.line_difference(plan.old.text if plan.old else "", plan.edited.text)
+    head = f"--- {f'a/{plan.path}' if start.old else '/dev/null'}\n+++ b/{plan.path}\n"
+    return head + trails.line_difference(start.old.text if start.old else "", plan.edited.text)

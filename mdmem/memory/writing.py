@@ -64,10 +64,8 @@ def apply_all(workspace: Workspace, changes: Sequence[FileChange], options: Writ
     alike = [replace(change, options=replace(options, actor=said.actor)) for change in changes]
     if options.dry_run:
         return [_foreseen(workspace, change) for change in alike]
-    with _all_or_nothing(workspace, say) as done:
-        for change in alike:
-            done.append(_change(workspace, change, said, say))
-    return [one.result for one in done]
+    with _locked(workspace, say), _all_or_nothing(workspace) as made:
+        return [_change(workspace, change, said, say, made) for change in alike]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,36 +76,27 @@ class _Written:
     commit: CommitId
     before: CommitId | None
     record: files.Record
-    made: tuple[Path, ...]
+    folders: tuple[Path, ...]
     pending: _Pending | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What came of a change; `written` is None where it wrote no file."""
-
-    result: WriteResult
-    written: _Written | None = None
-
-
 @contextmanager
-def _all_or_nothing(workspace: Workspace, say: Say) -> Iterator[list[_Done]]:
-    """The lock, and a list for what is done one after the other: where something fails, all that is in it is undone."""
-    done: list[_Done] = []
-    with _locked(workspace, say):
-        try:
-            yield done
-        except BaseException as problem:
-            for written in [one.written for one in reversed(done) if one.written]:
-                _undo(workspace, written, problem)
-            raise
+def _all_or_nothing(workspace: Workspace) -> Iterator[list[_Written]]:
+    """A list for what is written one after the other: where something fails, all that is in it is undone. The caller holds the lock."""
+    made: list[_Written] = []
+    try:
+        yield made
+    except BaseException as problem:
+        for written in reversed(made):
+            _undo(workspace, written, problem)
+        raise
 
 
 def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say: Say) -> WriteResult:
     if change.options.dry_run:
         return _foreseen(workspace, change)
-    with _locked(workspace, say):
-        return _change(workspace, change, said, say).result
+    with _locked(workspace, say), _all_or_nothing(workspace) as made:
+        return _change(workspace, change, said, say, made)
 
 
 def _foreseen(workspace: Workspace, change: FileChange) -> WriteResult:
@@ -116,26 +105,30 @@ def _foreseen(workspace: Workspace, change: FileChange) -> WriteResult:
     return planning.result(plan, None, diff=planning.diff(plan))
 
 
-def _change(workspace: Workspace, change: FileChange, said: Provenance, say: Say) -> _Done:
-    """Carry out a change of one file; the caller holds the lock."""
+def _change(workspace: Workspace, change: FileChange, said: Provenance, say: Say, made: list[_Written]) -> WriteResult:
+    """Carry out a change of one file; what is written is added to `made`. The caller holds the lock."""
     recover(workspace, say)
     path, withdrawn = planning.target(workspace, change), 0
+    notes: tuple[str, ...] = ()
     for _ in range(_TRIES):
         try:
-            plan = planning.draw_up(workspace, change, path)
+            whole = planning.draw_up(workspace, change, path)
         except MdmemError:
             # In the midst of a merge a file may be as it is for that reason alone.
             workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
             raise
+        plan = whole.first or whole
         if not plan.changes and not plan.marks:
-            return _Done(planning.result(plan, None))
+            return planning.result(plan, None)
         note = _note(workspace, plan, said, change.reverts if isinstance(change, Rework) else None)
         if not plan.changes:
-            return _Done(planning.result(plan, _commit_note(workspace, note)))
+            return planning.result(plan, _commit_note(workspace, note))
         done = _carry_out(workspace, plan, note, change.options.allow)
         if isinstance(done, _Written):
-            pending = (f"committed the pending edits of {path} first, as yours",) if done.pending else ()
-            return _Done(planning.result(plan, done.commit, notes=pending), done)
+            made.append(done)
+            notes += (f"committed the pending edits of {path} first, as yours",) if done.pending else ()
+            if plan is whole:
+                return planning.result(plan, done.commit, notes=notes)
         withdrawn += done is _Again.WITHDRAWN
         if withdrawn == _WITHDRAWALS:
             hint = "A hook takes the change out, or another program saves the file again and again."
@@ -193,7 +186,7 @@ def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Proven
         plan.changes,
         plan.note.path,
         plan.note.section,
-        None,
+        plan.etag,
         commit,
         diff="" if change.options.dry_run else None,
         op=plan.note.op,
@@ -212,14 +205,13 @@ def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) ->
     if change.options.dry_run:
         told = [] if plan.note is None else [_told(plan.note, None, "")]
         return reverting.together(plan, [*(_foreseen(workspace, file) for file in plan.files), *told], dry_run=True)
-    with _all_or_nothing(workspace, say) as done:
-        for file in plan.files:
-            done.append(_change(workspace, file, said, say))
+    with _locked(workspace, say), _all_or_nothing(workspace) as made:
+        results = [_change(workspace, file, said, say, made) for file in plan.files]
         if plan.note is not None:
             recover(workspace, say)
             note = replace(plan.note, provenance=said, claimed_by=_claimant(workspace, said))
-            done.append(_Done(_told(note, _commit_note(workspace, note))))
-    return reverting.together(plan, [one.result for one in done], dry_run=False)
+            results.append(_told(note, _commit_note(workspace, note)))
+    return reverting.together(plan, results, dry_run=False)
 
 
 def _told(note: history.Note, commit: CommitId | None, diff: str | None = None) -> WriteResult:
@@ -358,7 +350,7 @@ def _undo(workspace: Workspace, done: _Written, problem: BaseException) -> None:
     """File, git index and HEAD as they were before a change that is committed already; where somebody built on the commit, it stays."""
     entry = done.pending.entry if done.pending else None
     if commits.take_back(workspace.repository, done.commit, done.before, done.plan.path, entry):
-        _put_back(workspace, done.plan, done.made, done.record, problem, _standing(workspace, done.plan))
+        _put_back(workspace, done.plan, done.folders, done.record, problem, _standing(workspace, done.plan))
 
 
 @dataclass(frozen=True, slots=True)

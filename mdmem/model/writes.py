@@ -135,7 +135,8 @@ Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve
 class WriteResult:
     """The outcome of a write: `op` is what its commit says that it did.
 
-    `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes of `check`.
+    `ended` was superseded and nothing took its place. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes
+    of `check`.
     """
 
     changed: bool
@@ -150,3 +151,4 @@ class WriteResult:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     op: Op | None = None
+    ended: tuple[FactId, ...] = ()

@@ -25,7 +25,10 @@ def write_json(result: WriteResult) -> dict[str, Any]:
         "commit": result.commit,
         "added": list(result.added),
         "removed": list(result.removed),
-        "supersedes": [{"old": pair.old, "new": pair.new} for pair in result.supersedes],
+        "supersedes": [
+            *({"old": pair.old, "new": pair.new} for pair in result.supersedes),
+            *({"old": fact, "new": None} for fact in result.ended),
+        ],
     }
     return found if result.diff is None else found | {"diff": result.diff}
 
