@@ -389,7 +389,8 @@ def find(document: Document, address: str, nth: int | None = None) -> Section:
         near = nearest(document, address)
         known = near or tuple(join_path(s.path) for s in document.sections[:8])
         start = "Did you mean" if near else "Its sections are"
-        hint = f"{start}: {'; '.join(known)}" if known else "The file has no headings; --create makes the section."
+        none = "The file has no headings: --preamble names its text, and what writes makes the section with --create."
+        hint = f"{start}: {'; '.join(known)}" if known else none
         raise SectionProblem("section-not-found", f"no section {address[:120]!r}", hint, near=list(near))
     if nth is not None:
         if not 1 <= nth <= len(found):

@@ -3,7 +3,8 @@
     MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
     ├── WorkspaceProblem             `no-workspace`, `bad-settings`
-    ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`
+    ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
+    │                                `not-memory`
     ├── TextProblem                  `bad-text`, `empty-text`
     ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `body-escapes-section`,
     │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,

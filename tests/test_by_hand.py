@@ -184,6 +184,21 @@ class TestWhatIsLaidOver:
         (at.root / "memory/new.md").unlink()
         assert at_once(at, "zorblax") == ()
 
+    def test_a_file_that_takes_the_place_of_one_that_was_taken_out(self, at: Desk) -> None:
+        text = at.read("memory/topic.md")
+        (at.root / "memory/topic.md").unlink()
+        settled(at)
+        at.write("memory/topic.md", "- a zorblax\n")
+        found = at_once(at, "zorblax")
+        assert found is not None
+        assert_alike(found, after_update(at, "zorblax"))
+        (at.root / "memory/topic.md").unlink()
+        settled(at)
+        at.write("memory/topic.md", text)
+        query = text.splitlines()[4]
+        assert at_once(at, query, 1) is None
+        assert after_update(at, query, 1)[0].commit
+
     def test_a_new_file_is_found(self, at: Desk) -> None:
         at.write("memory/new.md", "- a zorblax\n")
         found = at_once(at, "zorblax")

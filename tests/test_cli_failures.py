@@ -230,6 +230,14 @@ FAILURES = [
     Failure("no-workspace", ("-C", "memory", "status"), hints="mdmem init"),
     Failure("not-a-repository", ("log", "x"), no_repository, "mdmem init"),
     Failure("not-utf8", ("save",), file("memory/rooms.md", b"# Rooms\n\n- caf\xe9\n"), "iconv"),
+    *(
+        Failure("not-memory", words, file("NOTES.md", "# Notes\n"), "git log -p -- NOTES.md")
+        for words in (
+            ("history", "--file", "NOTES.md"),
+            ("history", "Notes", "--file", "NOTES.md"),
+            ("blame", "Notes", "--file", "NOTES.md"),
+        )
+    ),
     Failure("open-block", ("log", "x"), file(LOG, "# Day\n\n<!-- open\n"), "Close"),
     Failure("open-block", ("edit-section", "Open", "--file", "memory/open.md", "--append", "x"), hints="Close"),
     Failure("pending-secret", APPEND, file("MEMORY.md", MEMORY + f"\n- the token {TOKEN}\n"), "mdmem: allow secret"),
@@ -258,7 +266,8 @@ FAILURES = [
     Failure("section-not-found", ("edit-section", "Wrok", "--append", "x"), hints="Memory > Work"),
     Failure("section-not-found", ("show", "Twice", "--nth", "3")),
     Failure("section-not-found", ("history", "Wrok"), hints="Memory > Work"),
-    Failure("section-not-found", ("history", "likes dark rooms", "--file", "memory/rooms.md"), hints="Rooms"),
+    Failure("section-not-found", ("history", "drink: tea", "--file", "memory/rooms.md"), hints="Rooms"),
+    Failure("section-not-found", ("history", "dark", "--file", "memory/rooms.md"), hints=fact_id("likes dark rooms")),
     Failure("section-not-found", ("blame", "Wrok"), hints="Memory > Work"),
     Failure("section-not-found", ("remember", "x", "--section", "Nowhere"), hints="Its sections are"),
     Failure("shrink", ("save",), shortened, "--allow shrink"),
@@ -326,7 +335,10 @@ FAILURES = [
     Failure("usage", ("search", "x", "--as-of", "2026-13-01"), hints="2026-"),
     Failure("usage", ("search", "x", "--as-of", "2026-03-05", "--history"), hints="--as-of"),
     Failure("usage", ("history", "Work", "-n", "0")),
-    Failure("usage", ("blame",), hints="mdmem blame --help"),
+    Failure("usage", ("when",), hints="mdmem when --help"),
+    Failure("usage", ("blame",)),
+    Failure("usage", ("blame", "Work", "--preamble")),
+    Failure("usage", ("history", "Work", "--preamble")),
     Failure("usage", ("contradicts", "pet: cat"), hints="mdmem contradicts --help"),
     Failure("usage", ("conflicts", "--reason", "x")),
     Failure("usage", ("review", "--reason", "x")),

@@ -113,6 +113,15 @@ class TestHistory:
         assert (figma["to"], figma["status"], figma["op"]) == (None, "current", None)
         assert stripe["commit"] == year.commit("employer: works at Stripe")
 
+    def test_of_other_line_ends(self, year: Year):
+        rooms = "# Rooms\n\n- likes dark rooms\n"
+        for text in (rooms.replace("\n", "\r\n"), rooms.replace("\n", "\r\n") + "- and tea\r\n"):
+            year.place.write("memory/rooms.md", text)
+            year.place.git("commit", "-q", "-m", "line ends", "memory/rooms.md")
+        more, ends, _ = year.now("history", "Rooms", "--file", "memory/rooms.md", "--json").found["revisions"]
+        assert more["diff"] == "@@ -1,3 +1,4 @@\n # Rooms\r\n \r\n - likes dark rooms\r\n+- and tea\r\n"
+        assert ends["diff"] == "@@ -1,3 +1,3 @@\n-# Rooms\n-\n+# Rooms\r\n+\r\n - likes dark rooms\r\n"
+
     def test_of_a_fact_that_a_merge_brought(self, year: Year):
         year.place.git("checkout", "-q", "-b", "side")
         year.on("2026-05-10", "log", "on the side", "--actor", "agent/side", "--reason", "why not")

@@ -49,6 +49,19 @@ class TestWrites:
 
 
 class TestWritesAsked:
+    @pytest.mark.parametrize("text", ["# A\n\n- a\n- b\n", "# A\n\n- a\n- b", "# A\r\n\r\n- a\r\n- b\r\n", "# A\r\n\r\n- a\n- b"], ids=repr)
+    @pytest.mark.parametrize("words", [("--append", "- c"), ("--replace", "- b", "--with", "- c"), ("--prepend", "- c")], ids=" ".join)
+    def test_what_a_dry_run_prints_is_a_patch(self, place: Place, text: str, words: tuple[str, ...]):
+        path = place.write("memory/a.md", text)
+        place.git("add", "memory/a.md")
+        place.git("commit", "-q", "-m", "a", "memory/a.md")
+        change = ("edit-section", "A", "--file", "memory/a.md", *words)
+        place.world.git(place.folder, "apply", stdin=place.run(*change, "--dry-run").out)
+        patched = path.read_bytes()
+        place.git("checkout", "-q", "--", "memory/a.md")
+        place.run(*change)
+        assert path.read_bytes() == patched != text.encode()
+
     def test_again_changes_nothing(self, place: Place):
         for words in (("log", "it rained"), ("remember", "coffee", "--key", "drink"), ("edit-section", "Employer", "--append", "- x")):
             assert place.run(*words).status == 0

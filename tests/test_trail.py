@@ -17,10 +17,10 @@ from workspaces import Desk, append, desk
 from mdmem import files
 from mdmem.document import parse
 from mdmem.errors import MdmemError
-from mdmem.facts import parse_item
+from mdmem.facts import fact_id, parse_item
 from mdmem.history.sections import parts
-from mdmem.memory import Memory, replaying, trail
-from mdmem.model import Source, Status
+from mdmem.memory import Memory, freshness, replaying, trail
+from mdmem.model import Op, Source, Status
 from mdmem.model.past import AskHistory, FactHistory, SectionHistory
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
@@ -56,6 +56,11 @@ class Teller:
 @pytest.fixture
 def teller(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Teller:
     return Teller(at, monkeypatch)
+
+
+def _named(teller: Teller, text: str) -> list[Hit]:
+    """What `facts --all` lists of a text."""
+    return [hit for hit in teller.on("2027-01-01").facts(ListFacts(everything=True)) if hit.text == text]
 
 
 def code_of(action: Callable[[], object]) -> str:
@@ -134,6 +139,25 @@ class TestByHand:
         assert teller.texts("Oslo") == []
         (hit,) = teller.search("Oslo", history=True)
         assert (hit.status, hit.path, hit.start_line) == (Status.REMOVED, "MEMORY.md", 7)
+
+    @pytest.mark.parametrize("staged", [False, True])
+    def test_so_was_what_stood_in_a_file_that_is_gone(self, teller: Teller, staged: bool) -> None:
+        at = teller.at
+        at.write("memory/fruit.md", "# Fruit\n\n- kiwi\n")
+        held_by = at.commit("fruit")
+        assert teller.texts("kiwi")
+        at.git("rm", "-q", "memory/fruit.md") if staged else (at.root / "memory/fruit.md").unlink()
+        expected = ("kiwi", Status.REMOVED, "memory/fruit.md", 3, held_by)
+        for _ in range(2):
+            assert teller.texts("kiwi") == []
+            for (hit,) in (teller.search("kiwi", history=True), _named(teller, "kiwi")):
+                assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
+            freshness.rebuild(at.workspace, True, print)
+        at.commit("gone")
+        (hit,) = teller.search("kiwi", history=True)
+        assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
+        at.git("checkout", "-q", "HEAD~", "--", "memory/fruit.md")
+        assert [hit.status for hit in teller.search("kiwi", history=True)] == [Status.CURRENT, Status.REMOVED]
 
     def test_what_is_not_committed_has_no_past(self, teller: Teller) -> None:
         at = teller.at
@@ -324,6 +348,35 @@ class TestContradictions:
         (conflict,) = teller.on("2026-01-13").conflicts()
         assert {conflict.one.text, conflict.other.text} == {"sleeps late", "up at five, as ever"}
 
+    def test_as_of_each_time(self, teller: Teller) -> None:
+        """By key, until it was resolved; by hand, until the mark was taken back; and not before either was there."""
+        at = teller.at
+        blue = teller.on("2026-01-10").apply(Remember("blue", section="Home", key="colour")).added[0]
+        red = teller.on("2026-01-11").apply(Log("red it is, and no other colour", kind="fact")).added[0]
+        at.write("MEMORY.md", at.read("MEMORY.md") + "- colour: green\n")
+        both = at.commit("both")
+        green = fact_id("colour: green")
+        marked = teller.on("2026-01-12").apply(Contradict(str(blue), str(red))).commit
+        resolved = teller.on("2026-01-13").apply(Resolve(str(blue), str(green))).commit
+        back = teller.on("2026-01-14").apply(Revert(str(marked))).commit
+        teller.on("2026-01-15").apply(Forget(str(green)))
+        for commit, expected in (
+            (f"{both}~", {blue: (), red: ()}),
+            (both, {blue: (green,), green: (blue,), red: ()}),
+            (marked, {blue: (green, red), green: (blue,), red: (blue,)}),
+            (resolved, {blue: (red,), green: (), red: (blue,)}),
+            (back, {blue: (), green: (), red: ()}),
+        ):
+            assert {
+                hit.fact: hit.contradicts for hit in teller.search("colour", as_of=commit) if hit.fact in (blue, green, red)
+            } == expected
+
+    def test_as_of_a_day_on_which_one_had_expired(self, teller: Teller) -> None:
+        teller.at.write("MEMORY.md", "# Memory\n\n- colour: blue\n- colour: green (until 2026-02-01)\n")
+        teller.at.git("commit", "-qam", "both", "--date=2026-01-10T12:00:00")
+        for day, number in (("2026-01-20", 1), ("2026-02-20", 0)):
+            assert len(teller.search("blue", as_of=day)[0].contradicts) == number
+
     @pytest.mark.parametrize("way", ["superseded", "retracted", "forgotten", "reworded", "file gone", "expired"])
     def test_one_that_the_other_is_no_longer(self, teller: Teller, way: str) -> None:
         """Whatever becomes of it, and in whichever file; what comes back contradicts again."""
@@ -393,6 +446,42 @@ class TestNamingFacts:
         found = teller.on("2026-05-01").history(AskHistory(ids[0], limit=1))
         assert isinstance(found, FactHistory)
         assert (found.status, [link.id for link in found.chain]) == (Status.SUPERSEDED, [ids[3]])
+
+    def test_of_one_file(self, teller: Teller) -> None:
+        here = teller.on("2026-01-10").apply(Remember("a cat", section="Home"))
+        there = teller.on("2026-01-11").apply(Log("a cat", kind="fact"))
+        memory = teller.on("2026-01-12")
+        for name in ("a cat", str(here.added[0])):
+            for path, commit in (("MEMORY.md", here.commit), (there.path, there.commit)):
+                found = memory.history(AskHistory(name, path))
+                assert isinstance(found, FactHistory)
+                assert [(link.path, link.commit) for link in found.chain] == [(path, commit)]
+        teller.at.write("memory/pets.md", "# Pets\n")
+        for name, code in (("a cat", "section-not-found"), (str(here.added[0]), "fact-not-found")):
+            assert code_of(lambda name=name: memory.history(AskHistory(name, "memory/pets.md"))) == code
+            assert code_of(lambda name=name: memory.history(AskHistory(name, "memory/none.md"))) == "file-not-found"
+            assert code_of(lambda name=name: memory.history(AskHistory(name, "MEMORY.md", nth=1))) == "section-not-found"
+
+    def test_one_that_is_not_committed_has_no_past_yet(self, teller: Teller) -> None:
+        teller.at.write("MEMORY.md", teller.at.read("MEMORY.md") + "- has a cat\n- badge 12 (until 2026-01-20)\n")
+        memory = teller.on("2026-02-01")
+        for text, status in (("has a cat", Status.CURRENT), ("badge 12", Status.EXPIRED)):
+            fact = fact_id(text)
+            for name in (text, fact, fact[:6]):
+                assert memory.history(AskHistory(name)) == memory.history(AskHistory(name, "MEMORY.md")) == FactHistory(fact, status, ())
+        teller.at.write("memory/pets.md", "# Pets\n")
+        assert code_of(lambda: memory.history(AskHistory("has a cat", "memory/pets.md"))) == "section-not-found"
+
+    def test_a_line_that_was_written_anew_is_told_as_search_tells_it(self, teller: Teller) -> None:
+        teller.on("2026-01-10").apply(Remember("a cat", section="Home", options=WriteOptions(source=Source.AUTO)))
+        teller.at.write("MEMORY.md", teller.at.read("MEMORY.md").replace("- a cat", "- a cat #pet"))
+        commit = teller.at.commit("by hand")
+        hit, *_ = teller.search("cat")
+        found = teller.on("2026-02-01").history(AskHistory("a cat"))
+        assert isinstance(found, FactHistory)
+        (link,) = found.chain
+        assert (hit.commit, hit.source, hit.confidence) == (link.commit, link.source, link.confidence) == (commit, Source.USER_STATED, 0.95)
+        assert (f"{link.start:%Y-%m-%d}", link.op) == ("2026-01-10", None)
 
     def test_a_link_that_has_expired_says_so(self, teller: Teller) -> None:
         done = teller.on("2026-01-10").apply(Remember("badge 12", until="2026-01-20"))
@@ -728,6 +817,64 @@ class TestSections:
         assert isinstance(told, SectionHistory)
         assert [one.op for one in told.revisions] == ["delete", None]
 
+    def test_a_heading_that_is_renamed_and_not_committed(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("## Home", "## House") + "- has a cat\n")
+        told = {name: teller.on("2026-02-01").history(AskHistory(name)) for name in ("Home", "House")}
+        assert [len(one.revisions) for one in told.values() if isinstance(one, SectionHistory)] == [1, 1]
+        assert [line.commit is None for line in teller.on("2026-02-01").blame("House").lines] == [True, False, False, True]
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("## House", "## Work"))
+        assert [line.commit is None for line in teller.on("2026-02-01").blame("Work", nth=2).lines] == [True, False, False, True]
+        at.write("MEMORY.md", "# Memory\n\n## Another\n\n- of another kind\n")
+        assert {line.commit for line in teller.on("2026-02-01").blame("Another").lines} == {None}
+
+    @pytest.mark.parametrize("staged", [False, True])
+    def test_a_file_that_is_gone_and_not_committed(self, teller: Teller, staged: bool) -> None:
+        at = teller.at
+        at.write("memory/topic.md", "# Topic\n\n- one\n")
+        made = at.commit("topic")
+        at.git("rm", "-q", "memory/topic.md") if staged else (at.root / "memory/topic.md").unlink()
+        told = teller.on("2026-02-01").history(AskHistory("Topic", "memory/topic.md"))
+        assert isinstance(told, SectionHistory)
+        assert [one.commit for one in told.revisions] == [made]
+        assert code_of(lambda: teller.on("2026-02-01").blame("Topic", "memory/topic.md")) == "file-not-found"
+
+    def test_of_the_text_before_the_first_heading(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("memory/plain.md", "---\ntags: [a]\n---\n- one\n")
+        made = at.commit("plain")
+        at.write("memory/plain.md", at.read("memory/plain.md") + "- two\n")
+        changed = at.commit("more")
+        at.write("memory/plain.md", at.read("memory/plain.md") + "- three\n")
+        memory = teller.on("2026-02-01")
+        found = memory.blame(None, "memory/plain.md")
+        assert [(line.line, line.text, line.commit) for line in found.lines] == [
+            (4, "- one", made),
+            (5, "- two", changed),
+            (6, "- three", None),
+        ]
+        asked = AskHistory(None, "memory/plain.md", preamble=True)
+        told = memory.history(asked)
+        assert isinstance(told, SectionHistory)
+        assert [(one.commit, one.section) for one in told.revisions] == [(changed, ()), (made, ())]
+        assert code_of(lambda: memory.history(AskHistory(preamble=True))) == "section-not-found"
+        at.write("memory/plain.md", "# Plain\n\n- one\n- two\n")
+        for _ in range(2):
+            assert code_of(lambda: memory.blame(None, "memory/plain.md")) == "section-not-found"
+            told = memory.history(asked)
+            assert isinstance(told, SectionHistory)
+            assert told.revisions[-1].commit == made
+            at.commit("a heading")
+
+    def test_of_a_file_that_is_not_memory(self, teller: Teller) -> None:
+        teller.at.write("NOTES.md", "# Notes\n\n- one\n")
+        teller.at.commit("notes")
+        memory = teller.on("2026-02-01")
+        for what in (None, "Notes", "one"):
+            assert code_of(lambda what=what: memory.history(AskHistory(what, "NOTES.md"))) == "not-memory"
+            assert code_of(lambda what=what: memory.history(AskHistory(what, "NOTE.md"))) == "file-not-found"
+        assert code_of(lambda: memory.blame("Notes", "NOTES.md")) == "not-memory"
+
     def test_blame(self, teller: Teller) -> None:
         done = teller.on("2026-02-01").apply(EditSection("Home", Action.APPEND, "- has a cat"))
         teller.at.write("MEMORY.md", teller.at.read("MEMORY.md") + "- not yet\n")
@@ -739,6 +886,29 @@ class TestSections:
             ("- not yet", False),
         ]
         assert lines[-1].commit is None
+
+    def test_what_a_merge_brought_is_told_by_who_brought_it(self, teller: Teller) -> None:
+        at = teller.at
+        at.write("memory/pets.md", "# Pets\n\n- a dog\n")
+        at.commit("begin")
+        at.git("checkout", "-q", "-b", "side")
+        options = WriteOptions(source=Source.AUTO, actor="bot")
+        cat = EditSection("Pets", Action.APPEND, "- a cat", file="memory/pets.md", options=options)
+        brought = teller.on("2026-01-10").apply(cat).commit
+        at.git("checkout", "-q", "-")
+        teller.on("2026-01-12").apply(append())
+        at.git("merge", "-q", "-m", "merged", "side")
+        merge = at.git("rev-parse", "HEAD").strip()
+        at.git("mv", "memory/pets.md", "memory/animals.md")
+        at.commit("another name")
+        *others, last = teller.on("2026-01-13").blame("Pets", "memory/animals.md").lines
+        assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (brought, Source.AUTO, "01-10")
+        assert {one.source for one in others} == {Source.USER_STATED}
+        told = teller.on("2026-01-13").history(AskHistory("Pets", "memory/animals.md"))
+        assert isinstance(told, SectionHistory)
+        by_merge, by_hand = told.revisions
+        assert (by_merge.commit, by_merge.op, by_merge.source, by_merge.actor) == (merge, Op.APPEND, Source.AUTO, "bot")
+        assert (by_hand.op, by_hand.source) == (None, Source.USER_STATED)
 
     def test_when(self, teller: Teller) -> None:
         ids = moved(teller)
@@ -811,6 +981,13 @@ class TestTheTable:
             assert failure.value.code == code
         with pytest.raises(MdmemError):
             teller.search("x", as_of="2026-01-01", history=True)
+
+    def test_memory_begins_with_the_earliest_day_and_not_with_the_first_commit(self, teller: Teller) -> None:
+        teller.on("2025-01-05").apply(Log("a late entry"))
+        assert teller.search("entry", as_of="2025-01-05")
+        with pytest.raises(MdmemError) as failure:
+            teller.search("entry", as_of="2025-01-04")
+        assert failure.value.message == "2025-01-04 lies before the first commit: memory begins on 2025-01-05"
 
     def test_where_the_state_cannot_be_written(self, teller: Teller) -> None:
         ids = moved(teller)

@@ -37,14 +37,15 @@ def test_a_chain_is_the_same_from_each_of_its_links() -> None:
     assert (link.path, link.section, link.start.time) == (MEMORY, ("Memory", "Facts"), 200)
 
 
-def test_a_moved_fact_is_one_link() -> None:
+def test_a_moved_fact_is_one_link_told_by_who_wrote_it_last() -> None:
     told = Told()
     told.write(memory("vim"), said(Op.REMEMBER, source=Source.AUTO))
     told.write(memory("vim #tool"))
     told.write("# Memory\n\n## Tools\n\n- vim #tool\n")
     told.commit({TOPIC: "# Memory\n\n## Tools\n\n- vim #tool\n"}, renamed={TOPIC: MEMORY})
     (link,) = chain(fact("vim"), told.known)
-    assert (link.start.number, link.end, link.status, link.source, link.commit) == (1, None, Status.CURRENT, Source.AUTO, commit_id(1))
+    assert (link.start.number, link.end, link.status) == (1, None, Status.CURRENT)
+    assert (link.source, link.confidence, link.commit) == (Source.USER_STATED, 0.95, commit_id(2))
     assert (link.path, link.section) == (TOPIC, ("Memory", "Tools"))
 
 
@@ -91,8 +92,8 @@ def test_other_sections_are_other_links() -> None:
     told.write(text.format("k: 1"))
     told.write(text.format("k: 2"))
     first, second = told.known.having(fact("k: 1"))
-    assert [link.section[-1] for link in chain(fact("k: 1"), told.known, second.number)] == ["B"]
-    found = chain(fact("k: 1"), told.known, first.number)
+    assert [link.section[-1] for link in chain(fact("k: 1"), told.known, {second.number})] == ["B"]
+    found = chain(fact("k: 1"), told.known, {first.number})
     assert [(link.text, link.section[-1]) for link in found] == [("k: 1", "A"), ("k: 2", "A")]
     assert chain(FactId("00000000"), told.known) == ()
 
@@ -133,9 +134,13 @@ def test_a_line_comes_from_a_text_that_has_it_and_all_since_have_it(texts: list[
 
 
 def test_line_differences_are_hunks() -> None:
-    assert line_difference("# A\n\n- a\n- b\n", "# A\n\n- a\n- c") == "@@ -1,4 +1,4 @@\n # A\n \n - a\n-- b\n+- c\n"
+    assert (
+        line_difference("# A\n\n- a\n- b\n", "# A\n\n- a\n- c")
+        == "@@ -1,4 +1,4 @@\n # A\n \n - a\n-- b\n+- c\n\\ No newline at end of file\n"
+    )
     assert line_difference("", "# A\n") == "@@ -0,0 +1 @@\n+# A\n"
-    assert line_difference("# A\n", "# A") == ""
+    assert line_difference("# A\n", "# A\r\n") == "@@ -1 +1 @@\n-# A\n+# A\r\n"
+    assert line_difference("# A\n", "# A\n") == ""
 
 
 # Words.

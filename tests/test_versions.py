@@ -230,7 +230,11 @@ def require_equal(table: Versions, model: Model) -> None:
             {fact for one in model.occurrences if (fact := one.entry.fact) and fact.startswith(prefix)}
         )
     assert list(table.marks()) == model.in_force()
-    assert list(table.pairs()) == [one for one in model.in_force() if one.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED)]
+    pairs = [one for one in model.marks if one.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED)]
+    assert list(table.pairs()) == [one for one in pairs if one.ended is None]
+    for number in range(len(model.history) + 1):
+        then = [one for one in pairs if one.begun <= number and (one.ended is None or one.ended > number)]
+        assert list(table.pairs(number)) == then
     for row in range(1, len(model.occurrences) + 1):
         assert list(table.marks_of(row)) == [one for one in model.in_force() if one.occurrence == row]
     assert list(table.lineages()) == model.newest()
@@ -481,6 +485,7 @@ CALLS: dict[str, Callable[[Versions], object]] = {
     "marks in a file": lambda table: table.marks(PATH),
     "marks_of": lambda table: table.marks_of(30),
     "pairs": lambda table: table.pairs(),
+    "pairs then": lambda table: table.pairs(30),
     "revisions": lambda table: table.revisions(3, 3),
     "lineages": lambda table: table.lineages(),
     "lineages of a file": lambda table: table.lineages(PATH),

@@ -33,6 +33,7 @@ Allow = Annotated[
     list[str] | None, typer.Option("--allow", metavar="NAME", help="Let a refusal of the check through: shrink, append or secret.")
 ]
 FactArgument = Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or six digits or more of the id.")]
+Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]
 Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, where several match.")]
 TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one line.")]
 

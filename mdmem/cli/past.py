@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mdmem.cli.call import Answer, Call, colour, opened
+from mdmem.errors import UsageProblem
 from mdmem.model.past import AskHistory
 from mdmem.show import past
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from mdmem.cli.options import File, Json, Nth
+    from mdmem.cli.options import File, Json, Nth, Preamble
 
 
 def history(
@@ -27,6 +28,7 @@ def history(
         ),
     ] = None,
     nth: Nth = None,
+    preamble: Preamble = False,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="The most changes to tell.")] = 20,
     words: Annotated[bool, typer.Option("-p", help="Show what each change did, word by word.")] = False,
     as_json: Json = False,
@@ -36,7 +38,9 @@ def history(
     Of a section every change, newest first. Of a fact what it replaced and what replaced it, oldest first. Without either the newest
     changes of the file, or of all memory.
     """
-    found = opened(call).history(AskHistory(what, file, nth, limit))
+    if what is not None and preamble:
+        raise UsageProblem("history takes a section or a fact, or --preamble")
+    found = opened(call).history(AskHistory(what, file, nth, limit, preamble))
     if call.as_json:
         return Answer(past.history_json(found), "")
     text = past.history_text(found, words, colour())
@@ -45,12 +49,15 @@ def history(
 
 def blame(
     call: Call,
-    section: Annotated[str, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")],
+    section: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
     file: File = None,
     nth: Nth = None,
+    preamble: Preamble = False,
     as_json: Json = False,
 ) -> Answer:
     """Tell which commit brought in each line of a section."""
+    if (section is None) is not preamble:
+        raise UsageProblem("name a section, or give --preamble")
     found = opened(call).blame(section, file, nth)
     return Answer(past.blame_json(found), past.blame_text(found, colour()), found.notes)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from mdmem.cli.options import Json, Nth
+    from mdmem.cli.options import Json, Nth, Preamble
 
 
 def show_(
@@ -26,7 +26,7 @@ def show_(
     ] = None,
     second: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
     nth: Nth = None,
-    preamble: Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")] = False,
+    preamble: Preamble = False,
     as_json: Json = False,
 ) -> Answer:
     """Read one section, or a whole file."""

@@ -137,14 +137,16 @@ TABLE: Table = {
         ("what", (), str, None, False),
         ("file", ("--file",), str, None, False),
         ("nth", ("--nth",), int, None, False),
+        ("preamble", ("--preamble",), bool, False, False),
         ("limit", ("-n",), int, 20, False),
         ("words", ("-p",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "blame": (
-        ("section", (), str, None, True),
+        ("section", (), str, None, False),
         ("file", ("--file",), str, None, False),
         ("nth", ("--nth",), int, None, False),
+        ("preamble", ("--preamble",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "when": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
 from mdmem.library import StrEnum, deque
@@ -12,7 +14,7 @@ from mdmem.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Protocol
 
     from mdmem.library import date
@@ -20,6 +22,8 @@ else:
     Protocol = object
 
 _CONTEXT_LINES = 3
+_NO_LINE_END = "\n\\ No newline at end of file\n"
+"""How a patch says it of the line before."""
 _WORD = pattern(r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|.")
 """A word, white space, or one sign; scripts without spaces (Thai to Khmer, Japanese, Chinese) go sign by sign."""
 _ALIKE = 0.5
@@ -55,7 +59,7 @@ class FactsKnown(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A fact for as long as it held in one place, moves included: said first in `commit`, and standing last in `section` of `path`.
+    """A fact for as long as it held in one place, moves included, and as it stood last: in `section` of `path`, brought there by `commit`.
 
     `end` is None for what holds still. What has expired is not judged here: it is current.
     """
@@ -93,16 +97,16 @@ class _Stretch:
         return _place(self.occurrences[-1])
 
 
-def chain(fact: FactId, known: FactsKnown, occurrence: int | None = None) -> tuple[Link, ...]:
+def chain(fact: FactId, known: FactsKnown, among: Collection[int] | None = None) -> tuple[Link, ...]:
     """What a fact replaced and what replaced it, and so on in both directions, oldest first.
 
     Args:
         fact: every time and place it held is a link of the chain, and so is what hangs on it.
         known: the table.
-        occurrence: the row of the one occurrence that is meant, where not all of them are.
+        among: the rows of the occurrences that are meant, where not all of them are.
     """
     trail = _Trail(known)
-    waiting = [one for one in trail.stretches(fact) if occurrence is None or occurrence in {each.number for each in one.occurrences}]
+    waiting = [one for one in trail.stretches(fact) if among is None or any(each.number in among for each in one.occurrences)]
     found: dict[tuple[int, int], _Stretch] = {}
     while waiting:
         one = waiting.pop()
@@ -152,16 +156,17 @@ class _Trail:
         return [other for other in before if any(heir.key == one.key for heir in self.heirs(other))]
 
     def link(self, one: _Stretch) -> Link:
-        """What is told of it: who said it first, and how and where it was said last."""
-        first, entry = one.occurrences[0], one.occurrences[-1].entry
+        """What is told of it: since when it holds, and how, where and by whom it was said last."""
+        first, last = one.occurrences[0], one.occurrences[-1]
+        entry, origin = last.entry, last.origin
         return Link(
             entry.fact or FactId(""),
             entry.text,
             self._landmark(first.begun),
             self._landmark(one.ended) if one.ended is not None else None,
-            first.origin.source,
-            first.origin.confidence,
-            first.origin.commit,
+            origin.source,
+            origin.confidence,
+            origin.commit,
             entry.path,
             entry.section,
             one.status,
@@ -234,12 +239,15 @@ def _inherited(before: Sequence[tuple[str, int | None]], text: str, landmark: in
 
 
 def line_difference(before: str, after: str) -> str:
-    """What differs between two texts as the hunks of a unified diff, without file names; empty where nothing does."""
+    """What differs between two texts as the hunks of a unified diff, without file names; empty where nothing does.
+
+    It is a patch for `git apply`: lines end at `\\n` only, and keep a `\\r` before it.
+    """
     import difflib  # here, so that only those who look back pay for loading it
 
-    old, new = ([line.rstrip("\r\n") for line in split_lines(text)] for text in (before, after))
-    hunks = difflib.unified_diff(old, new, n=_CONTEXT_LINES, lineterm="")
-    return "".join(f"{line}\n" for number, line in enumerate(hunks) if number > 1)
+    old, new = (StringIO(text).readlines() for text in (before, after))
+    hunks = difflib.unified_diff(old, new, n=_CONTEXT_LINES)
+    return "".join(line if line.endswith("\n") else f"{line}{_NO_LINE_END}" for number, line in enumerate(hunks) if number > 1)
 
 
 # Word by word.

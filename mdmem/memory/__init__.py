@@ -191,8 +191,8 @@ class Memory:
         with self._watch("history"):
             return past.tell(self.workspace, wanted, self._say)
 
-    def blame(self, section: str, file: str | None = None, nth: int | None = None) -> Blame:
-        """Which commit brought in each line of a section.
+    def blame(self, section: str | None, file: str | None = None, nth: int | None = None) -> Blame:
+        """Which commit brought in each line of a section, or (None) of the text before the first heading.
 
         Raises:
             SectionProblem, PathProblem: there is no such section.

@@ -193,7 +193,10 @@ def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Ve
         touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
     stamps = survey.stamps
     due = sorted(path for path, stamp in stamps.items() if path in touched or path not in before or before[path].stamp.text != stamp)
-    reader = pages.Pages(workspace, known, len(due))
+    gone = {FilePath(path) for path in (*before, *touched) if path not in stamps}
+    emptied = sorted(path for path in gone if known.standing(path))
+    total = len(due) + len(emptied)
+    reader = pages.Pages(workspace, known, total)
     seen: dict[str, SeenFile] = {path: before[path] for path in stamps if path in before}
 
     def changed() -> Iterator[FileEntries]:
@@ -201,14 +204,14 @@ def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Ve
             seen[found.path], page = reader.read(found, before.get(found.path) if found.path not in touched else None)
             if page is not None:
                 yield page
+        yield from map(reader.emptied, emptied)
 
-    removed = [path for path in before if path not in stamps]
     upto = known.head.number if known.head else 0
     index.update(
         changed(),
-        removed,
+        gone.difference(emptied),
         Seen(commit, seen, survey.settings, bool(known.pairs())),
-        (lambda n: progress(n, len(due))) if progress else None,
+        (lambda n: progress(n, total)) if progress else None,
         pages.past(workspace, known, since, upto),
         {name for name, _, _ in known.dropped()},
     )

@@ -82,6 +82,10 @@ class Pages:
         seen_as, digest = (Stamp.of(found.status), digest) if settled else (_UNSETTLED, "")
         return SeenFile(seen_as, digest, any(page.uncommitted)), page
 
+    def emptied(self, path: FilePath) -> FileEntries:
+        """A file that HEAD holds and that is not there any more: nothing but what has been taken out."""
+        return self._page(path, ())
+
     def _whole(self, path: FilePath, data: bytes) -> tuple[Standing, ...]:
         """What stands in a file, as the table says it, where that needs no reading.
 

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from mdmem import config, files, history, layout
-from mdmem.document import Document, decode, find, join_path, parse, plain_title
+from mdmem.document import decode, find, is_blank, join_path, parse, plain_title
 from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
-from mdmem.history import trails
-from mdmem.library import date, datetime
+from mdmem.history import sections, trails
+from mdmem.library import date, datetime, defaultdict, lru_cache
 from mdmem.memory import recorded, trail
-from mdmem.memory.workspace import Say, Workspace, missing_file
-from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FilePath, SectionPath, Status
+from mdmem.memory.workspace import Say, Workspace, missing_file, read_at
+from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.past import AskHistory, Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
+from mdmem.model.trail import Commit
 from mdmem.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mdmem.history.sections import Part
     from mdmem.memory import moments
     from mdmem.model.searches import Hit
-    from mdmem.model.trail import Commit, Landmark, Revision
+    from mdmem.model.trail import Entry, Landmark, Occurrence, Revision
+    from mdmem.repo import Repository
     from mdmem.search.results import Match
     from mdmem.versions import Versions
 
 _MAX_CHANGES = 10_000
+_MERGES_KEPT = 32
 
 
 def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory | FactHistory:
-    """What a section or a fact said before; without either, what was changed in a file or in all memory.
+    """What a section (or the text before the first heading) or a fact said before; without any, what was changed in a file or in all memory.
 
     Raises:
         UsageProblem: the limit is out of its range.
@@ -36,82 +40,123 @@ def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory |
     """
     if not 1 <= wanted.limit <= _MAX_CHANGES:
         raise UsageProblem(f"-n is {wanted.limit}, which is not from 1 to {_MAX_CHANGES}")
+    path = _memory_file(workspace, wanted.file) if wanted.file is not None else None
     with trail.fresh(workspace, say) as known:
+        if wanted.preamble:
+            return _of_section(workspace, known, path or workspace.curated, wanted)
         if wanted.what is None:
-            return _of_files(workspace, known, wanted)
-        in_file = wanted.file is not None or wanted.nth is not None
-        if not in_file and (fact := recorded.by_text(known, wanted.what)) is not None:
-            return _of_fact(workspace, known, fact, wanted.limit)
+            return _of_files(workspace, known, path, wanted.limit)
+        if wanted.nth is None and (fact := _held(known, recorded.by_text(known, wanted.what), path)) is not None:
+            return _of_fact(workspace, known, fact, path, wanted.limit)
         try:
-            return _of_section(workspace, known, wanted)
+            return _of_section(workspace, known, path or workspace.curated, wanted)
         except (SectionProblem, PathProblem) as problem:
-            if in_file or problem.code not in ("section-not-found", "file-not-found"):
+            if wanted.nth is not None or problem.code not in ("section-not-found", "file-not-found"):
                 raise
-            if (fact := recorded.by_id(known, wanted.what)) is not None:
-                return _of_fact(workspace, known, fact, wanted.limit)
+            if (fact := _held(known, recorded.by_id(known, wanted.what), path)) is not None:
+                return _of_fact(workspace, known, fact, path, wanted.limit)
+            if path is not None and problem.code == "file-not-found":
+                raise
+            if (saved := _not_committed(workspace, known, wanted.what, path)) is not None:
+                return saved
             if id_prefix(wanted.what):
-                message = f"there is no section and no fact {wanted.what!r}"
+                message = f"there is no section and no fact {wanted.what!r}{f' in {path}' if path else ''}"
                 raise FactProblem("fact-not-found", message, "mdmem facts --all lists the facts with their ids.") from problem
-            if facts := recorded.like(known, wanted.what):
+            if facts := recorded.like(known, wanted.what, path):
                 message = f"there is no section {wanted.what[:80]!r}, and no fact that says just that"
                 raise SectionProblem("section-not-found", message, facts, **problem.details) from problem
             raise
 
 
+def _memory_file(workspace: Workspace, file: str) -> FilePath:
+    """The file that is named, which is of those that a trail is kept of.
+
+    Raises:
+        PathProblem: `not-memory`: it is not.
+    """
+    path = layout.parse_path(file)
+    if not workspace.kind_of(path).is_memory and files.locate(workspace.root, path).exists():
+        hint = f"git log -p -- {path} and git blame {path} tell what git knows."
+        raise PathProblem("not-memory", f"{path} is not memory: no trail of it is kept", hint)
+    return path
+
+
 # Of a section.
 
 
-def _of_section(workspace: Workspace, known: Versions, wanted: AskHistory) -> SectionHistory:
-    path = layout.parse_path(wanted.file) if wanted.file is not None else workspace.curated
-    newest = _lineage(workspace, known, path, wanted.what or "", wanted.nth)
+def _of_section(workspace: Workspace, known: Versions, path: FilePath, wanted: AskHistory) -> SectionHistory:
+    newest = _lineage(workspace, known, path, wanted.what, wanted.nth)
     if newest is None:
-        return SectionHistory(path, _on_disk(workspace, path, wanted)[1], (), _notes(workspace, known))
+        return SectionHistory(path, _on_disk(workspace, path, wanted.what, wanted.nth).section, (), _notes(workspace, known))
     found = known.revisions(newest.lineage, wanted.limit + 1)
     views = [_view(workspace, known, one, before) for one, before in zip(found, (*found[1:], None), strict=False)]
     gone = [_farewell(workspace, known, newest)] if newest.ended is not None else []
     return SectionHistory(newest.path, newest.section, tuple([*gone, *views][: wanted.limit]), _notes(workspace, known))
 
 
-def _on_disk(workspace: Workspace, path: FilePath, wanted: AskHistory) -> tuple[Document, SectionPath, int]:
-    """A section of a file as it is, and which of those with its path it is, from 1."""
+def _on_disk(workspace: Workspace, path: FilePath, address: str | None, nth: int | None) -> Part:
+    """The section that is meant of a file as it is; without an address the text before the first heading."""
     data = files.read(files.locate(workspace.root, path))
     if data is None:
         raise missing_file(workspace, path)
     document = parse(decode(data))
-    section = find(document, wanted.what or "", wanted.nth)
-    alike = [one for one in document.sections if one.path == section.path]
-    return document, section.path, alike.index(section) + 1
+    if address is not None:
+        at = find(document, address, nth).index
+        return sections.parts(document, at, at + 1)[1]
+    (preamble,) = sections.parts(document, 0, 0)
+    if not preamble.text:
+        raise SectionProblem("section-not-found", f"{path} has no text before the first heading")
+    return preamble
 
 
-def _lineage(workspace: Workspace, known: Versions, path: FilePath, address: str, nth: int | None) -> Revision | None:
-    """The newest revision of the section that is meant: one of the file as it is, else one that it used to have.
+def _lineage(workspace: Workspace, known: Versions, path: FilePath, address: str | None, nth: int | None) -> Revision | None:
+    """The newest revision of the section that is meant: one of the file as it is, else as HEAD has it, else one that it used to have.
 
     None is a section that is in no commit yet.
     """
     try:
-        _, section, number = _on_disk(workspace, path, AskHistory(address, nth=nth))
+        section = _on_disk(workspace, path, address, nth)
     except (SectionProblem, PathProblem) as problem:
         if problem.code not in ("section-not-found", "file-not-found"):
             raise
-        former = [one for one in known.lineages(path) if one.ended is not None and _answers(one.section, address)]
+        alike = [one for one in known.lineages(path) if _answers(one.section, address)]
+        standing = [one for one in alike if one.ended is None and one.path == path]
+        former = standing or [one for one in alike if one.ended is not None]
         if not former:
             raise
         if len(former) > 1 and nth is None:
             places = [{"section": join_path(one.section)} for one in former]
             raise SectionProblem(
                 "section-ambiguous",
-                f"{len(former)} sections that {path} used to have match {address!r}",
+                f"{len(former)} sections that {path} used to have match {address or '--preamble'!r}",
                 "Name one with --nth.",
                 sections=places,
             ) from problem
         if nth is not None and not 1 <= nth <= len(former):
             raise
         return former[(nth or 1) - 1]
-    return next((one for one in known.sections(path) if (one.section, one.nth) == (section, number)), None)
+    return _newest(workspace, known, path, section)
 
 
-def _answers(path: SectionPath, address: str) -> bool:
-    """Whether an address names a section that a file used to have, by the end of its path."""
+def _newest(workspace: Workspace, known: Versions, path: FilePath, section: Part) -> Revision | None:
+    """The newest revision of a section on disk: the one that a commit of the file as it is would go on from."""
+    alike = sum(one.path == section.section for one in section.document.sections)
+    same = known.sections(path, {section.section})
+    if len(same) == (alike if section.place else 1):
+        return next(one for one in same if one.nth == section.nth)
+    rows = known.sections(path)
+    if not rows:
+        return None
+    head = parse(decode(read_at(workspace, path, known.head.commit if known.head else None) or b""))
+    old, new = sections.whole(head).parts, sections.whole(section.document).parts
+    was = next((old[place] for place, part in sections.partners(old, new).items() if part.place == section.place), None)
+    return next((one for one in rows if was and (one.section, one.nth) == (was.section, was.nth)), None)
+
+
+def _answers(path: SectionPath, address: str | None) -> bool:
+    """Whether an address names a section that a file used to have, by the end of its path; none the text before the first heading."""
+    if address is None:
+        return not path
     titles = [plain_title(title).casefold() for title in path]
     wanted = [plain_title(title).casefold() for title in address.split(PATH_SEPARATOR)]
     return titles[-len(wanted) :] == wanted or titles[-1:] == [plain_title(address).casefold()]
@@ -130,12 +175,13 @@ def _farewell(workspace: Workspace, known: Versions, last: Revision) -> Revision
     return _told(workspace, landmark, "", last.text, last.path, last.section)
 
 
-def _told(workspace: Workspace, landmark: Landmark, text: str, before: str, path: str, section: SectionPath) -> RevisionView:
-    said = history.said(landmark.message)
+def _told(workspace: Workspace, landmark: Landmark, text: str, before: str, path: FilePath, section: SectionPath) -> RevisionView:
+    teller = _teller(workspace, landmark, text, before, path)
+    said = history.said(teller.message)
     return RevisionView(
         landmark.commit,
         moment(workspace, landmark.time),
-        landmark.author,
+        teller.author,
         said.provenance.actor,
         said.op,
         said.provenance.source,
@@ -149,10 +195,35 @@ def _told(workspace: Workspace, landmark: Landmark, text: str, before: str, path
     )
 
 
-def _of_files(workspace: Workspace, known: Versions, wanted: AskHistory) -> SectionHistory:
+def _teller(workspace: Workspace, landmark: Landmark, text: str, before: str, path: FilePath) -> Landmark | Commit:
+    """Whose word a change is: its own commit's; of what a merge brought that of the commit which is least sure of a line."""
+    if not landmark.merge:
+        return landmark
+    lines = [line for line in history.changed_lines(before, text)[1] if not is_blank(line)]
+    brought = [_bringer(workspace.repository, landmark, path, line) for line in lines]
+    return min(brought, key=lambda commit: history.origin(commit).confidence, default=landmark)
+
+
+def _bringer(repository: Repository, landmark: Landmark, path: FilePath, text: str) -> Commit:
+    """The commit that brought in a line: the landmark itself, unless it is a merge that has the line from a side commit."""
+    itself = Commit(landmark.commit, landmark.time, landmark.author, landmark.message)
+    return _of_sides(repository, landmark.commit).get(path, {}).get(text.strip(), itself) if landmark.merge else itself
+
+
+@lru_cache(maxsize=_MERGES_KEPT)
+def _of_sides(repository: Repository, merge: CommitId) -> dict[FilePath, dict[str, Commit]]:
+    """By file, the side commit that brought in each line (without white space around it) that came with a merge."""
+    from mdmem.repo import line  # here, so that only who meets a merge pays for loading it
+
+    side = list(line.side(repository, *line.described(repository, [merge])))
+    commits = {commit.id: commit for commit, _ in side}
+    found = history.origins(side).lines
+    return {path: {text: commits[one.commit] for text, one in lines.items()} for path, lines in found.items()}
+
+
+def _of_files(workspace: Workspace, known: Versions, path: FilePath | None, limit: int) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
-    path = layout.parse_path(wanted.file) if wanted.file is not None else None
-    found = known.changes(path, wanted.limit)
+    found = known.changes(path, limit)
     if path is not None and not found and files.read(files.locate(workspace.root, path)) is None:
         raise missing_file(workspace, path)
     views = []
@@ -166,9 +237,30 @@ def _of_files(workspace: Workspace, known: Versions, wanted: AskHistory) -> Sect
 # Of a fact.
 
 
-def _of_fact(workspace: Workspace, known: Versions, fact: FactId, limit: int) -> FactHistory:
+def _held(known: Versions, fact: FactId | None, path: FilePath | None) -> FactId | None:
+    """A fact, where the file that is meant (None: any) ever held it."""
+    return fact if fact is not None and _rows(known, fact, path) else None
+
+
+def _rows(known: Versions, fact: FactId, path: FilePath | None) -> set[int]:
+    return {one.number for one in known.having(fact) if path in (None, one.entry.path)}
+
+
+def _not_committed(workspace: Workspace, known: Versions, name: str, path: FilePath | None) -> FactHistory | None:
+    """The history, empty yet, of a fact that stands on disk and is in no commit."""
+    from mdmem.memory import naming  # here, so that only where the table knows no such fact it is loaded
+
+    kinds = tuple(kind for kind in FileKind if kind.is_memory)
+    for place, _, item in naming.occurrences(workspace, name, kinds):
+        if path in (None, place):
+            over = item.fact.until is not None and item.fact.until < workspace.now().date()
+            return FactHistory(item.fact.id, Status.EXPIRED if over else Status.CURRENT, (), _notes(workspace, known))
+    return None
+
+
+def _of_fact(workspace: Workspace, known: Versions, fact: FactId, path: FilePath | None, limit: int) -> FactHistory:
     today = workspace.now().date()
-    chain = [_as_it_stands(link, today) for link in trails.chain(fact, known)]
+    chain = [_as_it_stands(link, today) for link in trails.chain(fact, known, _rows(known, fact, path))]
     holding = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in holding else holding[-1]
     return FactHistory(fact, status, _links(workspace, known, chain[-limit:]), _notes(workspace, known))
@@ -215,35 +307,36 @@ def _link(workspace: Workspace, link: trails.Link, commit: Landmark | Commit) ->
 # Line by line, and by words.
 
 
-def blame(workspace: Workspace, address: str, file: str | None, nth: int | None, say: Say) -> Blame:
-    """Which commit brought in each line of a section.
+def blame(workspace: Workspace, address: str | None, file: str | None, nth: int | None, say: Say) -> Blame:
+    """Which commit brought in each line of a section, or (None) of the text before the first heading.
 
     Raises:
         SectionProblem, PathProblem: there is no such section.
     """
-    path = layout.parse_path(file) if file is not None else workspace.curated
-    document, section, number = _on_disk(workspace, path, AskHistory(address, nth=nth))
-    at = [one for one in document.sections if one.path == section][number - 1]
-    text = document.slice(at.start, at.end)
+    path = _memory_file(workspace, file) if file is not None else workspace.curated
+    section = _on_disk(workspace, path, address, nth)
+    text = section.document.slice(section.start, section.end)
     with trail.fresh(workspace, say) as known:
-        newest = next((one for one in known.sections(path) if (one.section, one.nth) == (section, number)), None)
+        newest = _newest(workspace, known, path, section)
         revisions = known.revisions(newest.lineage) if newest else ()
+        paths = {one.begun: one.path for one in revisions}
         lines = []
-        for number, found in enumerate(trails.blame(revisions, text), at.start + 1):
+        for number, found in enumerate(trails.blame(revisions, text), section.start + 1):
             landmark = known.landmark(found.landmark) if found.landmark else None
-            said = history.said(landmark.message).provenance if landmark else None
+            commit = _bringer(workspace.repository, landmark, paths[landmark.number], found.text) if landmark else None
+            origin = history.origin(commit) if commit else None
             lines.append(
                 BlamedLine(
                     number,
                     found.text,
-                    landmark.commit if landmark else None,
-                    moment(workspace, landmark.time) if landmark else None,
-                    landmark.author if landmark else None,
-                    said.source if said else None,
-                    said.confidence if said else None,
+                    origin.commit if origin else None,
+                    moment(workspace, origin.time) if origin else None,
+                    commit.author if commit else None,
+                    origin.source if origin else None,
+                    origin.confidence if origin else None,
                 )
             )
-        return Blame(path, section, tuple(lines), _notes(workspace, known))
+        return Blame(path, section.section, tuple(lines), _notes(workspace, known))
 
 
 def when(workspace: Workspace, text: str, say: Say) -> Stays:
@@ -300,27 +393,55 @@ def _at_end_of(workspace: Workspace, known: Versions, word: str, span: moments.S
     seconds, day = moments.end_of(workspace, span)
     found = known.latest(seconds)
     if found is None:
-        first = known.landmark(1)
+        first = min(known.landmarks(), key=lambda one: one.time, default=None)
         since = f"memory begins on {moment(workspace, first.time):%Y-%m-%d}" if first else "nothing is committed yet"
         raise HistoryProblem("before-history", f"{word} lies before the first commit: {since}", _shallow(workspace))
     return found, day
 
 
-def as_they_stood(workspace: Workspace, commit: CommitId, matches: Sequence[Match]) -> tuple[Hit, ...]:
-    """The hits with the lines of their files as a commit has them."""
+def as_they_stood(workspace: Workspace, known: Versions, landmark: Landmark, day: date, matches: Sequence[Match]) -> tuple[Hit, ...]:
+    """The hits with the lines of their files as a landmark has them, and with what contradicted them then, on that day."""
     from mdmem.memory import pages  # here, so that only a search, which has loaded it, pays for it
     from mdmem.memory.standing import identity
 
     paths = list(dict.fromkeys(match.row.entry.path for match in matches))
-    found = workspace.repository.read(commit, paths)
+    found = workspace.repository.read(landmark.commit, paths)
     entries = {path: pages.at_commit(found, path) for path in paths}
+    against = _against(known, landmark, day, [entry for listed in entries.values() for entry in listed])
 
-    def lines(match: Match) -> Hit:
-        wanted = identity(match.row.entry)
-        same = next((entry for entry in entries[match.row.entry.path] if identity(entry) == wanted), match.row.entry)
-        return replace(match.hit, start_line=same.start_line, end_line=same.end_line)
+    def then(match: Match) -> Hit:
+        row, wanted = match.row.entry, identity(match.row.entry)
+        same = next((entry for entry in entries[row.path] if identity(entry) == wanted), row)
+        others = tuple(dict.fromkeys(against.get((row.path, row.section, row.fact), ())))
+        return replace(match.hit, start_line=same.start_line, end_line=same.end_line, contradicts=others)
 
-    return tuple(lines(match) for match in matches)
+    return tuple(then(match) for match in matches)
+
+
+def _against(
+    known: Versions, landmark: Landmark, day: date, listed: Sequence[Entry]
+) -> dict[tuple[FilePath, SectionPath, FactId | None], list[FactId]]:
+    """What contradicted the facts among these entries, and those that are marked so, by file, section and id."""
+    from mdmem import contradictions  # here, so that only a search, which has loaded them, pays for them
+    from mdmem.memory.pages import claim
+
+    marks = known.pairs(landmark.number)
+    by_key = contradictions.found([claim(entry, None) for entry in listed if entry.fact], (), day)
+    facts = {one.id for found in by_key for one in (found.one, found.other)}
+    facts |= {fact for mark in marks for fact in (mark.one, mark.other) if fact}
+    standing = [one for fact in facts for one in known.having(fact) if _stood(known, one, landmark.number)]
+    claims = [claim(one.entry, one) for one in sorted(standing, key=lambda one: (one.entry.path, one.entry.start_line, one.number))]
+    against: dict[tuple[FilePath, SectionPath, FactId | None], list[FactId]] = defaultdict(list)
+    for found in contradictions.found(claims, marks, day):
+        for one, other in ((found.one, found.other), (found.other, found.one)):
+            against[one.path, one.section, one.id].append(other.id)
+    return against
+
+
+def _stood(known: Versions, one: Occurrence, number: int) -> bool:
+    """Whether an occurrence stood at a landmark, and nothing said that it did not count."""
+    there = one.begun <= number and (one.ended is None or one.ended > number)
+    return there and all(mark.begun > number for mark in known.marks_of(one.number))
 
 
 def moment(workspace: Workspace, seconds: int) -> datetime:

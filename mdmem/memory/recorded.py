@@ -7,7 +7,7 @@ from mdmem.facts import id_prefix, normal, parse_item, parse_text, require_one, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mdmem.model import FactId
+    from mdmem.model import FactId, FilePath
     from mdmem.versions import Versions
 
 _NEAR = 3
@@ -41,10 +41,10 @@ def by_id(known: Versions, word: str) -> FactId | None:
     return found[0] if found else None
 
 
-def like(known: Versions, word: str) -> str:
-    """A sentence that names facts with these words, what holds still first; empty where there are none."""
+def like(known: Versions, word: str, path: FilePath | None = None) -> str:
+    """A sentence that names facts (of one file) with these words, what holds still first; empty where there are none."""
     wanted = normal(word)
-    holding = [one for one in known.facts() if wanted and wanted in normal(one.entry.text)]
+    holding = [one for one in known.facts() if wanted and wanted in normal(one.entry.text) and path in (None, one.entry.path)]
     found = {one.entry.fact: one.entry.text for one in sorted(holding, key=lambda one: one.ended is not None)}
     named = [f"{fact} {' '.join(text.split())[:_QUOTED]}" for fact, text in list(found.items())[:_NEAR]]
     return f"Facts with these words: {'; '.join(named)}" if named else ""

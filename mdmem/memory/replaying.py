@@ -73,9 +73,10 @@ def _newer(workspace: Workspace, known: Versions, head: CommitId) -> list[Commit
 
 def _replay(workspace: Workspace, known: Versions, number: int, commit: LineCommit, pages: _Pages) -> None:
     said = commit.commit
-    landmark = Landmark(number, said.id, said.time, said.author, said.message)
+    merge = len(commit.parents) > 1
+    landmark = Landmark(number, said.id, said.time, said.author, said.message, merge)
     changes = [change for change in map(pages.change, commit.changes) if change is not None]
-    side = list(line.side(workspace.repository, commit)) if len(commit.parents) > 1 else []
+    side = list(line.side(workspace.repository, commit)) if merge else []
     brought: Mapping[FilePath, Mapping[str, Origin]] = history.origins(side).lines if side else {}
     known.append(landmark, step(landmark, changes, known, [one for one, _ in side], brought))
 

@@ -58,9 +58,9 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
     found = fresh(workspace, say, progress)
     with trail.fresh(workspace, say, progress) as known:
         landmark, day = past.at(workspace, known, wanted.as_of)
-    passing = _filter(workspace, wanted, day, landmark.number)
-    found, matches = _matches(workspace, found, wanted, passing, day, say, progress)
-    hits = past.as_they_stood(workspace, landmark.commit, matches)
+        passing = _filter(workspace, wanted, day, landmark.number)
+        found, matches = _matches(workspace, found, wanted, passing, day, say, progress)
+        hits = past.as_they_stood(workspace, known, landmark, day, matches)
     return SearchResult(wanted.query, landmark.commit, found.stale, hits, found.notes, wanted.as_of)
 
 

@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AskHistory:
-    """What was said before: of a section (address), of a fact (exact text, id or prefix), or (None) of a file or of all memory."""
+    """What was said before: of a section (address), of a fact (exact text, id or prefix), or (None) of a file or of all memory.
+
+    `preamble` is the text before the first heading of a file.
+    """
 
     what: str | None = None
     file: str | None = None
     nth: int | None = None
     limit: int = 20
+    preamble: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class SectionHistory:
 
 @dataclass(frozen=True, slots=True)
 class FactLink:
-    """One fact of a chain: from when to when it held, who said so and why, and the commit that brought it in.
+    """One fact of a chain: from when to when it held, who said so last and why, and the commit that brought in its line.
 
     `op` is None for a person's own commit. `claimed_by` is the agent that says that the user said so.
     """

@@ -46,13 +46,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """One commit of HEAD's first-parent line. They are numbered from 1, oldest first; `time` is the author's, in seconds since 1970."""
+    """One commit of HEAD's first-parent line. They are numbered from 1, oldest first; `time` is the author's, in seconds since 1970.
+
+    What a `merge` brought in may be the word of side commits.
+    """
 
     number: int
     commit: CommitId
     time: int
     author: str
     message: str
+    merge: bool = False
 
 
 class Fate(StrEnum):

@@ -35,6 +35,8 @@ def history_json(found: SectionHistory | FactHistory) -> dict[str, Any]:
 def _revision_json(one: RevisionView) -> dict[str, Any]:
     from mdmem.history.trails import line_difference  # here, so that only where it is told it is worked out
 
+    end = "\r\n" if "\r\n" in one.before + one.text else "\n"
+    before, text = (said and said.rstrip("\r\n") + end for said in (one.before, one.text))  # a revision's last line has no line end
     return {
         "commit": one.commit,
         "time": one.time.isoformat(),
@@ -44,7 +46,7 @@ def _revision_json(one: RevisionView) -> dict[str, Any]:
         "source": one.source,
         "confidence": one.confidence,
         "reason": one.reason,
-        "diff": line_difference(one.before, one.text),
+        "diff": line_difference(before, text),
         "text": one.text,
         "claimed_by": one.claimed_by,
         "path": one.path,

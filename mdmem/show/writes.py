@@ -36,7 +36,8 @@ def write_json(result: WriteResult) -> dict[str, Any]:
 def write_text(result: WriteResult, fact: str | None = None) -> str:
     """A write's outcome in one line that ends in an id, or the diff of a dry run."""
     if result.diff is not None:
-        return printable(result.diff).rstrip("\n") or ("no text changes: a commit would say so" if result.changed else "nothing to change")
+        shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
+        return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
     where = f"{result.path}: {join_path(result.section)}" if result.section else result.path
     done = f"{_done(result)} {where}" if result.changed else f"unchanged: {where}"
     return one_line(f"{done} {fact or short(result.commit) or result.etag or ''}".rstrip())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Row = tuple["Any", ...]
 
-VERSION = 1
+VERSION = 2
 """Of the table; a file of another version counts as empty."""
 APPLICATION = 0x6D646D76
 """Tells the file from other programs' (`PRAGMA application_id`)."""
@@ -28,7 +28,9 @@ APPLICATION = 0x6D646D76
 # occurrence has an older `begun`.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
-CREATE TABLE landmarks (number INTEGER PRIMARY KEY, id BLOB, time INTEGER, author BLOB, message BLOB, reached INTEGER);
+CREATE TABLE landmarks (
+    number INTEGER PRIMARY KEY, id BLOB, time INTEGER, author BLOB, message BLOB, merge INTEGER, reached INTEGER
+);
 CREATE INDEX landmarks_id ON landmarks (id);
 CREATE INDEX landmarks_reached ON landmarks (reached);
 CREATE INDEX landmarks_late ON landmarks (number, time) WHERE time < reached;
@@ -68,7 +70,7 @@ CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BL
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 """
-LANDMARKS = "SELECT number, id, time, author, message FROM landmarks"
+LANDMARKS = "SELECT number, id, time, author, message, merge FROM landmarks"
 _WHILE_IT_STANDS = (
     "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"
     " origin, origin_time, source, confidence, also"
@@ -174,8 +176,8 @@ def _origin(commit: bytes, time: int, source: str, confidence: float) -> Origin:
 
 def as_landmark(row: Row) -> Landmark:
     """From a row of `LANDMARKS`."""
-    number, commit, time, author, message = row
-    return Landmark(number, CommitId(decoded(commit)), time, decoded(author), decoded(message))
+    number, commit, time, author, message, merge = row
+    return Landmark(number, CommitId(decoded(commit)), time, decoded(author), decoded(message), bool(merge))
 
 
 def as_occurrence(row: Row) -> Occurrence:

@@ -62,8 +62,8 @@ def _add_landmark(store: Store, landmark: Landmark) -> int:
     last, reached = before[0] if before else (0, landmark.time)
     if landmark.number != last + 1:
         raise ValueError(f"landmark {landmark.number} does not follow {last}")
-    texts = (blob(landmark.commit), landmark.time, blob(landmark.author), blob(landmark.message))
-    store.run("INSERT INTO landmarks VALUES (?, ?, ?, ?, ?, ?)", landmark.number, *texts, max(reached, landmark.time))
+    said = (blob(landmark.commit), landmark.time, blob(landmark.author), blob(landmark.message), int(landmark.merge))
+    store.run("INSERT INTO landmarks VALUES (?, ?, ?, ?, ?, ?, ?)", landmark.number, *said, max(reached, landmark.time))
     return landmark.number
 
 

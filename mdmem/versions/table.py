@@ -192,9 +192,15 @@ class Versions:
         """The marks in force on the occurrence with this row."""
         return self._store.all(as_mark, f"{MARKS} WHERE occurrence = ? AND ended IS NULL ORDER BY number", number)
 
-    def pairs(self) -> tuple[Mark, ...]:
-        """The marks in force that are of two facts, oldest first."""
-        return self._store.all(as_mark, f"{MARKS} WHERE {PAIRS} AND ended IS NULL ORDER BY number")
+    def pairs(self, at: int | None = None) -> tuple[Mark, ...]:
+        """The marks of two facts that are in force, or were at a landmark; oldest first."""
+        if at is None:
+            return self._store.all(as_mark, f"{MARKS} WHERE {PAIRS} AND ended IS NULL ORDER BY number")
+        asked = (
+            f"{MARKS} WHERE begun <= ?1 AND number IN (SELECT number FROM marks WHERE {PAIRS} AND ended IS NULL"
+            f" UNION ALL SELECT number FROM marks WHERE {PAIRS} AND ended > ?1) ORDER BY number"
+        )
+        return self._store.all(as_mark, asked, at)
 
     # Revisions.
 
