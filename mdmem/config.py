@@ -151,8 +151,8 @@ def _read(path: Path) -> dict[str, Any]:
     return {name: _value(name, value, path.name) for name, value in found.items()}
 
 
-def _folder(path: str, workspace: Path, environment: Mapping[str, str]) -> str:
-    """An extra path in its one spelling: relative where it stays in the workspace (`notes`, not `./notes/`), `~` written out."""
+def _place(path: str, here: Path, environment: Mapping[str, str]) -> Path:
+    """Where an extra path leads, without `..`; `~` written out."""
     home = _home(environment)
     if path.startswith("~"):
         if not home or path[1:2] not in ("", "/"):
@@ -160,39 +160,52 @@ def _folder(path: str, workspace: Path, environment: Mapping[str, str]) -> str:
                 "bad-settings", f"extra_paths names {path!r}, and it is not known where that is", "Write the folder out."
             )
         path = home + path[1:]
-    here = workspace.absolute()
-    place = Path("/" + posixpath.normpath(here / path).lstrip("/"))
+    return Path("/" + posixpath.normpath(here / path).lstrip("/"))
+
+
+def _spelled(path: str, place: Path, here: Path) -> str:
+    """An extra path in its one spelling: relative where it stays in the workspace (`notes`, not `./notes/`)."""
     if place.is_relative_to(here):
         return str(place.relative_to(here))
-    return str(place) if path.startswith("/") else posixpath.normpath(path)
+    return str(place) if path.startswith(("/", "~")) else posixpath.normpath(path)
 
 
-def _stays_inside(path: str) -> bool:
-    return not path.startswith("/") and path != ".." and not path.startswith("../")
+def _stays_inside(place: Path, here: Path, tree: Path | None) -> bool:
+    """Whether it lies in the workspace, where links are passed over, or else in the work tree, where no link leads out of that."""
+    return place.is_relative_to(here) or (tree is not None and place.resolve().is_relative_to(tree))
 
 
-def load(workspace: Path, environment: Mapping[str, str] | None = None) -> Settings:
+def load(workspace: Path, tree: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """The settings in force for a workspace.
+
+    Args:
+        workspace: its folder.
+        tree: the root of the work tree that it is in, without links on the way to it; None where it is in none yet.
+        environment: the process's own where none is given.
 
     Raises:
         WorkspaceProblem: `bad-settings`: unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
-            type, an extra path outside the workspace that the user's own settings do not name, or in an unknown home.
+            type, an extra path outside the work tree that the user's own settings do not name, or in an unknown home.
     """
     env = os.environ if environment is None else environment
+    here = workspace.absolute()
     own_path = user_settings_path(env)
     own = _read(own_path) if own_path else {}
     local = _read(workspace / SETTINGS_NAME)
-    spelled = {path: _folder(path, workspace, env) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
-    allowed = [spelled[path] for path in own.get("extra_paths", ())]
+    places = {path: _place(path, here, env) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
+    allowed = {places[path] for path in own.get("extra_paths", ())}
     for path in local.get("extra_paths", ()):
-        if not _stays_inside(spelled[path]) and spelled[path] not in allowed:
+        if places[path] not in allowed and not _stays_inside(places[path], here, tree):
             raise WorkspaceProblem(
                 "bad-settings",
-                f"{SETTINGS_NAME}: extra_paths names {path!r}, which is outside the workspace",
+                f"{SETTINGS_NAME}: extra_paths names {path!r}, which is outside the work tree",
                 f"To allow it, name it in extra_paths of your own settings ({own_path}) too.",
             )
     settings = replace(Settings(), **{**own, **local})
-    settings = replace(settings, extra_paths=tuple(dict.fromkeys(spelled[path] for path in settings.extra_paths)))
+    spelled: dict[Path, str] = {}
+    for path in settings.extra_paths:
+        spelled.setdefault(places[path], _spelled(path, places[path], here))
+    settings = replace(settings, extra_paths=tuple(spelled.values()))
     if settings.timezone:
         zone(settings.timezone)
     return settings

@@ -401,7 +401,8 @@ def find(document: Document, address: str, nth: int | None = None) -> Section:
     if len(found) > 1:
         places = [{"section": join_path(s.path), "line": s.start + 1} for s in found]
         listed = "; ".join(f"{place['section']} (line {place['line']})" for place in places[:8])
-        hint = f"They are {listed}. Give the whole path or --nth N."
+        by_path = all(len(matches(document, join_path(s.path))) == 1 for s in found[:8])
+        hint = f"They are {listed}. Give {'the whole path or ' if by_path else ''}--nth N."
         raise SectionProblem("section-ambiguous", f"{len(found)} sections are called {address[:120]!r}", hint, sections=places)
     return found[0]
 

@@ -6,6 +6,7 @@
     ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
     │                                `not-memory`
     ├── TextProblem                  `bad-text`, `empty-text`
+    │   └── LabelProblem          2  `bad-text`: a kind, key or tag that is none
     ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `body-escapes-section`,
     │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,
     │                                `revert-conflict`, `task-not-found`
@@ -66,6 +67,12 @@ class PathProblem(MdmemError):
 
 class TextProblem(MdmemError):
     """A text that cannot be stored."""
+
+
+class LabelProblem(TextProblem):
+    """A kind, key or tag that is none: the value of an option."""
+
+    exit_status = 2
 
 
 class SectionProblem(MdmemError):

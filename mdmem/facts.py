@@ -12,7 +12,7 @@ from itertools import islice
 from mdmem.characters import category
 from mdmem.digests import sha256
 from mdmem.document import BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
-from mdmem.errors import FactProblem, TextProblem
+from mdmem.errors import FactProblem, LabelProblem, TextProblem
 from mdmem.library import date, lru_cache
 from mdmem.model import Fact, FactId
 from mdmem.patterns import pattern
@@ -300,7 +300,7 @@ def write(text: str, key: str | None = None, kind: str | None = None, tags: Iter
     read as a kind.
 
     Raises:
-        TextProblem: `empty-text`, or `bad-text` for a kind, key or tag that is none.
+        TextProblem: `empty-text`. LabelProblem: a kind, key or tag that is none.
     """
     lines = [line.rstrip() for line in with_line_end(clean_input(text), "\n").strip().split("\n")]
     if not any(lines):
@@ -338,7 +338,7 @@ def _guarded(said: str) -> str:
 
 def _kind_name(kind: str) -> str:
     if not _KIND_NAME.fullmatch(kind):
-        raise TextProblem("bad-text", f"{kind!r} is no kind: a word of two letters or more")
+        raise LabelProblem("bad-text", f"{kind!r} is no kind: a word of two letters or more")
     return kind
 
 
@@ -346,7 +346,7 @@ def _marks(until: date | None, tags: Iterable[str]) -> list[str]:
     names = [tag.removeprefix("#") for tag in tags]
     for name in names:
         if not _is_tag(name):
-            raise TextProblem("bad-text", f"{name!r} is no tag: a letter first, then letters, digits, _, - or /")
+            raise LabelProblem("bad-text", f"{name!r} is no tag: a letter first, then letters, digits, _, - or /")
     return [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
 
 
@@ -367,7 +367,7 @@ def amended(item: str, kind: str | None, tags: Iterable[str], until: date | None
 def _with_key(said: str, key: str) -> str:
     name = fold(key)
     if not name or len(split_lines(key)) > 1:
-        raise TextProblem("bad-text", f"{key!r} is no key: one line that is not empty")
+        raise LabelProblem("bad-text", f"{key!r} is no key: one line that is not empty")
     if holds_key(parse_text(said), name):
         return said
     line = f"{name}: {said}"

@@ -425,7 +425,8 @@ def found_at(root: Path, path: str, status: os.stat_result) -> Found:
 def markdown_paths(root: Path, folders: Iterable[str], told: Callable[[os.stat_result], T]) -> dict[str, T]:
     """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given), in no order.
 
-    One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over.
+    One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over, and so
+    are other repositories below a folder of the workspace.
     Of what the file system says of each only what is `told` of it is kept: ten thousand times all of it take longer to keep than to ask for.
     """
     found: dict[str, T] = {}
@@ -449,6 +450,7 @@ def _scan(place: Path, prefix: str, deep: bool, told: Callable[[os.stat_result],
         found[prefix] = told(place.lstat())
         return
     waiting = [(str(place), f"{prefix}/" if prefix else "")]
+    top = None if layout.is_outside(prefix) else waiting[0][0]
     while waiting:
         folder, start = waiting.pop()
         try:
@@ -457,6 +459,8 @@ def _scan(place: Path, prefix: str, deep: bool, told: Callable[[os.stat_result],
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
         try:
+            if top not in (None, folder) and os.access(".git", os.F_OK, dir_fd=descriptor):
+                continue
             with os.scandir(descriptor) as entries:
                 for entry in entries:
                     name = entry.name

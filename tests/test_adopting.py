@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commandline import TOKEN
 from conftest import NAME, World
 from workspaces import NOW, SEED, Desk, append, desk
 
@@ -11,7 +12,7 @@ from mdmem import files, hookfiles
 from mdmem.errors import MdmemError, PathProblem
 from mdmem.memory import adopting, guarding, initialise
 from mdmem.memory.adopting import Initialised
-from mdmem.memory.workspace import open_at
+from mdmem.memory.workspace import locate, open_at
 from mdmem.model.reads import Initialise
 
 TEMPLATES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md")
@@ -60,6 +61,15 @@ class TestAnew:
         assert all(at.read(name) == files.template(name) for name in TEMPLATES)
         assert "Mdmem-Op: init" in at.git("log", "-1", "--format=%B")
 
+    def test_the_folder_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("MDMEM_WORKSPACE", str(tmp_path / "named"))
+        assert initialise(Initialise(hooks=False)).workspace == tmp_path / "named"
+        assert init(tmp_path / "given").workspace == tmp_path / "given"
+
+    def test_settings_that_name_a_folder_of_the_work_tree(self, at: Desk):
+        at.write("sub/mdmem.toml", 'extra_paths = ["../docs"]\n')
+        assert init(at.root / "sub").workspace == at.root / "sub"
+
     def test_twice_is_harmless(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "new")
         init(at.root, hooks=True)
@@ -90,6 +100,37 @@ class TestAnew:
         at.write("soul.md", "mine")
         assert sorted(init(at.root).written) == ["IDENTITY.md", "MEMORY.md", "USER.md"]
         assert at.read("soul.md") == "mine"
+
+    def test_a_name_that_only_looks_like_the_curated_file_s(self, world: World, tmp_path: Path):
+        at = Desk(world, tmp_path / "old")
+        at.write("Memory.md", "mine")
+        assert "MEMORY.md" in init(at.root).written
+        assert at.read("Memory.md") == "mine"
+        assert locate(at.root) == at.root
+
+    @pytest.mark.parametrize("to", ["notes.md", "nowhere.md"])
+    def test_a_link_in_the_place_of_the_curated_file_is_named(self, world: World, tmp_path: Path, to: str):
+        at = Desk(world, tmp_path / "old")
+        at.write("notes.md", "mine")
+        (at.root / "MEMORY.md").symlink_to(to)
+        done = init(at.root)
+        assert (done.written, done.commit) == ((), None)
+        assert done.notes == ("MEMORY.md is a symbolic link: neither searched nor edited. Put the file in its place.",)
+
+    def test_what_holds_a_secret_is_left_out_and_named(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        at = Desk(world, tmp_path / "old")
+        at.write("memory/keys.md", f"# Keys\n\n- {TOKEN}\n")
+        at.write("memory/tea.md", "- tea\n")
+        done = init(at.root)
+        (note,) = done.notes
+        assert note.startswith("not committed: memory/keys.md:3: what looks like a secret (")
+        assert at.git("show", "--format=", "--name-only").split() == sorted([*TEMPLATES, "memory/tea.md"])
+        assert at.git("status", "--porcelain") == "?? memory/keys.md\n"
+        monkeypatch.setenv("MDMEM_ALLOW", "secret")
+        let_through = Desk(world, tmp_path / "other")
+        let_through.write("MEMORY.md", f"- {TOKEN}\n")
+        assert init(let_through.root).notes == ()
+        assert let_through.git("ls-files") == "MEMORY.md\n"
 
     def test_below_an_existing_repository_only_what_it_wrote_is_committed(self, at: Desk):
         at.write("sub/memory/old.md", "# Old\n")

@@ -128,13 +128,14 @@ def with_twins(place: Place) -> None:
 
 @dataclass(frozen=True)
 class Failure:
-    """A command that must fail. `hints` is a part of the hint."""
+    """A command that must fail. `hints` is a part of the hint, `label` says that a kind, key or tag is none."""
 
     code: str
     words: tuple[str, ...]
     prepare: Callable[[Place], None] | None = None
     hints: str = ""
     stdin: bytes = b""
+    label: bool = False
 
 
 ROOMS = fact_id("likes dark rooms")[:7]
@@ -155,9 +156,10 @@ FAILURES = [
     Failure("bad-settings", ("search", "x"), settings_file("a = [\n"), "optional"),
     Failure("bad-settings", ("log", "x"), settings_file("timezone = 'Mars/Base'\n"), "Europe/Berlin"),
     Failure("bad-settings", ("facts",), settings_file("extra_paths = ['../..']\n"), "your own settings"),
-    Failure("bad-text", ("log", "x", "--tag", "1 2")),
-    Failure("bad-text", ("log", "x", "--kind", "!")),
-    Failure("bad-text", ("remember", "x", "--key", "two\nlines")),
+    Failure("bad-text", ("log", "x", "--tag", "1 2"), label=True),
+    Failure("bad-text", ("log", "x", "--kind", "!"), label=True),
+    Failure("bad-text", ("remember", "x", "--key", "two\nlines"), label=True),
+    Failure("bad-text", ("remember", "x", "--key", ""), label=True),
     Failure("bad-text", ("edit-section", "Work", "--rename", "two\nlines")),
     Failure("bad-text", ("edit-section", "Work", "--body", "nul \0")),
     Failure("bad-text", ("log", "-"), stdin=b"latin \xe9"),
@@ -364,7 +366,7 @@ def test_failures(place: Place, failure: Failure):
     text = place.run(*failure.words, stdin=failure.stdin)
     as_json = place.run(*failure.words, "--json", stdin=failure.stdin)
     assert place.snapshot() == before
-    status = 2 if failure.code == "usage" else 1
+    status = 2 if failure.code == "usage" or failure.label else 1
     assert (text.status, text.out, as_json.status, as_json.out) == (status, "", status, "")
     (line,) = as_json.err.splitlines()
     said = json.loads(line)

@@ -45,6 +45,14 @@ class TestReads:
         assert place.run("facts", "--tag", "zebra").err == "mdmem: no facts\n"
         assert place.run("facts", "--tag", "zebra", "--json").found == {"facts": []}
 
+    def test_where_nothing_is_there_at_all_it_says_so(self, place: Place):
+        section, file = "mdmem: memory holds nothing in a section 'Nope'\n", "mdmem: memory holds nothing in a file 'nope.md'\n"
+        assert place.run("search", "tea", "--section", "Nope", "--file", "nope.md").err == f"mdmem: no match\n{file}{section}"
+        assert place.run("search", "zebra", "--section", "Work", "--file", "memory").err == "mdmem: no match\n"
+        assert place.run("search", "zebra", "--file", "nope.md", "--json").found["hits"] == []
+        assert place.run("facts", "--section", "Nope").err == f"mdmem: no facts\n{section}"
+        assert place.run("facts", "--section", "Work", "--tag", "zebra").err == "mdmem: no facts\n"
+
     def test_facts(self, place: Place):
         assert re.search(
             r"^[0-9a-f]{8}  \[fact\] the heating was mended #house  memory/2026-03-05.md:5$", place.run("facts").out, re.MULTILINE

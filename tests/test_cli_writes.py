@@ -19,6 +19,7 @@ WRITES = [
     (("edit-section", "Work", "--delete", "--subtree"), "deleted MEMORY.md: Memory > Work "),
     (("edit-section", "Work > Hours", "--body", "- nine to five", "--create"), "made MEMORY.md: Memory > Work > Hours "),
     (("edit-section", "--preamble", "--body", "For people."), "changed MEMORY.md "),
+    (("edit-section", "--preamble", "--file", "memory/house.md", "--create", "--append", "- red"), "appended to memory/house.md "),
     (("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"), "made memory/house.md: House "),
 ]
 

@@ -58,9 +58,9 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
         ("agents = 'a'", "a list of texts"),
         ("agents = [1]", "a list of texts"),
         ("extra_paths = ['']", "a list of texts"),
-        ("extra_paths = ['../x']", "outside the workspace"),
-        ("extra_paths = ['/x']", "outside the workspace"),
-        ("extra_paths = ['~/x']", "outside the workspace"),
+        ("extra_paths = ['../x']", "outside the work tree"),
+        ("extra_paths = ['/x']", "outside the work tree"),
+        ("extra_paths = ['~/x']", "outside the work tree"),
         ("a = ", "Mend the file"),
         ("[agents]\nx = 1", "a list of texts"),
     ],
@@ -102,8 +102,24 @@ def test_paths_outside_need_the_users_own_word(world: World, folder: Path) -> No
     (folder / "mdmem.toml").write_text('extra_paths = ["docs", "/notes"]\n')
     assert load(folder).extra_paths == ("docs", "/notes")
     (folder / "mdmem.toml").write_text('extra_paths = ["/other"]\n')
-    with pytest.raises(WorkspaceProblem, match="outside the workspace"):
+    with pytest.raises(WorkspaceProblem, match="outside the work tree"):
         load(folder)
+
+
+def test_paths_in_the_work_tree_are_the_workspace_s_own_to_name(folder: Path, tmp_path: Path) -> None:
+    (folder / "mdmem.toml").write_text('extra_paths = ["../docs", "../docs/notes.md"]\n')
+    assert load(folder, tmp_path).extra_paths == ("../docs", "../docs/notes.md")
+    (tmp_path / "docs").symlink_to(tmp_path.parent)
+    with pytest.raises(WorkspaceProblem, match="outside the work tree"):
+        load(folder, tmp_path)
+
+
+@pytest.mark.parametrize(("user", "here"), [("{tmp}/docs", "../docs"), ("../docs", "{tmp}/docs"), ("~/notes", "../home/notes")])
+def test_the_users_own_word_counts_in_another_spelling(world: World, folder: Path, tmp_path: Path, user: str, here: str) -> None:
+    own(world, f"extra_paths = ['{user.format(tmp=tmp_path)}']\n")
+    named = here.format(tmp=tmp_path)
+    (folder / "mdmem.toml").write_text(f"extra_paths = ['{named}', '{user.format(tmp=tmp_path)}']\n")
+    assert load(folder).extra_paths == (named,)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +146,7 @@ def test_paths_outside_have_one_spelling_too(world: World, folder: Path) -> None
 def test_a_home_that_is_not_known(folder: Path, path: str, environment: dict[str, str]) -> None:
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{path}']\n")
     with pytest.raises(WorkspaceProblem, match="not known where") as caught:
-        load(folder, environment)
+        load(folder, environment=environment)
     assert caught.value.code == "bad-settings"
 
 

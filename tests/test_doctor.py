@@ -504,6 +504,12 @@ def test_links_among_memory_files(desk: Desk, tmp_path: Path):
     }
 
 
+def test_a_repository_among_memory_files(desk: Desk):
+    desk.write("memory/sub/n.md", "- n\n")
+    desk.git("init", "-q", "memory/sub")
+    assert only(desk, "files").message == "memory/sub is a repository of its own: nothing in it is committed here"
+
+
 def test_a_memory_folder_that_is_a_link(desk: Desk, tmp_path: Path):
     (desk.root / "memory").symlink_to(tmp_path)
     assert [found.message.split()[0] for found in about(desk, "files")] == ["memory"]

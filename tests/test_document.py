@@ -274,12 +274,20 @@ def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
         {"section": "Memory > Work > Notes", "line": 5},
         {"section": "Memory > Home > Notes", "line": 9},
     ]
+    assert caught.value.hint.endswith("Give the whole path or --nth N.")
     assert find(document, "Notes", 2).start == 8
     assert find(document, "Home", 1).start == 6
     for number in (0, 3, -1):
         with pytest.raises(SectionProblem) as caught:
             find(document, "Notes", number)
         assert caught.value.code == "section-not-found"
+
+
+@pytest.mark.parametrize("text", ["# T\n## A\n## A\n", "# A\n# B\n## A\n"])
+def test_a_whole_path_is_no_advice_where_it_is_ambiguous_itself(text: str) -> None:
+    with pytest.raises(SectionProblem) as caught:
+        find(parse(text), "A")
+    assert caught.value.hint.endswith(" (line 3). Give --nth N.")
 
 
 # Titles.

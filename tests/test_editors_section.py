@@ -252,7 +252,7 @@ def test_create(before: str, section: str, after_section: str | None, after: str
 )
 def test_preamble(before: str, action: Action, text: str, after: str) -> None:
     assert apply(before, action, None, text) == after
-    assert apply(after, action, None, text) == after
+    assert apply(after, action, None, text, create=True) == after
 
 
 # What is refused.
@@ -507,6 +507,6 @@ def test_a_section_that_is_there_already_stands_after_the_one_that_is_named() ->
 
 
 def test_options_that_do_not_fit_the_preamble() -> None:
-    for options in ({"subtree": True}, {"create": True}):
+    for options in ({"subtree": True}, {"create": True, "after": "A"}):
         with pytest.raises(UsageProblem):
             apply("x\n", BODY, None, "y", **options)

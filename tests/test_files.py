@@ -272,7 +272,7 @@ class TestMarkdownFiles:
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
         root = tmp_path / "root"
-        for path in ("a.md", "B.MD", "c.txt", "memory/d.md", "memory/.git/e.md", "memory/deep/er/f.md", "other/g.md", "memory/h.md/i.md"):
+        for path in ("a.md", "B.MD", "c.txt", "memory/d.md", ".git/e.md", "memory/deep/er/f.md", "other/g.md", "memory/h.md/i.md"):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(path)
         (root / "link.md").symlink_to("a.md")
@@ -290,6 +290,14 @@ class TestMarkdownFiles:
         assert self.listed(root, "memory", "memory/", "memory/deep", "none") == ["B.MD", "a.md", *memory]
         assert self.listed(root, "other/g.md", "c.txt") == ["B.MD", "a.md", "other/g.md"]
         assert self.listed(root, ".") == ["B.MD", "a.md", *memory, "other/g.md"]
+
+    def test_other_repositories_are_passed_over_in_the_workspace(self, root: Path):
+        (root / "memory/.git").mkdir()
+        (root / "memory/deep/.git").write_text("gitdir: elsewhere\n")
+        assert self.listed(root, "memory") == ["B.MD", "a.md", "memory/d.md", "memory/h.md/i.md"]
+        (root.parent / "outside/deep/.git").mkdir(parents=True)
+        (root.parent / "outside/deep/p.md").write_text("p")
+        assert self.listed(root, "../outside") == ["../outside/deep/p.md", "../outside/o.md", "B.MD", "a.md"]
 
     def test_no_link_is_followed_out(self, root: Path):
         assert self.listed(root, "linked", "linked/sub", "link.md") == ["B.MD", "a.md"]

@@ -362,6 +362,13 @@ class TestWhatIsFound:
         at.write("mdmem.toml", "")
         assert [hit.path for hit in found(at, "tea")] == [f"{outside}/o.md"]
 
+    def test_an_extra_path_elsewhere_in_the_work_tree(self, at: Desk):
+        (at.root / "docs").mkdir()
+        (at.root / "docs" / "d.md").write_text("- tea from the docs\n")
+        agent = desk(at.world, at.root, "agent")
+        agent.write("mdmem.toml", 'extra_paths = ["../docs"]\n')
+        assert [hit.path for hit in found(agent, "tea")] == ["../docs/d.md"]
+
     @pytest.mark.parametrize("name", ["memory", "notes", "memory/sub"])
     def test_a_link_leads_nowhere(self, at: Desk, tmp_path: Path, name: str):
         (tmp_path / "outside").mkdir()

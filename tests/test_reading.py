@@ -55,6 +55,31 @@ class TestShow:
         assert not memory.show(Show(section="Work")).uncommitted
 
     @pytest.mark.parametrize(
+        ("text", "wanted", "uncommitted"),
+        [
+            ("# M\n\n## A\n\n- one\n\n## B\n\n- one\n", Show(section="A"), True),
+            ("# M\n\n## A\n\n- one\n\n## B\n\n- one\n", Show(section="B"), False),
+            ("# M\n", Show(), True),
+            ("# M\n\n## A\n\n- one\n- two\n\n## B\n\n- one\n", Show(preamble=True), True),
+            ("before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n", Show(preamble=True), False),
+            ("before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n", Show(section="A", nth=1), False),
+            ("before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n", Show(section="A", nth=2), True),
+            ("before\r\n\r\n# M\r\n\r\n## A\r\n\r\n- one\r\n- two\r\n\r\n## B\r\n\r\n- one\r\n", Show(), False),
+        ],
+    )
+    def test_edits_are_those_of_the_very_section(self, at: Desk, memory: Memory, text: str, wanted: Show, uncommitted: bool):
+        at.write("MEMORY.md", "before\n\n# M\n\n## A\n\n- one\n- two\n\n## B\n\n- one\n")
+        at.commit()
+        at.write("MEMORY.md", text)
+        assert memory.show(wanted).uncommitted is uncommitted
+
+    def test_what_was_committed_and_cannot_be_read_is_another_text(self, at: Desk, memory: Memory):
+        at.write("MEMORY.md", b"\xff")
+        at.commit()
+        at.write("MEMORY.md", SEED)
+        assert memory.show(Show(section="Work")).uncommitted
+
+    @pytest.mark.parametrize(
         ("wanted", "code"),
         [
             (Show(section="Wrok"), "section-not-found"),
@@ -91,6 +116,30 @@ class TestShow:
         assert memory.show(Show(section="Work")).commit
         assert memory.search(Search("Stripe")).hits
         assert memory.status().branch is None
+
+
+class TestExtraPaths:
+    @pytest.mark.parametrize("folder", ["../docs", "{tmp}/docs"])
+    def test_what_a_search_names_can_be_read(self, at: Desk, tmp_path: Path, folder: str):
+        (tmp_path / "docs" / "deep").mkdir(parents=True)
+        (tmp_path / "docs" / "deep" / "d.md").write_text("# Docs\n\n- tea\n\n## A\n\n## A\n")
+        (tmp_path / "docs" / "link.md").symlink_to(tmp_path / "docs" / "deep" / "d.md")
+        (tmp_path / "beside.md").write_text("# Beside\n")
+        own = at.world.home / ".config" / "mdmem" / "config.toml"
+        own.parent.mkdir(parents=True)
+        named = folder.format(tmp=tmp_path)
+        own.write_text(f'extra_paths = ["{named}"]\n')
+        memory = Memory(at.workspace)
+        (hit,) = memory.search(Search("tea")).hits
+        assert hit.path == f"{named}/deep/d.md"
+        view = memory.show(Show(hit.path, "Docs"))
+        assert (view.path, view.commit, view.uncommitted) == (hit.path, None, False)
+        assert memory.outline(f"{named}/x/../deep/d.md").path == hit.path
+        assert [problem.code for problem in memory.check((hit.path,))] == ["duplicate-heading"]
+        for path in (f"{named}/../beside.md", f"{named}/link.md", f"{named}/none.md", "../beside.md"):
+            with pytest.raises(MdmemError) as failure:
+                memory.show(Show(path))
+            assert failure.value.code == "bad-path"
 
 
 class TestFacts:

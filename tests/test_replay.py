@@ -10,7 +10,7 @@ from replays import FACTS, LOG, MEMORY, TOPIC, Told, commit_id, fact, memory, sa
 
 from mdmem.history import origin, replay
 from mdmem.model import CommitId, FilePath, Op, Source
-from mdmem.model.trail import Commit, Entry, Fate, MarkKind
+from mdmem.model.trail import Commit, Entry, Fate, MarkKind, Origin
 from mdmem.search.entries import entries
 
 OLD, NEW = "employer: Stripe", "employer: Linear"
@@ -74,13 +74,14 @@ def test_of_several_alike_the_last_come_and_go() -> None:
         ("tea\n  with milk", "Tea with milk"),
     ],
 )
-def test_the_same_fact_in_another_line_is_moved_and_keeps_its_marks(before: str, after: str) -> None:
+def test_the_same_fact_in_another_line_is_moved_and_keeps_its_source_and_marks(before: str, after: str) -> None:
     told = Told()
-    told.write(memory(before), said(Op.REMEMBER, also=True))
+    told.write(memory(before), said(Op.REMEMBER, source=Source.USER_STATED, also=True))
     told.commit({}, said(Op.SUPERSEDE, (before, "coffee")))
     done = told.write(memory(after), said(Op.REMEMBER, source=Source.AUTO))
     assert [one.fate for one in done.ended] == [Fate.MOVED]
-    assert (told.one(before).origin.source, told.one(before).also) == (Source.AUTO, True)
+    assert told.one(before).origin == Origin(commit_id(3), 300, Source.USER_STATED, 0.95)
+    assert told.one(before).also
     assert [(mark.kind, mark.begun, mark.other) for mark in told.marked(before)] == [(MarkKind.SUPERSEDED, 2, fact("coffee"))]
 
 
@@ -110,7 +111,8 @@ def test_in_a_renamed_file_all_keep_their_origin() -> None:
     told.write(memory("one", "two"), said(Op.REMEMBER, source=Source.AUTO))
     done = told.commit({TOPIC: memory("one", "two #x", "three")}, renamed={TOPIC: MEMORY})
     assert [one.fate for one in done.ended] == [Fate.MOVED, Fate.MOVED]
-    assert [told.one(words).origin.source for words in ("one", "two", "three")] == [Source.AUTO, Source.USER_STATED, Source.USER_STATED]
+    assert [told.one(words).origin.source for words in ("one", "two", "three")] == [Source.AUTO, Source.AUTO, Source.USER_STATED]
+    assert [told.one(words).origin.commit for words in ("one", "two")] == [commit_id(1), commit_id(2)]
     assert done.paths == (MEMORY, TOPIC)
     told.require_that_it_is_what_the_files_say()
 
@@ -130,7 +132,7 @@ def test_what_comes_into_another_section_has_moved() -> None:
     done = told.commit({MEMORY: "# M\n\n## A\n\n- four\n\n## B\n\n- three\n- two #x\n", TOPIC: "# T\n\n- one\n"})
     assert {(one.entry.text, one.fate) for one in done.ended} == {("one", Fate.MOVED), ("two", Fate.MOVED)}
     assert told.one("one").entry.path == TOPIC
-    assert told.one("one").origin.commit == told.one("two").origin.commit == commit_id(3)
+    assert told.one("one").origin == told.one("two").origin == Origin(commit_id(3), 300, Source.USER_STATED, 0.95)
     assert [mark.kind for mark in told.marked("one")] == [MarkKind.RETRACTED]
 
 

@@ -71,7 +71,7 @@ class TestWrite:
             (RESULT, Op.REMEMBER, "11111111", "remembered in MEMORY.md: Memory > Work 11111111"),
             (replace(RESULT, section=()), Op.PREPEND, None, "prepended to MEMORY.md 0123456789"),
             (replace(RESULT, changed=False, commit=None), Op.REPLACE, None, "unchanged: MEMORY.md: Memory > Work aaaabbbbcccc"),
-            (replace(RESULT, section=("a\x1bb", "c\nd")), Op.REPLACE, None, "changed MEMORY.md: a\ufffdb > c\ufffdd 0123456789"),
+            (replace(RESULT, section=("a\x1bb", "c\nd")), Op.REPLACE, None, "changed MEMORY.md: a\ufffdb > c d 0123456789"),
             (replace(RESULT, diff="-a\n+b\x1b\n"), Op.REPLACE, None, "-a\n+b\ufffd"),
             (replace(RESULT, diff="", changed=False), Op.REPLACE, None, "nothing to change"),
             (replace(RESULT, diff=""), Op.RETRACT, None, "no text changes: a commit would say so"),
@@ -116,6 +116,12 @@ class TestOutline:
         rows = (OutlineRow(("A",), 1, 1, "e" * 12, 2), OutlineRow(("A", "B\x07"), 3, 3, "f" * 12, 5))
         assert reads.outline_text(Outline("a.md", rows)) == f"A  (line 1) {'e' * 12}\n  B\ufffd  (line 3) {'f' * 12}"
         assert reads.outline_json(Outline("a.md", rows))["sections"][1]["section"] == "A > B\x07"
+
+    def test_a_title_of_two_lines_is_one(self):
+        row = OutlineRow(("A", "B\nC\tD"), 2, 3, "f" * 12, 5)
+        assert reads.outline_text(Outline("a.md", (row,))) == f"  B C D  (line 3) {'f' * 12}"
+        assert hits.search_text(found(replace(HIT, section=row.section)), colour=False).startswith("MEMORY.md:7 A > B C D [")
+        assert writes.write_text(replace(RESULT, section=row.section), None).startswith("changed MEMORY.md: A > B C D ")
 
     def test_without_headings(self):
         assert reads.outline_text(Outline("a.md", ())) == "a.md has no headings"

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -242,6 +243,25 @@ class TestLogs:
         (hit,) = teller.search("Oslo", as_of=head)
         assert (hit.uncommitted, hit.tags) == (False, ())
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            Remember("lives in Rome", section="Home", tags=("city",)),
+            Remember("lives in Rome", section="Home", until="2027-06-01"),
+            EditSection("Home", Action.REPLACE, "- lives in Rome", "-  lives  in Rome", options=WriteOptions(source=Source.AUTO)),
+        ],
+        ids=["tag", "until", "spacing"],
+    )
+    def test_written_in_another_way_it_keeps_its_source(self, teller: Teller, change: Remember | EditSection) -> None:
+        stated = teller.on("2026-01-10").apply(Remember("lives in Rome", section="Home", options=WriteOptions(source=Source.USER_STATED)))
+        done = teller.on("2026-01-11").apply(change)
+        assert (done.changed, done.added, done.removed) == (True, (), ())
+        (hit,) = [one for one in teller.search("Rome", min_confidence=0.9) if one.fact == stated.added[0]]
+        assert (hit.source, hit.confidence, hit.commit) == (Source.USER_STATED, 0.95, done.commit)
+        told = teller.on("2027-01-01").history(AskHistory(str(stated.added[0])))
+        assert isinstance(told, FactHistory)
+        assert [(link.source, link.confidence) for link in told.chain] == [(hit.source, hit.confidence)]
+
     def test_the_same_again_begins_anew(self, teller: Teller) -> None:
         fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
         teller.on("2026-01-11").apply(Forget(fact))
@@ -337,6 +357,18 @@ class TestContradictions:
         teller.on("2026-06-01").apply(Resolve(str(hits[0].fact), str(hits[1].fact)))
         assert [hit.contradicts for hit in teller.search("employer")] == [(), ()]
 
+    def test_each_section_has_its_own(self, teller: Teller) -> None:
+        pair = "- color: red\n- color: blue\n"
+        teller.at.write("MEMORY.md", f"# Memory\n\n## A\n\n{pair}\n## B\n\n{pair}")
+        teller.at.commit("both")
+        found = [(one.key, one.one.section[-1], one.one.text, one.other.text) for one in teller.on("2026-06-01").conflicts()]
+        assert found == [("color", "A", "color: red", "color: blue"), ("color", "B", "color: red", "color: blue")]
+
+    def test_by_a_key_that_one_of_them_names(self, teller: Teller) -> None:
+        teller.at.write("MEMORY.md", "# Memory\n\n## A\n\n- Drink: tea\n- Drink: water\n- drink: coffee\n")
+        teller.at.commit("all")
+        assert [one.key for one in teller.on("2026-06-01").conflicts()] == ["drink"] * 3
+
     def test_by_hand(self, teller: Teller) -> None:
         teller.on("2026-01-10").apply(Remember("sleeps late", section="Home"))
         done = teller.on("2026-01-11").apply(Log("up at five, as ever", kind="fact"))
@@ -347,6 +379,7 @@ class TestContradictions:
         assert hit.contradicts == done.added
         (conflict,) = teller.on("2026-01-13").conflicts()
         assert {conflict.one.text, conflict.other.text} == {"sleeps late", "up at five, as ever"}
+        assert conflict.key is None
 
     def test_as_of_each_time(self, teller: Teller) -> None:
         """By key, until it was resolved; by hand, until the mark was taken back; and not before either was there."""
@@ -480,7 +513,7 @@ class TestNamingFacts:
         found = teller.on("2026-02-01").history(AskHistory("a cat"))
         assert isinstance(found, FactHistory)
         (link,) = found.chain
-        assert (hit.commit, hit.source, hit.confidence) == (link.commit, link.source, link.confidence) == (commit, Source.USER_STATED, 0.95)
+        assert (hit.commit, hit.source, hit.confidence) == (link.commit, link.source, link.confidence) == (commit, Source.AUTO, 0.4)
         assert (f"{link.start:%Y-%m-%d}", link.op) == ("2026-01-10", None)
 
     def test_a_link_that_has_expired_says_so(self, teller: Teller) -> None:
@@ -932,6 +965,15 @@ class TestTheTable:
         assert teller.texts("works at") == ["employer: works at Linear"]
         assert sorted(teller.texts("works at", history=True)) == ["employer: works at Linear", "employer: works at Stripe"]
         self.same_as_anew(at)
+
+    def test_all_facts_have_one_order_however_the_index_came_to_be(self, teller: Teller) -> None:
+        for number, place in enumerate(PLACES * 2):
+            memory = teller.on("2026-06-01")
+            memory.apply(Remember(f"works at {place} {number}", section="Work", key="employer"))
+            listed = memory.facts(ListFacts(everything=True))
+        assert [hit.text[-1] for hit in listed if hit.key] == [*"76543210"]
+        shutil.rmtree(teller.at.workspace.state)
+        assert memory.facts(ListFacts(everything=True)) == listed
 
     def test_on_another_branch_and_back(self, teller: Teller) -> None:
         at = teller.at

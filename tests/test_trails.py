@@ -37,7 +37,7 @@ def test_a_chain_is_the_same_from_each_of_its_links() -> None:
     assert (link.path, link.section, link.start.time) == (MEMORY, ("Memory", "Facts"), 200)
 
 
-def test_a_moved_fact_is_one_link_told_by_who_wrote_it_last() -> None:
+def test_a_moved_fact_is_one_link_and_keeps_its_source() -> None:
     told = Told()
     told.write(memory("vim"), said(Op.REMEMBER, source=Source.AUTO))
     told.write(memory("vim #tool"))
@@ -45,7 +45,7 @@ def test_a_moved_fact_is_one_link_told_by_who_wrote_it_last() -> None:
     told.commit({TOPIC: "# Memory\n\n## Tools\n\n- vim #tool\n"}, renamed={TOPIC: MEMORY})
     (link,) = chain(fact("vim"), told.known)
     assert (link.start.number, link.end, link.status) == (1, None, Status.CURRENT)
-    assert (link.source, link.confidence, link.commit) == (Source.USER_STATED, 0.95, commit_id(2))
+    assert (link.source, link.confidence, link.commit) == (Source.AUTO, 0.4, commit_id(2))
     assert (link.path, link.section) == (TOPIC, ("Memory", "Tools"))
 
 

@@ -488,6 +488,7 @@ class TestPlaces:
             ("/etc/x.md", "bad-path"),
             (".git/x.md", "bad-path"),
             ("sub/.GIT/x.md", "bad-path"),
+            ("nested/deep/x.md", "bad-path"),
             ("none.md", "file-not-found"),
             ("bad.md", "unsupported-file"),
         ],
@@ -500,6 +501,8 @@ class TestPlaces:
         (at.root / "linked").symlink_to(tmp_path / "target")
         os.mkfifo(at.root / "pipe.md")
         (at.root / "folder.md").mkdir()
+        at.write("nested/deep/x.md", SEED)
+        at.git("init", "-q", "nested")
         at.write("bad.md", b"# Work\n\ncaf\xe9\n")
         refused(at, append(file=file), code)
         assert (tmp_path / "target" / "x.md").read_text() == SEED

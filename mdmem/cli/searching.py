@@ -51,8 +51,10 @@ def search(
     wanted = Search(
         " ".join(query), limit, file, section, kind, tuple(tag or ()), since, until, min_confidence, days, history, as_of, explain
     )
-    found = opened(call).search(wanted)
-    return Answer(hits.search_json(found), hits.search_text(found, colour()), hits.search_notes(found))
+    memory = opened(call)
+    found = memory.search(wanted)
+    notes = () if found.hits else memory.unknown(file, section)
+    return Answer(hits.search_json(found), hits.search_text(found, colour()), (*hits.search_notes(found), *notes))
 
 
 def facts(
@@ -64,8 +66,10 @@ def facts(
     as_json: Json = False,
 ) -> Answer:
     """List the facts of memory with their ids."""
-    found = opened(call).facts(ListFacts(tags=tuple(tag or ()), kind=kind, section=section, everything=everything))
-    return Answer(hits.facts_json(found), hits.facts_text(found), () if found else ("no facts",))
+    memory = opened(call)
+    found = memory.facts(ListFacts(tags=tuple(tag or ()), kind=kind, section=section, everything=everything))
+    notes = () if found else ("no facts", *memory.unknown(section=section))
+    return Answer(hits.facts_json(found), hits.facts_text(found), notes)
 
 
 def recall(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def init(
     call: Call,
-    folder: Annotated[str | None, typer.Argument(metavar="DIR", help="Where. [default: -C, else here]")] = None,
+    folder: Annotated[str | None, typer.Argument(metavar="DIR", help="Where. [default: -C, else MDMEM_WORKSPACE, else here]")] = None,
     no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git's hooks.")] = False,
     as_json: Json = False,
 ) -> Answer:
@@ -32,7 +32,7 @@ def init(
 
     No existing file is altered, and twice is harmless.
     """
-    done = memory.initialise(Initialise(folder or call.workspace or ".", not no_hooks))
+    done = memory.initialise(Initialise(folder or call.workspace, not no_hooks))
     found = {
         "workspace": str(done.workspace),
         "made_repository": done.made_repository,

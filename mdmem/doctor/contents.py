@@ -45,6 +45,10 @@ def check_files(case: Case) -> Iterator[Finding]:
     yield from _unkept(case, [path for path in listed if not layout.is_outside(path)])
     for link in _links(workspace):
         yield Finding("files", Level.WARNING, f"{link} is a symbolic link: neither searched nor edited", hint="Put the file in its place.")
+    for folder in _repositories(workspace):
+        yield Finding(
+            "files", Level.WARNING, f"{folder} is a repository of its own: nothing in it is committed here", hint="Move its files."
+        )
     yield from _collisions(listed)
 
 
@@ -85,6 +89,15 @@ def _links(workspace: Workspace) -> Iterator[str]:
                 place = Path(folder, name)
                 if place.is_symlink():
                     yield place.relative_to(root).as_posix()
+
+
+def _repositories(workspace: Workspace) -> Iterator[str]:
+    """The repositories where memory files would be."""
+    memory = workspace.root / "memory"
+    for folder, names, found in os.walk(memory) if not memory.is_symlink() else ():
+        if ".git" in (*names, *found):
+            names.clear()
+            yield Path(folder).relative_to(workspace.root).as_posix()
 
 
 def _collisions(listed: Mapping[FilePath, Found]) -> Iterator[Finding]:

@@ -42,7 +42,7 @@ def check_git(case: Case) -> Iterator[Finding]:
 def check_settings(case: Case) -> Iterator[Finding]:
     """Whether the settings can be read, and what they name is there."""
     root, own = case.workspace.root, config.user_settings_path(os.environ)
-    settings = config.load(root)
+    settings = config.load(root, case.repository.root)
     present = [str(place) for place in (root / SETTINGS_NAME, own) if place is not None and place.exists()]
     yield Finding("settings", Level.OK, f"from {' and '.join(present)}" if present else "all at their defaults")
     for path in settings.extra_paths:

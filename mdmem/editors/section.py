@@ -94,7 +94,7 @@ def edit(document: Document, change: EditSection) -> Edited:
 
 
 def _edit_preamble(document: Document, change: EditSection) -> Edited:
-    if change.action in (Action.RENAME, Action.DELETE) or change.subtree or change.create:
+    if change.action in (Action.RENAME, Action.DELETE) or change.subtree or change.after is not None:
         raise UsageProblem("the text before the first heading can be replaced, appended to and prepended to, nothing else")
     if change.expect is not None and change.expect != preamble_etag(document):
         raise _changed(preamble_etag(document), document.slice(document.front, document.preamble_end))

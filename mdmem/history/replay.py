@@ -2,7 +2,8 @@
 
 An entry goes on while its file, section, text and first line stay the same; of several alike in one section the last ones came in or
 went out. What does not go on was moved (its section or file has another name, its line is written in another way, or it stands
-elsewhere), was superseded, or was removed. The commit's trailers say what took whose place; of a person's commit the difference does.
+elsewhere), was superseded, or was removed. What stands on in its section keeps its source and confidence, however its line is
+written. The commit's trailers say what took whose place; of a person's commit the difference does.
 """
 
 from __future__ import annotations
@@ -212,11 +213,12 @@ class _Old:
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """An entry that stands on elsewhere or in another way; `kept` says that it has its origin still."""
+    """An entry that stands on elsewhere or in another way: whether its line, and its section, are what they were but for names."""
 
     old: _Old
     entry: Entry
-    kept: bool
+    same_line: bool
+    same_section: bool
 
 
 @dataclass(slots=True)
@@ -253,8 +255,8 @@ def _lines(change: FileChange, places: _Places, known: Known) -> _File:
     rewritten, left, fresh = _in_order(left, fresh, lambda one: (now(one), _content(one)), lambda one: (one.section, _content(one)))
     rows = _rows(sorted([*left, *(one for one, _ in (*kept, *rewritten))], key=_line), total, change.before_path, known)
     olds = {line: _Old(entry, row, now(entry)) for line, (entry, row) in rows.items()}
-    moved = [_Moved(olds[one.start_line], other, True) for one, other in kept if one.start_line in olds]
-    moved += [_Moved(olds[one.start_line], other, False) for one, other in rewritten if one.start_line in olds]
+    moved = [_Moved(olds[one.start_line], other, True, True) for one, other in kept if one.start_line in olds]
+    moved += [_Moved(olds[one.start_line], other, False, True) for one, other in rewritten if one.start_line in olds]
     return _File(change, places, moved, [olds[one.start_line] for one in left if one.start_line in olds], fresh)
 
 
@@ -363,7 +365,11 @@ class _Ledger:
             return
         row = moved.old.row
         self.ended.append(Ending(row.number, moved.old.entry, Fate.MOVED))
-        self.begun.append(Occurrence(entry, self.number, row.origin if moved.kept else brought, row.also or (also and not moved.kept)))
+        if moved.same_line:
+            brought, also = row.origin, False
+        elif moved.same_section:
+            brought = replace(brought, source=row.origin.source, confidence=row.origin.confidence)
+        self.begun.append(Occurrence(entry, self.number, brought, row.also or also))
         place = -len(self.begun)
         self.marks += [replace(mark, occurrence=place) for mark in self._closing(row.number)]
 
@@ -471,7 +477,7 @@ def _move_across(files: Sequence[_File]) -> None:
     """Pair what went out of one section with what came into another with the same text: within a file first, then among all."""
     for file in files:
         pairs, file.left, file.fresh = _in_order(file.left, file.fresh, lambda old: _content(old.entry), _content)
-        file.moved += [_Moved(old, entry, False) for old, entry in pairs]
+        file.moved += [_Moved(old, entry, False, False) for old, entry in pairs]
     pairs, _, _ = _in_order(
         [old for file in files for old in file.left],
         [entry for file in files for entry in file.fresh],
@@ -488,7 +494,7 @@ def _move_across(files: Sequence[_File]) -> None:
         for entry in fresh:
             old = arrived.get((entry.path, entry.start_line))
             if old:
-                file.moved.append(_Moved(old, entry, False))
+                file.moved.append(_Moved(old, entry, False, False))
             else:
                 file.fresh.append(entry)
 

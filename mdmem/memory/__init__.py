@@ -281,6 +281,12 @@ class Memory:
             watch.done(bool(found.done))
         return found
 
+    def unknown(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
+        """What is to be said where nothing was found in a file or a section: that memory holds nothing there at all."""
+        from mdmem.memory import searching
+
+        return searching.unknown(self.workspace, file, section, self._say)
+
     def conflicts(self) -> tuple[ConflictView, ...]:
         """The facts that contradict each other, both sides of each."""
         from mdmem.memory import searching

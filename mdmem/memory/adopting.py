@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from mdmem import config, files, hookfiles, layout, repo
+from mdmem import check, config, files, hookfiles, layout, repo
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import Watch
 from mdmem.memory.background import start_catching_up
 from mdmem.memory.guarding import require_hooks_free
 from mdmem.memory.workspace import Workspace, open_at
-from mdmem.model import SETTINGS_NAME, CommitId, FilePath
+from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Problem
 from mdmem.paths import Path
 from mdmem.records import dataclass, replace
 from mdmem.repo import commits
@@ -19,6 +19,8 @@ from mdmem.repo.ignored import ignored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from mdmem.config import Settings
     from mdmem.model.reads import Initialise
     from mdmem.repo import Repository
@@ -45,12 +47,12 @@ def initialise(wanted: Initialise) -> Initialised:
     Raises:
         MdmemError: the folder cannot hold one, or git cannot take a commit now; no file is left that was not there before.
     """
-    folder = Path(wanted.folder).absolute()
+    folder = Path(wanted.folder or os.environ.get("MDMEM_WORKSPACE") or ".").absolute()
     if folder.exists() and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} lies in git's own folder")
-    config.load(folder)  # refused before anything is made
+    config.load(folder.resolve(), _work_tree(folder))  # refused before anything is made
     files.make_folders(folder)
     repository, made = _repository(folder)
     workspace = open_at(repository.folder)
@@ -68,7 +70,7 @@ def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tupl
     """Write what is missing and commit it: the files, lines for the user, the commit. The caller holds the workspace lock."""
     root, repository, settings = workspace.root, workspace.repository, workspace.settings
     due, notes = _missing(root, repository, settings)
-    notes += _unkept(workspace, tuple(due))
+    notes += (*_unread(root), *_unkept(workspace, tuple(due)))
     if due and not made:
         repository.require_ready(settings.allow_detached, repository.branch())
     written: list[FilePath] = []
@@ -77,8 +79,9 @@ def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tupl
             files.write_durably(root / path, text.encode())
             written.append(path)
         files.sync_folder(root)
-        settled = replace(workspace, settings=config.load(root))  # which may just have been written
-        return tuple(written), notes, _first_commit(settled, tuple(written), made)
+        settled = replace(workspace, settings=config.load(root, repository.root))  # which may just have been written
+        commit, left_out = _first_commit(settled, tuple(written), made)
+        return tuple(written), (*notes, *left_out), commit
     except BaseException:
         for path in written:
             (root / path).unlink(missing_ok=True)
@@ -94,17 +97,33 @@ def _repository(folder: Path) -> tuple[Repository, bool]:
     return repo.create(folder.resolve()), True
 
 
+def _work_tree(folder: Path) -> Path | None:
+    """The root of the work tree that a folder is in, where there is one yet."""
+    try:
+        return repo.discover(folder.resolve()).root if folder.exists() else None
+    except RepositoryProblem:
+        return None
+
+
 def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[dict[FilePath, str], tuple[str, ...]]:
     """What is to be written: the templates where there is no curated file, an author where nobody is known; and lines for the user."""
     names = {entry.name.casefold() for entry in root.iterdir()}
     due: dict[FilePath, str] = {}
-    if layout.CURATED_NAMES[0].casefold() not in names:
-        absent = [name for name in (layout.CURATED_NAMES[0], *layout.PROFILE_NAMES) if name.casefold() not in names]
-        due |= {FilePath(name): files.template(name) for name in absent}
+    if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
+        absent = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
+        due |= {FilePath(name): files.template(name) for name in (layout.CURATED_NAMES[0], *absent)}
     if repository.identity_known() or settings.author or SETTINGS_NAME in names:
         return due, ()
     due[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n'
     return due, (f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says",)
+
+
+def _unread(root: Path) -> Iterator[str]:
+    """A line for the user for each curated file that is there and is none."""
+    for name in layout.CURATED_NAMES:
+        what = "a symbolic link" if (root / name).is_symlink() else "a folder" if (root / name).is_dir() else None
+        if what:
+            yield f"{name} is {what}: neither searched nor edited. Put the file in its place."
 
 
 def _unkept(workspace: Workspace, due: tuple[FilePath, ...]) -> tuple[str, ...]:
@@ -125,16 +144,30 @@ def _unkept(workspace: Workspace, due: tuple[FilePath, ...]) -> tuple[str, ...]:
     return (f"ignored by .gitignore: {what}. {hint}",)
 
 
-def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: bool) -> CommitId | None:
-    """Commit what was written; in a repository of our own making every memory file too."""
+def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: bool) -> tuple[CommitId | None, tuple[str, ...]]:
+    """Commit what was written; in a repository of our own making every memory file too, but for those with a secret, which are named."""
     pending = set(workspace.repository.pending())
-    paths = set(written) | (set(workspace.memory_files()) if made else set())
-    due = sorted(path for path in paths if path in pending)
+    there = sorted((set(workspace.memory_files()) & pending).difference(written)) if made else []
+    secret = _secrets(workspace, there)
+    leaking = {problem.path for problem in secret}
+    notes = tuple(f"not committed: {found.path}:{found.line}: {found.message}. {found.hint}" for found in secret)
+    due = sorted({*written, *there}.difference(leaking) & pending)
     if not due:
-        return None
+        return None, notes
     message = "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
     date = repo.raw_date(workspace.now())
-    return commits.commit(workspace.repository, due, message, date, workspace.settings.hook_timeout, workspace.identity())
+    return commits.commit(workspace.repository, due, message, date, workspace.settings.hook_timeout, workspace.identity()), notes
+
+
+def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> list[Problem]:
+    """The secrets in files that are in no commit yet; none where they are let through."""
+    if "secret" in check.allowed(os.environ):
+        return []
+    return [
+        problem
+        for path in paths
+        for problem in check.secrets_brought_in(path, None, (workspace.root / path).read_bytes(), workspace.kind_of(path))
+    ]
 
 
 def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from mdmem import check, files, history, layout, secrets
 from mdmem.document import Document, Section, decode, parse, preamble_etag, section_etag
 from mdmem.editors import Edited, daily, section
@@ -102,12 +104,20 @@ def target(workspace: Workspace, change: FileChange) -> FilePath:
     kind = workspace.kind_of(path)
     if layout.within(path, workspace.settings.extra_paths):
         raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
+    if folder := _other_repository(workspace, path):
+        raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: mdmem init {folder}")
     appends = isinstance(change, Log | Forget) or (isinstance(change, EditSection) and change.action is Action.APPEND)
     if kind is FileKind.DAILY and not appends:
         raise SectionProblem(
             "append-only", f"{path} is a day's log, which only grows", "Log a new entry; --supersedes ID says which one it replaces."
         )
     return path
+
+
+def _other_repository(workspace: Workspace, path: FilePath) -> str | None:
+    """The folder on the way to a file that is a repository of its own."""
+    folders = accumulate(path.split("/")[:-1], "{}/{}".format)
+    return next((folder for folder in folders if (workspace.root / folder / ".git").exists()), None)
 
 
 def _day(workspace: Workspace, change: Log) -> date:

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from posixpath import normpath
+
 from mdmem import files, layout
 from mdmem.document import (
     Document,
     Section,
-    decode,
     etag,
     find,
-    parse,
+    load,
     preamble_etag,
     section_etag,
     tree_etag,
 )
 from mdmem.errors import PathProblem
 from mdmem.memory.workspace import Workspace, both_curated, missing_file, read_at
-from mdmem.model import FilePath, Problem
+from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 
 
+def _path(workspace: Workspace, file: str) -> FilePath:
+    """The path of a file that a user names: in the workspace, or of those that are listed under its extra paths elsewhere."""
+    path = FilePath(normpath(file))
+    return path if layout.is_outside(path) and path in workspace.memory_files() else layout.parse_path(file)
+
+
 def _named(workspace: Workspace, file: str | None) -> tuple[FilePath, Document]:
-    path = layout.parse_path(file) if file is not None else workspace.curated
-    data = files.read(files.locate(workspace.root, path))
+    path = _path(workspace, file) if file is not None else workspace.curated
+    data = files.read(workspace.root / path if layout.is_outside(path) else files.locate(workspace.root, path))
     if data is None:
         raise missing_file(workspace, path)
-    return path, parse(decode(data))
+    return path, load(data)
 
 
 def show(workspace: Workspace, wanted: Show) -> SectionView:
@@ -36,9 +44,7 @@ def show(workspace: Workspace, wanted: Show) -> SectionView:
     """
     path, document = _named(workspace, wanted.file)
     total = len(document.lines)
-    state = workspace.repository.state(path)
-    commit = workspace.repository.last_commit(path) if state.commit else None
-    committed = (read_at(workspace, path, state.commit) or b"").decode("utf-8", "replace") if state.pending else None
+    commit, committed = (None, document) if layout.is_outside(path) else _committed(workspace, path, document)
 
     def view(section: Section | None, start: int, body: int, end: int, own_etag: str, whole_etag: str) -> SectionView:
         text = document.slice(body, end)
@@ -53,7 +59,7 @@ def show(workspace: Workspace, wanted: Show) -> SectionView:
             start + 1,
             max(start + 1, end),
             commit,
-            committed is not None and _folded(document.slice(start, end)) not in _folded(committed),
+            committed is not document and not _is_committed(document, committed, section, wanted),
             tuple(s.path for s in inside),
         )
 
@@ -65,7 +71,37 @@ def show(workspace: Workspace, wanted: Show) -> SectionView:
     return view(section, section.start, section.body, section.end, section_etag(document, section), tree_etag(document, section))
 
 
-def _folded(text: str) -> str:
+def _committed(workspace: Workspace, path: FilePath, document: Document) -> tuple[CommitId | None, Document | None]:
+    """The newest commit that touched a file, and what HEAD has of it, which may be the `document` that is on disk.
+
+    The latter is None where HEAD has nothing of it, or nothing that can be read.
+    """
+    state = workspace.repository.state(path)
+    commit = workspace.repository.last_commit(path) if state.commit else None
+    if not state.pending:
+        return commit, document
+    data = read_at(workspace, path, state.commit)
+    try:
+        return commit, None if data is None else load(data)
+    except PathProblem:
+        return commit, None
+
+
+def _is_committed(document: Document, committed: Document | None, section: Section | None, wanted: Show) -> bool:
+    """Whether what is shown of a document stands so in a commit: of a section, in the one with the same path and number."""
+    if committed is None:
+        return False
+    there = section
+    if section:
+        number = [one for one in document.sections if one.path == section.path].index(section)
+        there = next(islice((one for one in committed.sections if one.path == section.path), number, None), None)
+    return (section is None or there is not None) and _shown(document, section, wanted) == _shown(committed, there, wanted)
+
+
+def _shown(document: Document, section: Section | None, wanted: Show) -> str:
+    """What is shown, whatever ends its lines."""
+    start, end = (document.front, document.preamble_end) if wanted.preamble else (0, len(document.lines))
+    text = document.slice(section.start, section.end) if section else document.slice(start, end)
     return text.replace("\r\n", "\n").strip()
 
 
@@ -89,7 +125,7 @@ def check_files(workspace: Workspace, named: tuple[str, ...]) -> tuple[Problem, 
     from mdmem import check  # here, so that who only reads does not pay for loading it
 
     listed = workspace.memory_files()
-    paths = [layout.parse_path(name) for name in named] or list(listed)
+    paths = [_path(workspace, name) for name in named] or list(listed)
     problems: list[Problem] = []
     for path in paths:
         place = listed[path].place if path in listed else files.locate(workspace.root, path)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mdmem import config, files
 from mdmem.errors import PathProblem, UsageProblem
-from mdmem.library import date, datetime, timedelta
+from mdmem.library import date, datetime, defaultdict, timedelta
 from mdmem.memory.freshness import Fresh, fresh, is_current
 from mdmem.memory.workspace import Progress, Say, Workspace, both_curated
-from mdmem.model import FactId, FileKind
+from mdmem.model import FileKind, SectionPath
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
 from mdmem.records import replace
 from mdmem.search.finder import BrokenIndex
@@ -15,7 +15,7 @@ from mdmem.search.query import Filter, Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from mdmem.files import Found
     from mdmem.model import FilePath
@@ -155,20 +155,28 @@ def facts(workspace: Workspace, wanted: ListFacts, say: Say, progress: Progress 
     return _holding(workspace, found, today, say)
 
 
-def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> tuple[ConflictView, ...]:
-    """The current facts that contradict each other, each pair once, by path and line."""
-    from mdmem.facts import normal  # here, so that no search pays for loading it
+def unknown(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
+    """A line for the user for each of these in which memory holds nothing, and never held anything."""
+    if file is None and section is None:
+        return ()
+    index = fresh(workspace, say).index
+    asked = (("file", file, Filter(file=file, history=True)), ("section", section, Filter(section=section, history=True)))
+    return tuple(f"memory holds nothing in a {what} {name!r}" for what, name, place in asked if name is not None and not index.holds(place))
 
+
+def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> tuple[ConflictView, ...]:
+    """The current facts that contradict each other, each pair once in a section, by path and line."""
     known = facts(workspace, ListFacts(), say, progress)
-    found: dict[frozenset[FactId], ConflictView] = {}
+    key_of = _keys(known)
+    found: dict[Hashable, ConflictView] = {}
     for one in known:
         for fact in one.contradicts:
             others = [hit for hit in known if hit.fact == fact and one.fact in hit.contradicts]
-            beside = [hit for hit in others if (hit.path, hit.section) == (one.path, one.section)]
+            beside = [hit for hit in others if _place(hit) == _place(one)]
             pair = frozenset((one.fact or fact, fact))
             for other in (beside or others)[:1]:
-                alike = one.key is not None and other.key is not None and normal(one.key) == normal(other.key)
-                found.setdefault(pair, ConflictView(one, other, one.key if beside and alike else None))
+                key = key_of(one) if beside and key_of(one) == key_of(other) else None
+                found.setdefault((_place(one), pair) if beside else pair, ConflictView(one, other, key))
     return tuple(found.values())
 
 
@@ -187,6 +195,27 @@ def _unindexed(listed: Iterable[Found], seen: Seen) -> Iterator[tuple[FilePath, 
             parse(decode(files.read(found.place) or b""))
         except PathProblem as problem:
             yield found.path, problem.message
+
+
+def _place(hit: Hit) -> tuple[str, SectionPath]:
+    return hit.path, hit.section
+
+
+def _keys(known: Sequence[Hit]) -> Callable[[Hit], str | None]:
+    """The key that a fact holds, as the first one of its section writes it; some facts hold one that only others name."""
+    from mdmem.facts import held_key, normal  # here, so that no search pays for loading it
+
+    written: dict[tuple[str, SectionPath], dict[str, str]] = defaultdict(dict)
+    for hit in known:
+        if hit.key is not None:
+            written[_place(hit)].setdefault(normal(hit.key), hit.key)
+
+    def key_of(hit: Hit) -> str | None:
+        keys = written[_place(hit)]
+        held = normal(hit.key) if hit.key is not None else held_key(hit.text, keys)
+        return None if held is None else keys[held]
+
+    return key_of
 
 
 def status(workspace: Workspace) -> WorkspaceStatus:

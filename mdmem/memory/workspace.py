@@ -156,7 +156,7 @@ def open_in(repository: Repository) -> Workspace:
     """
     state = _state_folder(repository)
     patterns.keep_in(str(state))
-    return Workspace(repository.folder, repository, config.load(repository.folder), state)
+    return Workspace(repository.folder, repository, config.load(repository.folder, repository.root), state)
 
 
 def was_used(repository: Repository) -> bool:

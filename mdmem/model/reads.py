@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Initialise:
-    """Make or adopt a workspace in `folder`."""
+    """Make or adopt a workspace in `folder`; None is MDMEM_WORKSPACE, else the current one."""
 
-    folder: str
+    folder: str | None = None
     hooks: bool = True
 
 

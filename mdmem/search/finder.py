@@ -181,8 +181,15 @@ class Finder:
         rows: Iterable[Row] = self._all(query.passing(wanted, day))
         if wanted.reaches_back:
             rows = results.shown(rows, wanted, judged)
-        hits = [results.hit(row, 0.0, wanted, judged) for row in rows]
-        return tuple(sorted(hits, key=lambda hit: (hit.path, hit.start_line)))
+        return tuple(results.hit(row, 0.0, wanted, judged) for row in sorted(rows, key=results.place))
+
+    def holds(self, wanted: Filter) -> bool:
+        """Whether any entry passes the filter.
+
+        Raises:
+            BrokenIndex: the index turns out to be damaged.
+        """
+        return bool(self._found(query.passing(wanted, date.max), 1))
 
     def _all(self, asked: tantivy.Query) -> Iterator[Row]:
         return (self._row(address) for _, address in self._found(asked, self._searcher.num_docs))

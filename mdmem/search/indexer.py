@@ -132,6 +132,10 @@ class Index:
         """As `Finder.entries`."""
         return self._finder.entries(wanted, today) if self._finder else ()
 
+    def holds(self, wanted: Filter) -> bool:
+        """As `Finder.holds`."""
+        return self._finder is not None and self._finder.holds(wanted)
+
     def rows(self, path: str) -> list[Row] | None:
         """As `Finder.rows`."""
         return self._finder.rows(path) if self._finder else []

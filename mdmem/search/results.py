@@ -46,8 +46,18 @@ def founded(row: Row, factors: Iterable[Factor]) -> Iterator[Factor]:
 def order(match: Match) -> tuple[float, int, int, str, int, float]:
     """The better score first, then what is more current, then the newer day, then path and line, then what came later."""
     hit = match.hit
-    newest = math.inf if match.row.life.begun is None else match.row.life.begun
-    return -hit.score, _MOST_CURRENT.index(hit.status), -(hit.day or date.min).toordinal(), hit.path, hit.start_line, -newest
+    status = _MOST_CURRENT.index(hit.status)
+    return -hit.score, status, -(hit.day or date.min).toordinal(), hit.path, hit.start_line, -_newness(match.row)
+
+
+def place(row: Row) -> tuple[str, int, float, str, str]:
+    """By path and line; of what stood in one place what came later first, then by its words and the last commit that held it."""
+    entry = row.entry
+    return entry.path, entry.start_line, -_newness(row), entry.text, row.last or ""
+
+
+def _newness(row: Row) -> float:
+    return math.inf if row.life.begun is None else row.life.begun
 
 
 def shown(rows: Iterable[Row], wanted: Filter, today: date) -> list[Row]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tantivy import Document, Index, Schema
 
-VERSION = 6
+VERSION = 7
 
 NEIGHBOURS = 2
 """Entries on each side, in the same file, whose words an entry is found by too; `ranking` says what for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mdmem.document import join_path
 from mdmem.patterns import pattern
 from mdmem.render import plain
-from mdmem.show.words import PLAIN, dim, iso, one_line, short, standing
+from mdmem.show.words import PLAIN, dim, heading, iso, one_line, short, standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _stem(word: str) -> str:
 
 
 def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
-    marks = (join_path(hit.section), f"[{hit.fact}]" if hit.fact else "", *standing(hit))
+    marks = (heading(hit.section), f"[{hit.fact}]" if hit.fact else "", *standing(hit))
     head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
     words = _window(one_line(_words(hit.text)), stems)
     lit = _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words) if colour else words

@@ -6,7 +6,7 @@ from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import Source
 from mdmem.model.past import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
-from mdmem.show.words import PLAIN, dim, iso, one_line, short
+from mdmem.show.words import PLAIN, dim, heading, iso, one_line, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _tabbed(text: str) -> str:
 
 
 def _place(path: str, section: tuple[str, ...]) -> str:
-    return f"{path}: {join_path(section)}" if section else path
+    return f"{path}: {heading(section)}" if section else path
 
 
 # The history of a fact.

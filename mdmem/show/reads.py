@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.document import join_path
 from mdmem.errors import printable
-from mdmem.show.words import one_line, short, steerless
+from mdmem.show.words import heading, one_line, short, steerless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def outline_json(outline: Outline) -> dict[str, Any]:
 
 def outline_text(outline: Outline) -> str:
     """A file's sections, indented by their depth, with line and etag."""
-    rows = (f"{'  ' * (len(row.section) - 1)}{row.section[-1]}  (line {row.line}) {row.etag}" for row in outline.sections)
+    rows = (f"{'  ' * (len(row.section) - 1)}{heading(row.section[-1:])}  (line {row.line}) {row.etag}" for row in outline.sections)
     return "\n".join(one_line(row) for row in rows) or f"{outline.path} has no headings"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from mdmem.document import join_path
 from mdmem.errors import printable
-from mdmem.model import CommitId, Status
+from mdmem.model import CommitId, SectionPath, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ def one_line(text: str) -> str:
 def steerless(text: str) -> str:
     """Lines with nothing in them that could steer a terminal."""
     return printable(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def heading(section: SectionPath) -> str:
+    """A section's path on one line; a title may hold tabs and line ends."""
+    return " ".join(join_path(section).split())
 
 
 def iso(moment: date | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op
-from mdmem.show.words import one_line, short
+from mdmem.show.words import heading, one_line, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
     if result.diff is not None:
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
         return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
-    where = f"{result.path}: {join_path(result.section)}" if result.section else result.path
+    where = f"{result.path}: {heading(result.section)}" if result.section else result.path
     done = f"{_done(result)} {where}" if result.changed else f"unchanged: {where}"
     return one_line(f"{done} {fact or short(result.commit) or result.etag or ''}".rstrip())
 
