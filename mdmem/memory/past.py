@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from mdmem import config, files, history, layout
+from mdmem import files, history, layout
 from mdmem.document import decode, find, is_blank, join_path, parse, plain_title
-from mdmem.errors import FactProblem, HistoryProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
+from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
-from mdmem.history import sections, trails
-from mdmem.library import date, datetime, defaultdict, lru_cache
+from mdmem.history import trails
+from mdmem.library import date, lru_cache
 from mdmem.memory import recorded, trail
 from mdmem.memory.workspace import Say, Workspace, missing_file, read_at
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.past import AskHistory, Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
 from mdmem.model.trail import Commit
-from mdmem.records import replace
+from mdmem.records import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mdmem.history.sections import Part
-    from mdmem.memory import moments
-    from mdmem.model.searches import Hit
-    from mdmem.model.trail import Entry, Landmark, Occurrence, Revision
+    from mdmem.document import Document
+    from mdmem.model.trail import Landmark, Revision
     from mdmem.repo import Repository
-    from mdmem.search.results import Match
     from mdmem.versions import Versions
 
 _MAX_CHANGES = 10_000
@@ -94,19 +91,34 @@ def _of_section(workspace: Workspace, known: Versions, path: FilePath, wanted: A
     return SectionHistory(newest.path, newest.section, tuple([*gone, *views][: wanted.limit]), _notes(workspace, known))
 
 
-def _on_disk(workspace: Workspace, path: FilePath, address: str | None, nth: int | None) -> Part:
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A section of a file as it is, lines `start` up to `end`; at place 0, with the empty path, the text before the first heading.
+
+    `nth` counts those with its path from 1.
+    """
+
+    document: Document
+    place: int
+    section: SectionPath
+    nth: int
+    start: int
+    end: int
+
+
+def _on_disk(workspace: Workspace, path: FilePath, address: str | None, nth: int | None) -> _Standing:
     """The section that is meant of a file as it is; without an address the text before the first heading."""
     data = files.read(files.locate(workspace.root, path))
     if data is None:
         raise missing_file(workspace, path)
     document = parse(decode(data))
     if address is not None:
-        at = find(document, address, nth).index
-        return sections.parts(document, at, at + 1)[1]
-    (preamble,) = sections.parts(document, 0, 0)
-    if not preamble.text:
+        section = find(document, address, nth)
+        before = sum(one.path == section.path for one in document.sections[: section.index])
+        return _Standing(document, section.index + 1, section.path, before + 1, section.start, section.end)
+    if not document.slice(document.front, document.preamble_end).strip():
         raise SectionProblem("section-not-found", f"{path} has no text before the first heading")
-    return preamble
+    return _Standing(document, 0, (), 1, document.front, document.preamble_end)
 
 
 def _lineage(workspace: Workspace, known: Versions, path: FilePath, address: str | None, nth: int | None) -> Revision | None:
@@ -138,7 +150,7 @@ def _lineage(workspace: Workspace, known: Versions, path: FilePath, address: str
     return _newest(workspace, known, path, section)
 
 
-def _newest(workspace: Workspace, known: Versions, path: FilePath, section: Part) -> Revision | None:
+def _newest(workspace: Workspace, known: Versions, path: FilePath, section: _Standing) -> Revision | None:
     """The newest revision of a section on disk: the one that a commit of the file as it is would go on from."""
     alike = sum(one.path == section.section for one in section.document.sections)
     same = known.sections(path, {section.section})
@@ -147,6 +159,8 @@ def _newest(workspace: Workspace, known: Versions, path: FilePath, section: Part
     rows = known.sections(path)
     if not rows:
         return None
+    from mdmem.history import sections  # here, so that only where disk and HEAD differ it is loaded
+
     head = parse(decode(read_at(workspace, path, known.head.commit if known.head else None) or b""))
     old, new = sections.whole(head).parts, sections.whole(section.document).parts
     was = next((old[place] for place, part in sections.partners(old, new).items() if part.place == section.place), None)
@@ -180,7 +194,7 @@ def _told(workspace: Workspace, landmark: Landmark, text: str, before: str, path
     said = history.said(teller.message)
     return RevisionView(
         landmark.commit,
-        moment(workspace, landmark.time),
+        workspace.moment(landmark.time),
         teller.author,
         said.provenance.actor,
         said.op,
@@ -288,8 +302,8 @@ def _link(workspace: Workspace, link: trails.Link, commit: Landmark | Commit) ->
     return FactLink(
         link.id,
         link.text,
-        moment(workspace, link.start.time),
-        moment(workspace, link.end.time) if link.end else None,
+        workspace.moment(link.start.time),
+        workspace.moment(link.end.time) if link.end else None,
         link.source,
         link.confidence,
         link.commit,
@@ -330,7 +344,7 @@ def blame(workspace: Workspace, address: str | None, file: str | None, nth: int 
                     number,
                     found.text,
                     origin.commit if origin else None,
-                    moment(workspace, origin.time) if origin else None,
+                    workspace.moment(origin.time) if origin else None,
                     commit.author if commit else None,
                     origin.source if origin else None,
                     origin.confidence if origin else None,
@@ -357,100 +371,12 @@ def when(workspace: Workspace, text: str, say: Say) -> Stays:
                     stay.path,
                     stay.section,
                     came.commit,
-                    moment(workspace, came.time),
+                    workspace.moment(came.time),
                     went.commit if went else None,
-                    moment(workspace, went.time) if went else None,
+                    workspace.moment(went.time) if went else None,
                 )
             )
         return Stays(text, tuple(views), _notes(workspace, known))
-
-
-def at(workspace: Workspace, known: Versions, word: str) -> tuple[Landmark, date]:
-    """The landmark that a date, a moment or a commit means, and the day on which expiry is judged.
-
-    Raises:
-        UsageProblem: what looks like a date is none.
-        HistoryProblem: `before-history`, `commit-not-found`.
-    """
-    from mdmem.memory import moments  # here, as below: only a search of what was pays for loading it
-
-    if (span := moments.iso(workspace, word)) is not None:
-        return _at_end_of(workspace, known, word, span)
-    commit = workspace.repository.commit_named(word)
-    if commit is None and (span := moments.in_words(workspace, word)) is not None:
-        return _at_end_of(workspace, known, word, span)
-    found = known.landmark_of(commit) if commit else None
-    if found is None:
-        why = "does not lie on the first-parent line of HEAD" if commit else "is no date and no commit"
-        raise HistoryProblem("commit-not-found", f"{word[:80]!r} {why}", _shallow(workspace) or "mdmem history lists commits.")
-    return found, moment(workspace, found.time).date()
-
-
-def _at_end_of(workspace: Workspace, known: Versions, word: str, span: moments.Span) -> tuple[Landmark, date]:
-    """The newest landmark of the days up to the end of a span."""
-    from mdmem.memory import moments
-
-    seconds, day = moments.end_of(workspace, span)
-    found = known.latest(seconds)
-    if found is None:
-        first = min(known.landmarks(), key=lambda one: one.time, default=None)
-        since = f"memory begins on {moment(workspace, first.time):%Y-%m-%d}" if first else "nothing is committed yet"
-        raise HistoryProblem("before-history", f"{word} lies before the first commit: {since}", _shallow(workspace))
-    return found, day
-
-
-def as_they_stood(workspace: Workspace, known: Versions, landmark: Landmark, day: date, matches: Sequence[Match]) -> tuple[Hit, ...]:
-    """The hits with the lines of their files as a landmark has them, and with what contradicted them then, on that day."""
-    from mdmem.memory import pages  # here, so that only a search, which has loaded it, pays for it
-    from mdmem.memory.standing import identity
-
-    paths = list(dict.fromkeys(match.row.entry.path for match in matches))
-    found = workspace.repository.read(landmark.commit, paths)
-    entries = {path: pages.at_commit(found, path) for path in paths}
-    against = _against(known, landmark, day, [entry for listed in entries.values() for entry in listed])
-
-    def then(match: Match) -> Hit:
-        row, wanted = match.row.entry, identity(match.row.entry)
-        same = next((entry for entry in entries[row.path] if identity(entry) == wanted), row)
-        others = tuple(dict.fromkeys(against.get((row.path, row.section, row.fact), ())))
-        return replace(match.hit, start_line=same.start_line, end_line=same.end_line, contradicts=others)
-
-    return tuple(then(match) for match in matches)
-
-
-def _against(
-    known: Versions, landmark: Landmark, day: date, listed: Sequence[Entry]
-) -> dict[tuple[FilePath, SectionPath, FactId | None], list[FactId]]:
-    """What contradicted the facts among these entries, and those that are marked so, by file, section and id."""
-    from mdmem import contradictions  # here, so that only a search, which has loaded them, pays for them
-    from mdmem.memory.pages import claim
-
-    marks = known.pairs(landmark.number)
-    by_key = contradictions.found([claim(entry, None) for entry in listed if entry.fact], (), day)
-    facts = {one.id for found in by_key for one in (found.one, found.other)}
-    facts |= {fact for mark in marks for fact in (mark.one, mark.other) if fact}
-    standing = [one for fact in facts for one in known.having(fact) if _stood(known, one, landmark.number)]
-    claims = [claim(one.entry, one) for one in sorted(standing, key=lambda one: (one.entry.path, one.entry.start_line, one.number))]
-    against: dict[tuple[FilePath, SectionPath, FactId | None], list[FactId]] = defaultdict(list)
-    for found in contradictions.found(claims, marks, day):
-        for one, other in ((found.one, found.other), (found.other, found.one)):
-            against[one.path, one.section, one.id].append(other.id)
-    return against
-
-
-def _stood(known: Versions, one: Occurrence, number: int) -> bool:
-    """Whether an occurrence stood at a landmark, and nothing said that it did not count."""
-    there = one.begun <= number and (one.ended is None or one.ended > number)
-    return there and all(mark.begun > number for mark in known.marks_of(one.number))
-
-
-def moment(workspace: Workspace, seconds: int) -> datetime:
-    """Seconds since 1970 in the user's zone."""
-    return datetime.fromtimestamp(seconds).astimezone(config.zone(workspace.settings.timezone))
-
-
-def _shallow(workspace: Workspace) -> str:
-    return "This clone is shallow: git fetch --unshallow brings the rest." if workspace.repository.is_shallow() else ""
 
 
 def _notes(workspace: Workspace, known: Versions) -> tuple[str, ...]:
@@ -458,4 +384,4 @@ def _notes(workspace: Workspace, known: Versions) -> tuple[str, ...]:
     first = known.landmark(1)
     if first is None or not workspace.repository.is_shallow():
         return ()
-    return (f"this clone is shallow: it sees back to {moment(workspace, first.time):%Y-%m-%d}; git fetch --unshallow brings the rest",)
+    return (f"this clone is shallow: it sees back to {workspace.moment(first.time):%Y-%m-%d}; git fetch --unshallow brings the rest",)

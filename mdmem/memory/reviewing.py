@@ -6,7 +6,7 @@ from mdmem import files, layout, review
 from mdmem.document import Document, decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
-from mdmem.memory import pages, past, searching, trail
+from mdmem.memory import pages, searching, trail
 from mdmem.memory.standing import join
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.reviews import Advice, Reviewed
@@ -82,7 +82,7 @@ def _changed(workspace: Workspace, known: Versions, path: FilePath) -> Mapping[t
         newest = known.revisions(one.lineage, 1)
         landmark = known.landmark((newest[0] if newest else one).begun)
         if landmark is not None:
-            days[one.section, one.nth] = past.moment(workspace, landmark.time).date()
+            days[one.section, one.nth] = workspace.moment(landmark.time).date()
     return days
 
 

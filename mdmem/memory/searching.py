@@ -53,14 +53,14 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
             background.start_catching_up(workspace)
         hits = _holding(workspace, tuple(match.hit for match in matches), today, say)
         return SearchResult(wanted.query, found.commit, found.stale, hits, found.notes)
-    from mdmem.memory import past, trail  # here, so that no other search pays for loading it
+    from mdmem.memory import then, trail  # here, so that no other search pays for loading it
 
     found = fresh(workspace, say, progress)
     with trail.fresh(workspace, say, progress) as known:
-        landmark, day = past.at(workspace, known, wanted.as_of)
+        landmark, day = then.at(workspace, known, wanted.as_of)
         passing = _filter(workspace, wanted, day, landmark.number)
         found, matches = _matches(workspace, found, wanted, passing, day, say, progress)
-        hits = past.as_they_stood(workspace, known, landmark, day, matches)
+        hits = then.as_they_stood(workspace, known, landmark, day, matches)
     return SearchResult(wanted.query, landmark.commit, found.stale, hits, found.notes, wanted.as_of)
 
 

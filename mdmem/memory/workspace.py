@@ -7,6 +7,7 @@ import os
 from mdmem import config, files, layout, patterns, repo
 from mdmem.digests import sha256
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
+from mdmem.library import datetime
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.paths import Path
 from mdmem.patterns import pattern
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias, TypeVar
 
     from mdmem.config import Settings
-    from mdmem.library import datetime
 
     T = TypeVar("T")
 
@@ -55,6 +55,14 @@ class Workspace:
     def now(self) -> datetime:
         """The time that is written."""
         return config.now(self.settings)
+
+    def moment(self, seconds: int) -> datetime:
+        """Seconds since 1970 in the user's zone."""
+        return datetime.fromtimestamp(seconds).astimezone(config.zone(self.settings.timezone))
+
+    def shallow(self) -> str:
+        """What is to be said where the repository does not have all of its history; empty where it does."""
+        return "This clone is shallow: git fetch --unshallow brings the rest." if self.repository.is_shallow() else ""
 
     def memory_files(self) -> dict[FilePath, files.Found]:
         """The memory files as they are on disk, in the order of their paths."""
