@@ -33,7 +33,12 @@ def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
     """
     kinds = tuple(FileKind)
     places = [
-        naming.one_place(workspace, naming.current(workspace, naming.occurrences(workspace, name, kinds)), name)
+        naming.one_place(
+            workspace,
+            naming.current(workspace, naming.occurrences(workspace, name, kinds)),
+            name,
+            "mdmem forget takes out those that are not meant.",
+        )
         for name in (change.one, change.other)
     ]
     (path, document, first), (_, _, second) = places

@@ -37,8 +37,8 @@ def occurrences(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) ->
     return found
 
 
-def one_place(workspace: Workspace, found: list[Place], name: str) -> Place:
-    """The only one of them.
+def one_place(workspace: Workspace, found: list[Place], name: str, choice: str = "Name --file or --section.") -> Place:
+    """The only one of them; where there are several, `choice` says how one is chosen.
 
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
@@ -48,9 +48,7 @@ def one_place(workspace: Workspace, found: list[Place], name: str) -> Place:
     if len(found) > 1:
         places = [{"path": path, "line": item.start + 1, "id": item.fact.id, "text": item.fact.text} for path, _, item in found]
         listed = "; ".join(f"{place['path']}:{place['line']}" for place in places[:8])
-        raise FactProblem(
-            "fact-ambiguous", f"{name[:80]!r} stands in {len(found)} places", f"They are {listed}. Name --file or --section.", facts=places
-        )
+        raise FactProblem("fact-ambiguous", f"{name[:80]!r} stands in {len(found)} places", f"They are {listed}. {choice}", facts=places)
     return found[0]
 
 

@@ -264,7 +264,7 @@ def _standing(workspace: Workspace, name: str, successor: FactId | None) -> Fact
     current = [place for place, mark in zip(found, marks, strict=True) if mark is None]
     if not current and any(mark.other == successor for mark in marks if mark):
         return None
-    return one_place(workspace, current, name)[2].fact.id
+    return one_place(workspace, current, name, "Say it in the section that holds the one that is meant.")[2].fact.id
 
 
 def _judge(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:
