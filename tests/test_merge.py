@@ -1,7 +1,7 @@
 """One change taken back, everything later kept."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import Document, parse
@@ -109,6 +109,32 @@ def test_in_several_sections_in_another_order() -> None:
     before, after = f"# T\n\n{A}{B}", f"# T\n\n{A}{B}".replace("- one", "- uno").replace("- b2\n", "")
     now = f"# T\n\n{B}{A}".replace("- one", "- uno").replace("- b2\n", "")
     assert undone(now, after, before) == f"# T\n\n{B}{A}"
+
+
+WORDS = st.sampled_from(["milk", "water", "bread"])
+SECTIONS = st.lists(st.lists(WORDS, max_size=4), min_size=2, max_size=4)
+
+
+def in_order(sections: list[list[str]], order: list[int]) -> str:
+    return "# T\n\n" + "".join(f"## {'ABCD'[n]}\n\n{''.join(f'- {line}{chr(10)}' for line in sections[n])}\n" for n in order)
+
+
+@settings(max_examples=400)
+@given(old=SECTIONS, data=st.data())
+def test_in_sections_in_any_order(old: list[list[str]], data: st.DataObject) -> None:
+    changed = data.draw(st.integers(0, len(old) - 1))
+    new = [data.draw(st.lists(WORDS, max_size=4)) if n == changed else lines for n, lines in enumerate(old)]
+    then, order = list(range(len(old))), data.draw(st.permutations(range(len(old))))
+    try:
+        found = undone(in_order(new, order), in_order(new, then), in_order(old, then))
+    except SectionProblem:
+        return
+    assert found.split() == in_order(old, order).split()
+
+
+def test_what_was_taken_out_is_not_back_where_another_section_has_the_like() -> None:
+    before, after = [[], ["water"], ["milk", "milk", "water"]], [[], ["water"], ["milk", "milk"]]
+    assert undone(in_order(after, [0, 2, 1]), in_order(after, [0, 1, 2]), in_order(before, [0, 1, 2])) == in_order(before, [0, 2, 1])
 
 
 def test_what_still_stands_elsewhere_is_not_taken_back_already() -> None:

@@ -330,6 +330,26 @@ class TestReading:
         assert line.newer(opened(at), CommitId(fourth), CommitId(second)) is None
         assert line.newer(opened(at), CommitId(A), CommitId(second)) is None
 
+    def test_what_two_branches_took_out_goes_by_its_last_name(self, at: Desk):
+        at.write("memory/t.md", "- a\n")
+        above = CommitId(at.commit("t"))
+        at.git("switch", "-q", "-c", "side")
+        at.git("rm", "-q", "memory/t.md")
+        at.commit("gone there")
+        at.git("switch", "-q", "main")
+        at.git("mv", "memory/t.md", "memory/u.md")
+        at.commit("moved")
+        assert line.name_now(opened(at), FilePath("memory/t.md"), above) == "memory/u.md"
+        at.git("rm", "-q", "memory/u.md")
+        at.commit("gone here")
+        at.git("merge", "-q", "-s", "ours", "side")
+        assert line.name_now(opened(at), FilePath("memory/t.md"), above) in ("memory/t.md", "memory/u.md")
+        at.git("reset", "-q", "--hard", above)
+        at.git("rm", "-q", "memory/t.md")
+        at.commit("gone here too")
+        at.git("merge", "-q", "side")
+        assert line.name_now(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
+
     def test_what_a_merge_brought(self, at: Desk):
         at.git("checkout", "-q", "-b", "side")
         at.write("memory/a.md", "- one\n")

@@ -61,11 +61,13 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
     here, end = bare_lines(now.text), now.line_end
     grounds = _grounds(changed, here, after, now)
     strays = _strays(here, grounds, hunks)
+    apart = {n for ground in grounds[:-1] for n in range(ground.top, ground.bottom)}
     found: list[tuple[int, _Hunk]] = []
     for hunk in reversed(hunks):
         ground = _ground_of(hunk, changed, grounds)
         start, below = _between(hunk, ground)
-        if _is_undone(hunk, changed, ground.places, here[start:below], strays):
+        there = [here[n] for n in range(start, below) if ground is not grounds[-1] or n not in apart]
+        if _is_undone(hunk, changed, ground.places, there, strays):
             continue
         placed = _placed(hunk, changed, ground.places, ground.bottom)
         if placed is None and not any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.before)):
@@ -141,20 +143,22 @@ def _places(changed: Sequence[str], now: Sequence[str]) -> dict[int, int]:
 
 
 def _grounds(changed: Sequence[str], here: Sequence[str], after: str, now: Document) -> list[_Ground]:
-    """The sections that were moved, each by itself, and last the file without them."""
+    """Where a section was moved, each by itself; and last the file without them."""
     places = _places(changed, here)
-    moved = list(_moved(changed, here, parse(after), now, places)) if len(places) < len(changed) else []
-    lines = {n for ground in moved for n in range(ground.start, ground.end)}
-    taken = {place for ground in moved for place in range(ground.top, ground.bottom)}
+    apart = list(_by_section(changed, here, parse(after), now)) if len(places) < len(changed) else []
+    if all(places.get(ground.start) == ground.top for ground in apart):
+        apart = []
+    lines = {n for ground in apart for n in range(ground.start, ground.end)}
+    taken = {place for ground in apart for place in range(ground.top, ground.bottom)}
     kept = {n: place for n, place in places.items() if n not in lines and place not in taken}
-    return [*moved, _Ground(0, len(changed), 0, len(here), kept)]
+    return [*apart, _Ground(0, len(changed), 0, len(here), kept)]
 
 
-def _moved(changed: Sequence[str], here: Sequence[str], then: Document, now: Document, places: dict[int, int]) -> Iterator[_Ground]:
+def _by_section(changed: Sequence[str], here: Sequence[str], then: Document, now: Document) -> Iterator[_Ground]:
     olds, news = _by_path(then), _by_path(now)
     for path, old in olds.items():
         new = news.get(path)
-        if new and places.get(old.start) != new.start:
+        if new:
             found = _places(changed[old.start : old.end], here[new.start : new.end])
             yield _Ground(old.start, old.end, new.start, new.end, {old.start + n: new.start + place for n, place in found.items()})
 
@@ -166,7 +170,7 @@ def _by_path(document: Document) -> dict[SectionPath, Section]:
 
 
 def _ground_of(hunk: _Hunk, changed: Sequence[str], grounds: Sequence[_Ground]) -> _Ground:
-    """The section that a hunk's lines came into, or went from, where it was moved; else the file."""
+    """The section that a hunk's lines came into, or went from, where that stands by itself; else the file."""
     bare = _bare(hunk, changed)
     first = bare.start if bare.start < bare.end else bare.start - 1
     return next((ground for ground in grounds if ground.start <= first and bare.end <= ground.end), grounds[-1])

@@ -114,8 +114,10 @@ def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
 
 def name_now(repository: Repository, path: FilePath, above: CommitId) -> FilePath:
     """What a file of a commit is called at HEAD; one that was taken out since goes by its last name."""
-    while gone := _gone(repository, path, above):
+    seen: set[CommitId] = set()
+    while (gone := _gone(repository, path, above)) and gone.commit.id not in seen:  # two branches may have taken it out each
         above = gone.commit.id
+        seen.add(above)
         path = next((one.path for one in gone.changes if one.before_path == path), path)
     return path
 
