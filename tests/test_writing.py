@@ -956,6 +956,29 @@ def test_a_hook_that_mends_what_it_sees_and_refuses_or_finds_other_words_leaves_
     refused(at, change, "commit-failed")
 
 
+SAVES = {"words": "s/lives in Oslo/lives in Rome/", "signs": "s/- lives in Oslo/- lives in (Oslo)!/", "a line more": "$a- a line"}
+
+
+@pytest.mark.parametrize("save", SAVES.values(), ids=SAVES)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_save_while_a_hook_runs_that_refuses_is_kept(at: Desk, change: Change, save: str) -> None:
+    at.hook("pre-commit", f"[ -e .git/saved ] && exit 0\ntouch .git/saved\nsed -i '{save}' MEMORY.md\nexit 1")
+    done = at.apply(change)
+    theirs, ours = at.git("show", "--format=%s%n%b", "HEAD~1"), at.git("show", "--format=%s%n%b", "HEAD")
+    assert done.commit == at.git("rev-parse", "HEAD").strip()
+    assert theirs.startswith("MEMORY.md: edited by hand\n")
+    assert "the mark of mdmem" not in theirs
+    assert at.read("MEMORY.md").count("the mark of mdmem") == ours.count("+- ") == 1
+    assert any(said in at.read("MEMORY.md") for said in ("lives in Rome", "(Oslo)!", "- a line"))
+
+
+def test_a_hook_that_adds_to_it_and_refuses_every_time_makes_it_fail(at: Desk) -> None:
+    at.hook("pre-commit", "echo '- a line of the hook' >> MEMORY.md\nexit 1")
+    head = at.git("rev-parse", "HEAD")
+    assert code_of(lambda: at.apply(append())) == "commit-failed"
+    assert (at.git("rev-parse", "HEAD"), at.read("MEMORY.md").count("the mark of mdmem")) == (head, 0)
+
+
 def test_a_save_that_nobody_could_take_for_a_hooks_is_kept_beside_hooks(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     at.hook("pre-commit", "exit 0")
     run, saves = commits.run, [SEED.replace("lives in Oslo", "moved to another town long ago")]

@@ -34,7 +34,7 @@ VERBS: dict[type[Change], str] = {
     Resolve: "conflicts-resolve",
 }
 """What the events call each change."""
-_TRIES, _WITHDRAWALS = 50, 5
+_TRIES, _OVERTAKEN_TRIES = 50, 5
 
 
 def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
@@ -108,7 +108,7 @@ def _foreseen(workspace: Workspace, change: FileChange) -> WriteResult:
 def _change(workspace: Workspace, change: FileChange, said: Provenance, say: Say, made: list[_Written]) -> WriteResult:
     """Carry out a change of one file; what is written is added to `made`. The caller holds the lock."""
     recover(workspace, say)
-    path, withdrawn = planning.target(workspace, change), 0
+    path, overtaken = planning.target(workspace, change), 0
     notes: tuple[str, ...] = ()
     for _ in range(_TRIES):
         try:
@@ -129,8 +129,8 @@ def _change(workspace: Workspace, change: FileChange, said: Provenance, say: Say
             notes += (f"committed the pending edits of {path} first, as yours",) if done.pending else ()
             if plan is whole:
                 return planning.result(plan, done.commit, notes=notes)
-        withdrawn += done is _Again.WITHDRAWN
-        if withdrawn == _WITHDRAWALS:
+        overtaken += done is _Again.OVERTAKEN
+        if overtaken == _OVERTAKEN_TRIES:
             hint = "A hook takes the change out, or another program saves the file again and again."
             raise RepositoryProblem("commit-failed", f"git commits something else than was written to {path}", hint)
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
@@ -226,7 +226,7 @@ class _Again(StrEnum):
     """Why a change must be planned anew: the file was saved by someone else, before ours was written or before git read it."""
 
     SAVED = "saved"
-    WITHDRAWN = "withdrawn"
+    OVERTAKEN = "overtaken"
 
 
 def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str]) -> _Written | _Again:
@@ -272,8 +272,11 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         ours = _standing(workspace, plan)
         if isinstance(problem, RepositoryProblem) and ours is None:
             # Somebody saved over it before git read it, so that git found another change than ours, or none.
+            from mdmem.memory import hooked  # here, so that only who meets that pays for loading it
+
             files.drop_record(workspace.state)
-            return _Again.SAVED
+            if hooked.take_out(plan):
+                return _Again.OVERTAKEN
         if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
             _put_back(workspace, plan, made, record, problem, ours)
             if pending:
@@ -295,7 +298,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         raise altered
     # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
     commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
-    return _Again.WITHDRAWN
+    return _Again.OVERTAKEN
 
 
 def _has_no_hooks(folder: Path) -> bool:
