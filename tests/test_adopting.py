@@ -1,6 +1,7 @@
 """`init`: a workspace made, or one adopted with no file altered."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,14 +109,21 @@ class TestAnew:
         assert at.read("Memory.md") == "mine"
         assert locate(at.root) == at.root
 
-    @pytest.mark.parametrize("to", ["notes.md", "nowhere.md"])
-    def test_a_link_in_the_place_of_the_curated_file_is_named(self, world: World, tmp_path: Path, to: str):
+    def test_a_link_in_the_place_of_the_curated_file_is_named(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "old")
         at.write("notes.md", "mine")
-        (at.root / "MEMORY.md").symlink_to(to)
+        (at.root / "MEMORY.md").symlink_to("notes.md")
         done = init(at.root)
         assert (done.written, done.commit) == ((), None)
         assert done.notes == ("MEMORY.md is a symbolic link: neither searched nor edited. Put the file in its place.",)
+
+    @pytest.mark.parametrize("place", [lambda path: path.mkdir(), lambda path: path.symlink_to("nowhere.md")], ids=["folder", "dead link"])
+    def test_what_is_no_workspace_afterwards_is_not_made(self, world: World, tmp_path: Path, place: Callable[[Path], object]):
+        place(tmp_path / "MEMORY.md")
+        with pytest.raises(MdmemError) as failure:
+            init(tmp_path)
+        assert failure.value.code == "bad-path"
+        assert [path.name for path in tmp_path.iterdir() if path != world.home] == ["MEMORY.md"]
 
     def test_what_holds_a_secret_is_left_out_and_named(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         at = Desk(world, tmp_path / "old")

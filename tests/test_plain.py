@@ -504,6 +504,13 @@ class TestPeople:
         assert found is not None
         assert found.person("AUTHOR") == said[: said.index(">") + 1].encode()
 
+    def test_where_only_the_settings_are_to_count(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        at.git("config", "--remove-section", "user")
+        (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nuseConfigOnly = true\n")
+        monkeypatch.setenv("EMAIL", "ada@example.org")
+        assert not names_a_person(at)
+        assert not asked(at).identity_known()
+
     def test_the_last_word_counts(self, at: Desk):
         (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")
         assert opened(at).identity_known()

@@ -10,7 +10,7 @@ from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import Watch
 from mdmem.memory.background import start_catching_up
 from mdmem.memory.guarding import require_hooks_free
-from mdmem.memory.workspace import Workspace, open_at
+from mdmem.memory.workspace import Workspace, is_marked, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Problem
 from mdmem.paths import Path
 from mdmem.records import dataclass, replace
@@ -52,6 +52,8 @@ def initialise(wanted: Initialise) -> Initialised:
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} lies in git's own folder")
+    if not is_marked(folder) and (line := next(_unread(folder), None)):
+        raise PathProblem("bad-path", line)
     config.load(folder.resolve(), _work_tree(folder))  # refused before anything is made
     files.make_folders(folder)
     repository, made = _repository(folder)

@@ -310,7 +310,7 @@ def _etag(plan: Plan) -> str | None:
     if plan.edited.op is Op.DELETE:
         return None
     if not plan.edited.section:
-        return preamble_etag(plan.new)
+        return preamble_etag(plan.new) if plan.changes or plan.edited.op is not Op.REVERT else None
     where = _section_of(plan)
     return section_etag(plan.new, where) if where else None
 

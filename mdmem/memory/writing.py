@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mdmem import check, config, files, history, repo
+from mdmem import check, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.library import StrEnum, contextmanager
 from mdmem.memory import planning
@@ -467,7 +467,7 @@ def save(
         _judge_pending(workspace, before, after, allowed)
         what = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
         message = text.strip() + "\n" if text and text.strip() else f"{what}: edited by hand\n"
-        moment = repo.raw_date(config.now(workspace.settings))
+        moment = repo.raw_date(workspace.now())
         return commits.commit(repository, paths, message, moment, workspace.settings.hook_timeout, identity, allow=allowed), paths
 
 

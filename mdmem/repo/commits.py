@@ -293,7 +293,7 @@ def take_back(repository: Repository, newer: CommitId, older: CommitId | None, p
     if not withdraw(repository, newer, older):
         return False
     if entry is None:
-        renew_index(repository, [path])
+        renew_index(repository, [path])  # where the disk is too full for that, the file is still to be put back
     elif entry.text and not entry.intended:
         _change_index(repository, ["update-index", "-z", "--index-info"], entry.text)
     else:

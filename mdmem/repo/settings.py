@@ -49,7 +49,7 @@ class Settings:
 
     def _of_person(self, role: str, part: str) -> bytes:
         said = [self.values[key] for section in (role.lower(), "user") if (key := (section.encode(), part.lower().encode())) in self.values]
-        if not said and part == "EMAIL":
+        if not said and part == "EMAIL" and (b"user", b"useconfigonly") not in self.values:
             return os.fsencode(os.environ.get("EMAIL", ""))
         return next((value for value in said if value != b""), None) or b""
 

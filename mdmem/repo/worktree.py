@@ -178,11 +178,11 @@ class Repository:
         plainly = settings.read(str(self.git_dir)) if self.plain else None
         if plainly and plainly.person("AUTHOR") and plainly.person("COMMITTER"):
             return True
-        listed = run(self.folder, ["config", "-z", "--get-regexp", r"^(user|author|committer)\.(name|email)$"])
+        listed = run(self.folder, ["config", "-z", "--get-regexp", r"^((user|author|committer)\.(name|email)|user\.useconfigonly)$"])
         said = {name.decode().lower(): value.strip() for name, _, value in (one.partition(b"\n") for one in listed.output.split(b"\0"))}
 
         def has(role: str, part: str) -> bool:
-            named = f"GIT_{role.upper()}_{part.upper()}", *(("EMAIL",) if part == "email" else ())
+            named = f"GIT_{role.upper()}_{part.upper()}", *(("EMAIL",) if part == "email" and "user.useconfigonly" not in said else ())
             return any((*map(os.environ.get, named), said.get(f"{role}.{part}"), said.get(f"user.{part}")))
 
         return all(has(role, part) for role in ("author", "committer") for part in ("name", "email"))
