@@ -147,6 +147,9 @@ def report(main: Callable[[], int | None], as_json: bool = False) -> int:
         _say(StorageProblem(f"{failure.strerror or failure}{where}"), as_json)
         return 1
     except Exception as bug:
+        if isinstance(bug.__cause__, KeyboardInterrupt):  # while a class was made
+            _say(MdmemError("interrupted", "interrupted"), as_json)
+            return 130
         if as_json:
             _say(MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem."), as_json)
         else:

@@ -172,8 +172,8 @@ def replace(place: Path, data: bytes, expected: bytes | None, temporary: str) ->
         mode: int | None = stat.S_IMODE(place.lstat().st_mode)
     except FileNotFoundError:
         mode = None
-    write_durably(new, data, mode)
     try:
+        write_durably(new, data, mode)
         done = read(place) == expected and (_put(new, place) if expected is None else _exchange(new, place, data, expected))
     except BaseException:
         with suppress(OSError):

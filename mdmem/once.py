@@ -8,17 +8,34 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as signals
     from collections.abc import Callable
     from typing import NoReturn
+else:
+    import _signal as signals  # the library's module, which gives numbers names, takes long to load
 
+_INTERRUPTED = 130
+"""The status."""
 _LITTER = 50_000
 """So many new objects before cycles among them are looked for. By default that is done a dozen times while modules are loaded, for nothing."""
 
 
 def once(main: Callable[[], int]) -> NoReturn:
-    """Do it, and leave with its status, without taking the interpreter apart, which takes some 6 ms. What it needs it is to load itself."""
+    """Do it, and leave with its status, without taking the interpreter apart, which takes some 6 ms. What it needs it is to load itself.
+
+    To be terminated, or hung up on, is to be interrupted: what is half done is put back.
+    """
     gc.set_threshold(_LITTER)
-    status = main()
+    for number in (signals.SIGTERM, signals.SIGHUP):
+        if signals.getsignal(number) == signals.SIG_DFL:
+            signals.signal(number, signals.default_int_handler)
+    try:
+        status = main()
+    except KeyboardInterrupt:  # before there was anything that could say so
+        try:
+            os.write(2, b"mdmem: interrupted\n")
+        finally:
+            os._exit(_INTERRUPTED)
     try:
         sys.stdout.flush()
         sys.stderr.flush()

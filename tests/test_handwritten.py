@@ -229,6 +229,22 @@ def test_what_fails_on_the_way_leaves_all_as_it_was(at: Desk, monkeypatch: pytes
     assert at.standing() == before
 
 
+def test_an_interruption_between_branch_and_index_leaves_all_as_it_was(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    before, rename = at.standing(), os.rename
+
+    def renamed(source: object, target: object, **named: object) -> None:
+        if str(source).endswith("index.lock"):
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        rename(source, target, **named)
+
+    monkeypatch.setattr(handwritten.os, "rename", renamed)
+    with pytest.raises(KeyboardInterrupt):
+        at.apply(append())
+    assert at.standing() == before
+    assert at.git("reflog", "--format=%gs").splitlines()[0] == "mdmem: taken back"
+
+
 def test_an_index_that_cannot_be_put_in_place_is_renewed(at: Desk, monkeypatch: pytest.MonkeyPatch):
     rename = os.rename
 

@@ -21,6 +21,21 @@ def test_where_nothing_takes_what_it_said(world: World, tmp_path: Path):
     assert world.run(tmp_path, [sys.executable, "-c", code], check=False).returncode == 3
 
 
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_to_be_ended_is_to_be_interrupted(world: World, tmp_path: Path, number: str):
+    code = f"import signal; from mdmem.once import once; once(lambda: signal.raise_signal(signal.{number}))"
+    done = world.run(tmp_path, [sys.executable, "-c", code], check=False)
+    assert (done.returncode, done.stderr) == (130, "mdmem: interrupted\n")
+
+
+def test_what_does_not_hear_that_the_terminal_has_gone_goes_on(world: World, tmp_path: Path):
+    code = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); from mdmem.once import once;"
+        "once(lambda: signal.raise_signal(signal.SIGHUP) or 3)"
+    )
+    assert world.run(tmp_path, [sys.executable, "-c", code], check=False).returncode == 3
+
+
 def test_a_bug_is_told(world: World, tmp_path: Path):
     done = world.run(tmp_path, [sys.executable, "-c", "from mdmem.once import once; once(lambda: 1 / 0)"], check=False)
     assert done.returncode == 1

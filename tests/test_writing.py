@@ -19,7 +19,7 @@ from mdmem.errors import MdmemError
 from mdmem.hookfiles import install
 from mdmem.memory import Memory, writing
 from mdmem.memory.workspace import open_at
-from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions
 from mdmem.repo import commits, process, worktree
 from mdmem.repo.runner import Outcome
 
@@ -914,6 +914,39 @@ def test_a_merge_under_way_comes_before_what_is_only_so_because_of_it(at: Desk, 
     at.write("MEMORY.md", SEED + "\n<<<<<<< HEAD\n- city: Oslo\n=======\n- city: Rome\n>>>>>>> other\n")
     at.write(".git/MERGE_HEAD", at.git("rev-parse", "HEAD"))
     refused(at, change, "repository-busy")
+
+
+def interrupted_at(at: Desk, commit: int) -> None:
+    """Have git interrupt this process once it has made that many commits, as Ctrl-C would."""
+    count = f"echo >> .git/seen; [ $(wc -l < .git/seen) -eq {commit} ] && kill -INT {os.getpid()}"
+    at.hook("reference-transaction", f'[ "$1" = committed ] && {{ {count}; }}\nexit 0')
+
+
+@pytest.mark.parametrize("pending", [None, "edited", "staged"])
+@pytest.mark.parametrize("change", [append(), Log("the mark of mdmem")], ids=["edit", "new file"])
+def test_an_interruption_after_the_branch_has_moved_leaves_all_as_it_was(at: Desk, change: Change, pending: str | None) -> None:
+    if pending:
+        by_hand(at, "MEMORY.md", pending)
+    before = at.standing()
+    interrupted_at(at, 2 if pending and isinstance(change, EditSection) else 1)
+    with pytest.raises(KeyboardInterrupt):
+        at.apply(change)
+    assert at.standing() == before
+    assert at.apply(change).commit
+
+
+def test_an_interruption_in_the_midst_of_several_files_leaves_all_as_it_was(at: Desk) -> None:
+    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
+        at.write(path, f"- {path}\n")
+    at.commit("several")
+    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
+        at.write(path, f"- {path} and more\n")
+    commit = at.commit("changed")
+    before = at.standing()
+    interrupted_at(at, 2)
+    with pytest.raises(KeyboardInterrupt):
+        at.apply(Revert(commit))
+    assert at.standing() == before
 
 
 def test_what_is_done_in_two_commits_is_done_as_a_whole(at: Desk) -> None:

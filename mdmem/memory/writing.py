@@ -123,9 +123,8 @@ def _change(workspace: Workspace, change: FileChange, said: Provenance, say: Say
         note = _note(workspace, plan, said, change.reverts if isinstance(change, Rework) else None)
         if not plan.changes:
             return planning.result(plan, _commit_note(workspace, note))
-        done = _carry_out(workspace, plan, note, change.options.allow)
+        done = _carry_out(workspace, plan, note, change.options.allow, made)
         if isinstance(done, _Written):
-            made.append(done)
             notes += (f"committed the pending edits of {path} first, as yours",) if done.pending else ()
             if plan is whole:
                 return planning.result(plan, done.commit, notes=notes)
@@ -229,8 +228,8 @@ class _Again(StrEnum):
     OVERTAKEN = "overtaken"
 
 
-def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str]) -> _Written | _Again:
-    """Write and commit a plan."""
+def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str], made: list[_Written]) -> _Written | _Again:
+    """Write and commit a plan; what comes of it is in `made` from when it is committed on."""
     state = workspace.repository.state(plan.path)
     workspace.repository.require_ready(workspace.settings.allow_detached, state.branch, state.settled)
     identity = workspace.identity()
@@ -249,10 +248,10 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         moment,
         files.temporary_name(),
     )
-    made: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
     stale: list[FilePath] = []
     try:
-        made = files.make_folders(plan.place.parent)
+        folders = files.make_folders(plan.place.parent)
         files.save_record(workspace.state, record)
         if not files.replace(plan.place, plan.after, plan.before, record.temporary):
             files.drop_record(workspace.state)
@@ -277,14 +276,20 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
             files.drop_record(workspace.state)
             if hooked.take_out(plan):
                 return _Again.OVERTAKEN
-        if isinstance(problem, MdmemError | OSError) or not _is_committed(workspace, plan):
-            _put_back(workspace, plan, made, record, problem, ours)
+        before = pending.commit if pending else state.commit
+        # Where this process was interrupted, git may have been done before.
+        done = None if isinstance(problem, MdmemError | OSError) else commits.made_after(workspace.repository, before, [plan.path], text)
+        if done:
+            made.append(_Written(plan, done, state.commit, record, folders, pending))
+        else:
+            _put_back(workspace, plan, folders, record, problem, ours)
             if pending:
                 commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
         raise
+    written = _Written(plan, commit, state.commit, record, folders, pending)
+    made.append(written)
     if not stale:
         files.drop_record(workspace.state)
-    written = _Written(plan, commit, state.commit, record, made, pending)
     if commits.holds(workspace.repository, commit, plan.path, plan.after):
         return written
     from mdmem.memory import hooked  # here, so that only where git has something else than was written it is loaded
@@ -293,10 +298,9 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
     if hooked.carries(committed, plan):
         return written
     if hooked.is_by_a_hook(workspace, committed, plan):
-        altered = hooked.in_other_words(committed, plan)
-        _undo(workspace, written, altered)
-        raise altered
+        raise hooked.in_other_words(committed, plan)
     # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
+    made.pop()
     commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
     return _Again.OVERTAKEN
 
@@ -306,16 +310,6 @@ def _has_no_hooks(folder: Path) -> bool:
     from mdmem import hookfiles  # here, so that only a write in a large repository pays for loading it
 
     return hookfiles.step_aside(folder)
-
-
-def _is_committed(workspace: Workspace, plan: Plan) -> bool:
-    """Whether git made the commit before this process was interrupted."""
-    head = workspace.repository.head()
-    return (
-        files.read(plan.place) == plan.after
-        and not workspace.repository.state(plan.path).pending
-        and read_at(workspace, plan.path, head) is not None
-    )
 
 
 def _standing(workspace: Workspace, plan: Plan) -> bytes | None:
@@ -329,7 +323,7 @@ def _standing(workspace: Workspace, plan: Plan) -> bytes | None:
 
 
 def _put_back(
-    workspace: Workspace, plan: Plan, made: tuple[Path, ...], record: files.Record, problem: BaseException, ours: bytes | None
+    workspace: Workspace, plan: Plan, folders: tuple[Path, ...], record: files.Record, problem: BaseException, ours: bytes | None
 ) -> None:
     """The file as it was before, in place of what is `ours`; where the disk does not even take that, the record stays and settles it later."""
     try:
@@ -338,7 +332,7 @@ def _put_back(
                 plan.place.unlink()
             else:
                 files.replace(plan.place, plan.before, ours, files.way_back(record.temporary))
-        for folder in reversed(made):
+        for folder in reversed(folders):
             if not any(folder.iterdir()):
                 folder.rmdir()
         files.drop_record(workspace.state)

@@ -97,7 +97,7 @@ def commit(
     options += ["--", *literal(paths)] if paths else ["--allow-empty"]
 
     def made() -> CommitId | None:
-        return _made(repository, before, paths, message)
+        return made_after(repository, before, paths, message)
 
     def again(failed: Outcome) -> bool:
         nonlocal tip
@@ -183,7 +183,7 @@ def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
     return _retried(repository, ["reset", "-q", "--", *literal(paths)], b"", {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS).status == 0
 
 
-def _made(repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
+def made_after(repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
     """The commit with this message that came after `before`, where git made it although it, or a hook after it, failed later."""
     now = repository.head()
     if now is None or now == before:

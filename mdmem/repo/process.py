@@ -23,6 +23,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.05
 _CHUNK_BYTES = 65_536
 _IGNORED_HERE = (signals.SIGPIPE, signals.SIGXFSZ)
 """By the interpreter, which what it starts would go on with."""
+_INTERRUPTIONS = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP)
 _UNHEARD = 255
 """The status of a process whose end was heard as this one was interrupted."""
 
@@ -80,9 +81,9 @@ class _Child:
         self.status: int | None = None
 
     def start(self, command: list[str], environment: Mapping[str, str], streams: list[int]) -> None:
-        """Start it. Ctrl-C waits until its number is known: it would go on unseen, and commit what is being put back here."""
+        """Start it. An interruption waits until its number is known: it would go on unseen, and commit what is being put back here."""
         actions = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(streams)]
-        mask = signals.pthread_sigmask(signals.SIG_BLOCK, (signals.SIGINT,))
+        mask = signals.pthread_sigmask(signals.SIG_BLOCK, _INTERRUPTIONS)
         try:
             self.process = os.posix_spawnp(
                 command[0], command, environment, file_actions=actions, setsid=True, setsigmask=mask, setsigdef=_IGNORED_HERE
