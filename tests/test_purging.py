@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import NOW, Desk, desk
+from workspaces import NOW, Desk, append, desk
 
 from mdmem import events
 from mdmem.errors import FactProblem, RefusedChange
 from mdmem.memory import Memory
+from mdmem.model.past import AskHistory
 from mdmem.model.writes import Purge
+from mdmem.versions import VERSIONS_NAME
 
 WORDS = "works at Stripe"
 SECRET = "pass" + "word = hunter2!xYz9"
@@ -75,6 +77,21 @@ def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):
     assert "1 memory files that are not this repository's hold it and are left as they are." in done.notices
     assert WORDS in (notes / "x.md").read_text()
     assert WORDS not in at.read("MEMORY.md")
+
+
+def test_the_table_of_versions_keeps_nothing_of_what_a_merge_brought(at: Desk):
+    at.git("checkout", "-q", "-b", "side")
+    memory(at).apply(append("- has a secret plan"))
+    at.git("checkout", "-q", "-")
+    at.git("merge", "-q", "--no-ff", "-m", "merged", "side")
+
+    def holding() -> list[str]:
+        memory(at).history(AskHistory())
+        return [place.name for place in at.workspace.state.iterdir() if place.is_file() and b"has a secret plan" in place.read_bytes()]
+
+    assert VERSIONS_NAME in {name.removesuffix("-wal") for name in holding()}
+    memory(at).purge(Purge("has a secret plan"))
+    assert holding() == []
 
 
 def test_a_workspace_below_the_root(world: World, repository: Path, at: Desk):

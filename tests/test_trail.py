@@ -13,6 +13,7 @@ import pytest
 from conftest import EMAIL, NAME, World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_handwritten import gits
 from workspaces import Desk, append, desk
 
 from mdmem import files
@@ -21,7 +22,7 @@ from mdmem.errors import MdmemError
 from mdmem.facts import fact_id, parse_item
 from mdmem.history.sections import parts
 from mdmem.memory import Memory, freshness, replaying, trail
-from mdmem.model import Op, Source, Status
+from mdmem.model import CommitId, Op, Source, Status
 from mdmem.model.past import AskHistory, FactHistory, SectionHistory
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
@@ -943,6 +944,27 @@ class TestSections:
         assert (by_merge.commit, by_merge.op, by_merge.source, by_merge.actor) == (merge, Op.APPEND, Source.AUTO, "bot")
         assert (by_hand.op, by_hand.source) == (None, Source.USER_STATED)
 
+    def test_where_memory_is_merged_no_git_is_started(self, teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+        at = teller.at
+        for word in ("cat", "dog"):
+            at.git("checkout", "-q", "-b", word)
+            brought = teller.on("2026-01-10").apply(EditSection("Home", Action.APPEND, f"- a {word}")).commit
+            at.git("checkout", "-q", "-")
+            at.git("merge", "-q", "--no-ff", "-m", "merged", word)
+        memory = teller.on("2026-02-01")
+        memory.history(AskHistory())
+        started = gits(monkeypatch)
+        assert memory.blame("Home").lines[-1].commit == brought
+        told = memory.history(AskHistory("a dog"))
+        assert isinstance(told, FactHistory)
+        assert [(link.commit, link.op) for link in told.chain] == [(brought, Op.APPEND)]
+        for file in (None, "MEMORY.md"):
+            changes = memory.history(AskHistory(file=file))
+            assert isinstance(changes, SectionHistory)
+            assert [one.op for one in changes.revisions[:2]] == [Op.APPEND] * 2
+        memory.history(AskHistory("Home"))
+        assert started == []
+
     def test_when(self, teller: Teller) -> None:
         ids = moved(teller)
         assert ids
@@ -1015,6 +1037,10 @@ class TestTheTable:
         assert (hit.commit, hit.confidence) == (done.commit, 0.9)
         assert [hit.status for hit in teller.search("Oslo", history=True)] == [Status.REMOVED]
         self.same_as_anew(at)
+        at.git("reset", "-q", "--hard", "HEAD~")
+        self.same_as_anew(at)
+        with trail.fresh(at.workspace) as known:
+            assert known.side(done.commit or CommitId("")) is None
 
     def test_errors(self, teller: Teller) -> None:
         for word, code in (("2020-01-01", "before-history"), ("nonsense", "commit-not-found"), ("2026-13-01", "usage")):

@@ -23,12 +23,13 @@ from hypothesis import strategies as st
 from mdmem import versions
 from mdmem.errors import StorageProblem
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
+from mdmem.model.trail import Brought, Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 from mdmem.versions import VERSIONS_NAME, BrokenVersions, Ending, Step, Versions
 
 ODD = "caf\xe9 \udce9 \ud83d \x00 \U0001f600 [\"']\u2028"
 PATHS = [FilePath("MEMORY.md"), FilePath("memory/2026-03-05.md"), FilePath(f"memory/{ODD}.md")]
 FACTS = [FactId(digits * 4) for digits in ("aa", "ab", "b0", "c1")]
+LINES = ["- one", f"- {ODD}", ""]
 SECTIONS = [(), ("Memory",), ("Memory", "Work"), ("Memory", f"# > {ODD}")]
 
 
@@ -56,6 +57,11 @@ def revision(begun: int, text: str = "## Work\n\n- works at Stripe\n", lineage: 
 
 def mark(kind: MarkKind, begun: int, occurrence: int = 0, other: FactId | None = FACTS[1]) -> Mark:
     return Mark(kind, begun, FACTS[0], other, occurrence)
+
+
+def brought(line: str, number: int, path: FilePath = PATHS[0]) -> Brought:
+    """A line that a merge has from a commit beside the line."""
+    return Brought(path, line, Commit(CommitId(f"{number:040x}"), 900 + number, f"Bo {ODD}", f"Beside {number}"))
 
 
 @pytest.fixture
@@ -162,7 +168,9 @@ def random_step(number: int, now: Model, random: Random) -> Step:
     marks = tuple(random_mark(random.randint(1, number), places, random) for _ in range(random.randrange(3)))
     cleared = tuple(sorted(random.sample(range(1, number + 1), min(number, random.randrange(2)))))
     paths = tuple(random.sample(PATHS, random.randrange(3)))
-    return Step(ended, begun, tuple(one.number for one in gone), made, marks, cleared, paths)
+    merged = random.sample(PATHS, random.randrange(3))
+    lines = tuple(brought(random.choice(LINES), number * 1000 + random.randrange(2), path) for path in merged)
+    return Step(ended, begun, tuple(one.number for one in gone), made, marks, cleared, paths, lines)
 
 
 def random_occurrence(number: int, random: Random) -> Occurrence:
@@ -209,6 +217,13 @@ def require_equal(table: Versions, model: Model) -> None:
         assert list(table.ended(number, number + 2)) == sorted(ended, key=lambda one: (one.ended, one.number))
     for commit in (*(one.commit for one in history), CommitId("none")):
         assert table.landmark_of(commit) == next((one for one in history if one.commit == commit), None)
+    for landmark, step in model.history:
+        for path in PATHS:
+            of_file = {one.line: one.commit for one in step.brought if one.path == path}
+            assert [table.side_of(landmark.number, path, line) for line in LINES] == [of_file.get(line) for line in LINES]
+    sides = {one.commit.id: one.commit for _, step in model.history for one in step.brought}
+    for commit in (*sides, CommitId("none")):
+        assert table.side(commit) == sides.get(commit)
     for time in {0, 2000, *(one.time + by for one in history for by in (-1, 0))}:
         assert table.latest(time) == model.latest(time)
     for path in PATHS:
@@ -356,6 +371,14 @@ def test_the_paths_that_the_end_of_a_contradiction_concerns(table: Versions):
     assert table.paths_since(2) == {PATHS[0]}
 
 
+def test_what_a_merge_brought_goes_with_it(table: Versions):
+    steps(table, Step(brought=(brought("- one", 101), brought("- two", 102))), Step(brought=(brought("- one", 103), brought("", 103))))
+    table.cut(1)
+    assert table.side_of(2, PATHS[0], "- one") is table.side(brought("", 103).commit.id) is None
+    assert table.side_of(1, PATHS[0], "- two") == table.side(brought("", 102).commit.id) == brought("", 102).commit
+    assert table.side_of(1, PATHS[1], "- two") is table.side_of(1, PATHS[0], "- three") is None
+
+
 def test_authors_clocks_go_wrong(table: Versions):
     for number, time in enumerate([100, 300, 200, 250, 400, 50], 1):
         table.append(landmark(number, time), Step())
@@ -441,6 +464,7 @@ def _filled(landmarks: int) -> Versions:
                     marks=_some_marks(number),
                     cleared=(number // 2,),
                     paths=(path,),
+                    brought=(brought(f"- line {number}", number, path), brought(f"- another {number}", number, path)),
                 ),
             )
     return table
@@ -472,6 +496,8 @@ CALLS: dict[str, Callable[[Versions], object]] = {
     "head": lambda table: table.head,
     "landmark": lambda table: table.landmark(30),
     "landmark_of": lambda table: table.landmark_of(landmark(30).commit),
+    "side_of": lambda table: table.side_of(30, FilePath("memory/0.md"), "- line 30"),
+    "side": lambda table: table.side(CommitId(f"{30:040x}")),
     "latest": lambda table: table.latest(1030),
     "landmarks": lambda table: table.landmarks(20, 5),
     "standing": lambda table: table.standing(PATH),
@@ -492,7 +518,9 @@ CALLS: dict[str, Callable[[Versions], object]] = {
     "paths_since": lambda table: table.paths_since(table.head.number - 3 if table.head else 0),
     "dropped": lambda table: table.dropped(),
     "cut": lambda table: table.cut(table.head.number - 3 if table.head else 0),
-    "append": lambda table: steps(table, Step(begun=(occurrence(table.head.number + 1 if table.head else 1),))),
+    "append": lambda table: steps(
+        table, Step(begun=(occurrence(table.head.number + 1 if table.head else 1),), brought=(brought("- last", 2**40),))
+    ),
 }
 
 

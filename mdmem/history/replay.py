@@ -11,11 +11,12 @@ from __future__ import annotations
 from itertools import chain
 from types import MappingProxyType
 
+from mdmem.document import bare_lines
 from mdmem.editors.facts import difference
 from mdmem.history.messages import Said, common_ends, origin, said, section_name
 from mdmem.history.sections import Part, changed, partners, whole
 from mdmem.library import deque
-from mdmem.model.trail import Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
+from mdmem.model.trail import Brought, Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 from mdmem.records import dataclass, field, replace
 from mdmem.search.entries import entries
 from mdmem.versions import Ending, Step
@@ -116,14 +117,16 @@ def step(
     ledger.move(files)
     ledger.end(files)
     ledger.say()
+    revisions = tuple(revision for _, begun in texts for revision in begun)
     return Step(
         ended=tuple(ledger.ended),
         begun=tuple(ledger.begun),
         gone=tuple(row for gone, _ in texts for row in gone),
-        revisions=tuple(revision for _, begun in texts for revision in begun),
+        revisions=revisions,
         marks=tuple(ledger.marks),
         cleared=tuple(sorted(ledger.cleared)),
         paths=tuple(dict.fromkeys(path for change in changes for path in (change.before_path, change.path))),
+        brought=tuple(_from_side(revisions, side, brought)),
     )
 
 
@@ -197,6 +200,17 @@ def _texts(number: int, change: FileChange, places: _Places, known: Known) -> tu
             quiet = row is not None and row.text == part.text
             begun.append(Revision(row.lineage if row else 0, number, change.path, part.section, part.nth, part.text, quiet))
     return sorted(gone), begun
+
+
+def _from_side(
+    revisions: Sequence[Revision], side: Sequence[Commit], brought: Mapping[FilePath, Mapping[str, Origin]]
+) -> Iterator[Brought]:
+    """The lines of revisions that the side of a merge brought in."""
+    commits = {one.id: one for one in side}
+    lines = ((one.path, line.strip()) for one in revisions if one.path in brought for line in bare_lines(one.text))
+    for path, line in dict.fromkeys(lines):
+        if line in brought[path]:
+            yield Brought(path, line, commits[brought[path][line].commit])
 
 
 # Entries.

@@ -7,10 +7,9 @@ from mdmem.document import decode, find, is_blank, join_path, parse, plain_title
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
 from mdmem.history import trails
-from mdmem.library import date, lru_cache
 from mdmem.memory import recorded, trail
 from mdmem.memory.workspace import Say, Workspace, missing_file, read_at
-from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Status
+from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.past import AskHistory, Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
 from mdmem.model.trail import Commit
 from mdmem.records import dataclass, replace
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mdmem.document import Document
+    from mdmem.library import date
     from mdmem.model.trail import Landmark, Revision
-    from mdmem.repo import Repository
     from mdmem.versions import Versions
 
 _MAX_CHANGES = 10_000
-_MERGES_KEPT = 32
 
 
 def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory | FactHistory:
@@ -179,18 +177,20 @@ def _answers(path: SectionPath, address: str | None) -> bool:
 def _view(workspace: Workspace, known: Versions, one: Revision, before: Revision | None) -> RevisionView:
     landmark = known.landmark(one.begun)
     assert landmark is not None  # a revision begins with a landmark
-    return _told(workspace, landmark, one.text, before.text if before else "", one.path, one.section)
+    return _told(workspace, known, landmark, one.text, before.text if before else "", one.path, one.section)
 
 
 def _farewell(workspace: Workspace, known: Versions, last: Revision) -> RevisionView:
     """The change that took a section out."""
     landmark = known.landmark(last.ended or 0)
     assert landmark is not None  # a revision ends with a landmark
-    return _told(workspace, landmark, "", last.text, last.path, last.section)
+    return _told(workspace, known, landmark, "", last.text, last.path, last.section)
 
 
-def _told(workspace: Workspace, landmark: Landmark, text: str, before: str, path: FilePath, section: SectionPath) -> RevisionView:
-    teller = _teller(workspace, landmark, text, before, path)
+def _told(
+    workspace: Workspace, known: Versions, landmark: Landmark, text: str, before: str, path: FilePath, section: SectionPath
+) -> RevisionView:
+    teller = _teller(known, landmark, text, before, path)
     said = history.said(teller.message)
     return RevisionView(
         landmark.commit,
@@ -209,30 +209,19 @@ def _told(workspace: Workspace, landmark: Landmark, text: str, before: str, path
     )
 
 
-def _teller(workspace: Workspace, landmark: Landmark, text: str, before: str, path: FilePath) -> Landmark | Commit:
+def _teller(known: Versions, landmark: Landmark, text: str, before: str, path: FilePath) -> Landmark | Commit:
     """Whose word a change is: its own commit's; of what a merge brought that of the commit which is least sure of a line."""
     if not landmark.merge:
         return landmark
     lines = [line for line in history.changed_lines(before, text)[1] if not is_blank(line)]
-    brought = [_bringer(workspace.repository, landmark, path, line) for line in lines]
+    brought = [_bringer(known, landmark, path, line) for line in lines]
     return min(brought, key=lambda commit: history.origin(commit).confidence, default=landmark)
 
 
-def _bringer(repository: Repository, landmark: Landmark, path: FilePath, text: str) -> Commit:
+def _bringer(known: Versions, landmark: Landmark, path: FilePath, text: str) -> Commit:
     """The commit that brought in a line: the landmark itself, unless it is a merge that has the line from a side commit."""
-    itself = Commit(landmark.commit, landmark.time, landmark.author, landmark.message)
-    return _of_sides(repository, landmark.commit).get(path, {}).get(text.strip(), itself) if landmark.merge else itself
-
-
-@lru_cache(maxsize=_MERGES_KEPT)
-def _of_sides(repository: Repository, merge: CommitId) -> dict[FilePath, dict[str, Commit]]:
-    """By file, the side commit that brought in each line (without white space around it) that came with a merge."""
-    from mdmem.repo import line  # here, so that only who meets a merge pays for loading it
-
-    side = list(line.side(repository, *line.described(repository, [merge])))
-    commits = {commit.id: commit for commit, _ in side}
-    found = history.origins(side).lines
-    return {path: {text: commits[one.commit] for text, one in lines.items()} for path, lines in found.items()}
+    side = known.side_of(landmark.number, path, text.strip()) if landmark.merge else None
+    return side or Commit(landmark.commit, landmark.time, landmark.author, landmark.message)
 
 
 def _of_files(workspace: Workspace, known: Versions, path: FilePath | None, limit: int) -> SectionHistory:
@@ -244,7 +233,8 @@ def _of_files(workspace: Workspace, known: Versions, path: FilePath | None, limi
     for landmark, before, now in found:
         place = now or before
         assert place is not None  # a change is of something
-        views.append(_told(workspace, landmark, now.text if now else "", before.text if before else "", place.path, place.section))
+        texts = now.text if now else "", before.text if before else ""
+        views.append(_told(workspace, known, landmark, *texts, place.path, place.section))
     return SectionHistory(path or "", (), tuple(views), _notes(workspace, known))
 
 
@@ -288,16 +278,11 @@ def _as_it_stands(link: trails.Link, today: date) -> trails.Link:
 
 def _links(workspace: Workspace, known: Versions, chain: Sequence[trails.Link]) -> tuple[FactLink, ...]:
     """The links of a chain, with what the commits that brought them in say; a merge may have brought some of these."""
-    from mdmem.repo import line  # here, so that the history of a section does not pay for loading it
-
-    found = {link.commit: known.landmark_of(link.commit) for link in chain}
-    beside = line.described(workspace.repository, [commit for commit, landmark in found.items() if landmark is None])
-    told: dict[CommitId, Landmark | Commit] = {one.commit.id: one.commit for one in beside}
-    told |= {commit: landmark for commit, landmark in found.items() if landmark is not None}
-    return tuple(_link(workspace, link, told[link.commit]) for link in chain)
+    return tuple(_link(workspace, link, known.landmark_of(link.commit) or known.side(link.commit)) for link in chain)
 
 
-def _link(workspace: Workspace, link: trails.Link, commit: Landmark | Commit) -> FactLink:
+def _link(workspace: Workspace, link: trails.Link, commit: Landmark | Commit | None) -> FactLink:
+    assert commit is not None  # a fact comes with a landmark, or with one that a merge brought
     said = history.said(commit.message)
     return FactLink(
         link.id,
@@ -337,7 +322,7 @@ def blame(workspace: Workspace, address: str | None, file: str | None, nth: int 
         lines = []
         for number, found in enumerate(trails.blame(revisions, text), section.start + 1):
             landmark = known.landmark(found.landmark) if found.landmark else None
-            commit = _bringer(workspace.repository, landmark, paths[landmark.number], found.text) if landmark else None
+            commit = _bringer(known, landmark, paths[landmark.number], found.text) if landmark else None
             origin = history.origin(commit) if commit else None
             lines.append(
                 BlamedLine(

@@ -174,3 +174,12 @@ class Commit:
     time: int
     author: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A line, without white space around it, of a section that a merge changed, and the commit beside the merge's line that brought it in."""
+
+    path: FilePath
+    line: str
+    commit: Commit

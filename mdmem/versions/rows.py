@@ -9,7 +9,7 @@ from __future__ import annotations
 from mdmem.jsontext import dumps_short, loads
 from mdmem.library import date, lru_cache
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
+from mdmem.model.trail import Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 Row = tuple["Any", ...]
 
-VERSION = 2
+VERSION = 3
 """Of the table; a file of another version counts as empty."""
 APPLICATION = 0x6D646D76
 """Tells the file from other programs' (`PRAGMA application_id`)."""
 
 # `reached` is the latest time up to a landmark. A landmark that is older than that is late, and those are few: this is what makes
 # `latest` quick without a row ever changing. `added` is the landmark that brought a mark in: one that went along with a moved
-# occurrence has an older `begun`.
+# occurrence has an older `begun`. `sides` are the commits beside the line of which merges have lines, and `brought` are these lines.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE landmarks (
@@ -34,6 +34,9 @@ CREATE TABLE landmarks (
 CREATE INDEX landmarks_id ON landmarks (id);
 CREATE INDEX landmarks_reached ON landmarks (reached);
 CREATE INDEX landmarks_late ON landmarks (number, time) WHERE time < reached;
+CREATE TABLE sides (number INTEGER PRIMARY KEY, landmark INTEGER, id BLOB, time INTEGER, author BLOB, message BLOB);
+CREATE INDEX sides_id ON sides (id);
+CREATE TABLE brought (landmark INTEGER, path BLOB, line BLOB, side INTEGER, PRIMARY KEY (landmark, path, line)) WITHOUT ROWID;
 CREATE TABLE touched (landmark INTEGER, path BLOB, PRIMARY KEY (landmark, path)) WITHOUT ROWID;
 CREATE TABLE occurrences (
     number INTEGER PRIMARY KEY, begun INTEGER,
@@ -71,6 +74,7 @@ PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 """
 LANDMARKS = "SELECT number, id, time, author, message, merge FROM landmarks"
+SIDES = "SELECT id, time, author, message FROM sides"
 _WHILE_IT_STANDS = (
     "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"
     " origin, origin_time, source, confidence, also"
@@ -178,6 +182,12 @@ def as_landmark(row: Row) -> Landmark:
     """From a row of `LANDMARKS`."""
     number, commit, time, author, message, merge = row
     return Landmark(number, CommitId(decoded(commit)), time, decoded(author), decoded(message), bool(merge))
+
+
+def as_side(row: Row) -> Commit:
+    """From a row of `SIDES`."""
+    commit, time, author, message = row
+    return Commit(CommitId(decoded(commit)), time, decoded(author), decoded(message))
 
 
 def as_occurrence(row: Row) -> Occurrence:

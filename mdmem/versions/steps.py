@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from mdmem.model import FactId, FilePath
-    from mdmem.model.trail import Entry, Fate, Landmark, Mark, Occurrence, Revision
+    from mdmem.model.trail import Brought, Entry, Fate, Landmark, Mark, Occurrence, Revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Step:
 
     `gone` are rows of revisions that ended; a begun revision with the lineage 0 begins its own. A mark on an occurrence that begins
     in this very step has, for its row, the negative of its place in `begun`, counted from 1. `cleared` are numbers of landmarks whose
-    marks end here. `paths` are the memory files touched.
+    marks end here. `paths` are the memory files touched. `brought` are the lines that a merge has from its side, each of a file once.
     """
 
     ended: tuple[Ending, ...] = ()
@@ -43,6 +43,7 @@ class Step:
     marks: tuple[Mark, ...] = ()
     cleared: tuple[int, ...] = ()
     paths: tuple[FilePath, ...] = ()
+    brought: tuple[Brought, ...] = ()
 
 
 def append(store: Store, landmark: Landmark, step: Step) -> None:
@@ -50,6 +51,7 @@ def append(store: Store, landmark: Landmark, step: Step) -> None:
     with store.writing():
         number = _add_landmark(store, landmark)
         store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", [(number, blob(path)) for path in step.paths])
+        _bring(store, number, step.brought)
         _end(store, number, step.ended)
         store.run_many("UPDATE marks SET ended = ? WHERE begun = ? AND ended IS NULL", [(number, one) for one in step.cleared])
         first = _begin(store, number, step.begun)
@@ -65,6 +67,18 @@ def _add_landmark(store: Store, landmark: Landmark) -> int:
     said = (blob(landmark.commit), landmark.time, blob(landmark.author), blob(landmark.message), int(landmark.merge))
     store.run("INSERT INTO landmarks VALUES (?, ?, ?, ?, ?, ?, ?)", landmark.number, *said, max(reached, landmark.time))
     return landmark.number
+
+
+def _bring(store: Store, landmark: int, brought: Sequence[Brought]) -> None:
+    first = _next(store, "sides") if brought else 0
+    sides = {commit: number for number, commit in enumerate(dict.fromkeys(one.commit for one in brought), first)}
+    store.run_many(
+        "INSERT INTO sides VALUES (?, ?, ?, ?, ?, ?)",
+        [(number, landmark, blob(one.id), one.time, blob(one.author), blob(one.message)) for one, number in sides.items()],
+    )
+    store.run_many(
+        "INSERT INTO brought VALUES (?, ?, ?, ?)", [(landmark, bulk(one.path), bulk(one.line), sides[one.commit]) for one in brought]
+    )
 
 
 def _end(store: Store, landmark: int, ended: Sequence[Ending]) -> None:
@@ -139,6 +153,8 @@ def cut(store: Store, number: int, dropped: Iterable[tuple[Landmark, Collection[
     )
     store.run("DELETE FROM marks WHERE added > ?", number)
     store.run("UPDATE marks SET ended = NULL WHERE ended > ?", number)
+    store.run("DELETE FROM brought WHERE landmark > ?", number)
+    store.run("DELETE FROM sides WHERE number > ?", _last(store, "sides", "landmark", number))
     store.run("DELETE FROM touched WHERE landmark > ?", number)
     store.run("DELETE FROM landmarks WHERE number > ?", number)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Landmark, Mark, MarkKind, Occurrence, Revision
+from mdmem.model.trail import Commit, Landmark, Mark, MarkKind, Occurrence, Revision
 from mdmem.records import replace
 from mdmem.versions import steps
 from mdmem.versions.revisions import lineage_rows, whole
@@ -15,6 +15,7 @@ from mdmem.versions.rows import (
     OCCURRENCES,
     PAIRS,
     REVISIONS,
+    SIDES,
     STANDING,
     Row,
     as_dropped,
@@ -22,6 +23,7 @@ from mdmem.versions.rows import (
     as_mark,
     as_occurrence,
     as_revision,
+    as_side,
     blob,
     decoded,
     joined,
@@ -118,6 +120,15 @@ class Versions:
     def landmark_of(self, commit: CommitId) -> Landmark | None:
         """The landmark that is this commit."""
         return self._one_landmark(f"{LANDMARKS} WHERE id = ?", blob(commit))
+
+    def side_of(self, number: int, path: FilePath, line: str) -> Commit | None:
+        """The commit from which a merge, the landmark of a number, has a line (without white space around it) of a file."""
+        asked = f"{SIDES} WHERE number = (SELECT side FROM brought WHERE landmark = ? AND path = ? AND line = ?)"
+        return next(iter(self._store.all(as_side, asked, number, blob(path), blob(line))), None)
+
+    def side(self, commit: CommitId) -> Commit | None:
+        """The commit of this id, if a merge has a line from it."""
+        return next(iter(self._store.all(as_side, f"{SIDES} WHERE id = ?", blob(commit))), None)
 
     def latest(self, time: int) -> Landmark | None:
         """The landmark with the highest number whose author time is not after `time`."""
@@ -310,6 +321,8 @@ class Versions:
             (as_landmark, LANDMARKS),
             (as_occurrence, OCCURRENCES),
             (as_mark, MARKS),
+            (as_side, SIDES),
+            (lambda row: (decoded(row[0]), decoded(row[1])), "SELECT path, line FROM brought"),
             (lambda row: decoded(row[0]), "SELECT path FROM touched"),
         )
         for parse, asked in kinds:
@@ -335,6 +348,11 @@ class Versions:
             tuple(replace(one, occurrence=place.get(one.occurrence, 0)) for one in marks),
             self._store.all(tuple, "SELECT added, path FROM marks ORDER BY number"),
             self._store.all(tuple, "SELECT landmark, path FROM touched ORDER BY landmark, path"),
+            self._store.all(
+                tuple,
+                "SELECT brought.landmark, path, line, id, time, author, message FROM brought JOIN sides ON number = side"
+                " ORDER BY brought.landmark, path, line",
+            ),
         )
 
 
