@@ -179,6 +179,16 @@ class TestSearch:
         aged = Memory.open(at.workspace.root)
         assert next(hit.path for hit in aged.search(Search("sailing boat")).hits) == "memory/2026-11-20.md"
 
+    def test_ages_are_by_the_real_clock_or_as_of_the_day_that_is_asked_for(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        at.apply(Log("went sailing", day="2026-03-01"))
+        at.write("mdmem.toml", "half_life_days = 1000000\n")
+        monkeypatch.setenv("MDMEM_NOW", "2999-01-01T12:00:00")
+        (hit,) = Memory.open(at.root).search(Search("sailing", explain=True)).hits
+        assert next(factor.value for factor in (hit.why.factors if hit.why else ()) if factor.name == "age") > 0.9
+        at.write("mdmem.toml", "half_life_days = 2\n")
+        (then,) = Memory.open(at.root).search(Search("sailing", explain=True, as_of="2026-03-05")).hits
+        assert [factor.value for factor in (then.why.factors if then.why else ()) if factor.name == "age"] == [0.25]
+
 
 class TestStatus:
     def test_nothing_is_changed_by_asking(self, at: Desk, memory: Memory):

@@ -32,7 +32,8 @@ def index_of(**files: str) -> Index:
 
 
 def search(index: Index, question: str, explain: bool = False, limit: int = 10, half_life: float | None = None) -> tuple[Match, ...]:
-    return index.search(Wanted(question, limit, Filter(valid_on=TODAY), TODAY, explain, half_life))
+    decay = ranking.Decay(half_life, TODAY.toordinal()) if half_life else None
+    return index.search(Wanted(question, limit, Filter(valid_on=TODAY), TODAY, explain, decay))
 
 
 def texts(index: Index, question: str) -> list[str]:

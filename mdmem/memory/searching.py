@@ -12,6 +12,7 @@ from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, 
 from mdmem.records import replace
 from mdmem.search.finder import BrokenIndex
 from mdmem.search.query import Filter, Wanted
+from mdmem.search.ranking import Decay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,13 +92,25 @@ def _matches(
     workspace: Workspace, found: Fresh, wanted: Search, passing: Filter, today: date, say: Say, progress: Progress | None
 ) -> tuple[Fresh, tuple[Match, ...]]:
     """The matches, and the index that gave them: built anew where the one that was there turns out to be damaged."""
-    asked = Wanted(wanted.query, wanted.limit, passing, today, wanted.explain, workspace.settings.half_life_days)
+    asked = Wanted(wanted.query, wanted.limit, passing, today, wanted.explain, _decay(workspace, wanted, today))
     try:
         matches = found.index.search(asked)
     except BrokenIndex:
         found = fresh(workspace, say, progress, full=True)
         matches = found.index.search(asked)
     return found, _explained(matches, wanted.query) if wanted.explain else matches
+
+
+def _decay(workspace: Workspace, wanted: Search, today: date) -> Decay | None:
+    """How logs lose weight with age, where the settings want it: by the real clock, or as of the day that is asked for."""
+    half_life = workspace.settings.half_life_days
+    if half_life is None:
+        return None
+    return Decay(half_life, (today if wanted.as_of is not None else _real_day(workspace)).toordinal())
+
+
+def _real_day(workspace: Workspace) -> date:
+    return datetime.now(config.zone(workspace.settings.timezone)).date()
 
 
 def _explained(matches: tuple[Match, ...], asked: str) -> tuple[Match, ...]:
@@ -111,8 +124,7 @@ def quality(workspace: Workspace, wanted: Search, found: SearchResult) -> Qualit
     """What the events keep of a search. Ages are by the real clock; what was asked is kept only where the settings say so."""
     from mdmem.search.quality import quality as measured  # here, so that no other command pays for loading it
 
-    day = datetime.now(config.zone(workspace.settings.timezone)).date()
-    told = measured(wanted.query, found.hits, day)
+    told = measured(wanted.query, found.hits, _real_day(workspace))
     told = replace(told, behind=found.stale)
     if not workspace.settings.log_queries:
         return told

@@ -142,13 +142,12 @@ class Finder:
         if not looked_for:
             return ()
         asked = cues.asked(wanted.query)
-        decay = Decay(wanted.half_life, wanted.today.toordinal()) if wanted.half_life else None
-        least = ranking.CANDIDATES_BY_AGE if decay else ranking.CANDIDATES
+        least = ranking.CANDIDATES_BY_AGE if wanted.decay else ranking.CANDIDATES
         candidates = max(least, ranking.CANDIDATES_A_HIT * wanted.limit)
         narrowed = not wanted.filter.is_plain
         while True:
             found, complete = self._matching(looked_for, wanted, candidates, narrowed)
-            ranked = self._ranked(found, asked, decay)
+            ranked = self._ranked(found, asked, wanted.decay)
             best = self._best(ranked, wanted)
             if complete or (len(best) >= wanted.limit and (narrowed or len(found) >= candidates // 2)):
                 break

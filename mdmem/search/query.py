@@ -81,7 +81,7 @@ _NOT_NARROWED = _narrowing(Filter())
 class Wanted:
     """A search: a query as it was typed, at most so many hits, among those that pass the filter; `today` is the user's.
 
-    With `explain`, each match says how its score came about. With a `half_life` (days), logs lose weight with age.
+    With `explain`, each match says how its score came about. With a `decay`, logs lose weight with age.
     """
 
     query: str
@@ -89,7 +89,7 @@ class Wanted:
     filter: Filter
     today: date
     explain: bool = False
-    half_life: float | None = None
+    decay: ranking.Decay | None = None
 
 
 Clause = tuple[str, str, float, str]
