@@ -67,6 +67,8 @@ _NAMES = Settings.__match_args__
 _TEXTS = ("timezone", "author", "actor", "direct_edits", "language")
 _LISTS = ("agents", "extra_paths")
 _FLAGS = ("allow_detached", "log_queries")
+_COUNTS = ("budget_lines", "budget_bytes")
+_MOST = 1_000_000_000
 
 
 def _home(environment: Mapping[str, str]) -> str | None:
@@ -105,9 +107,13 @@ def _value(name: str, value: Any, where: str) -> Any:
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
             raise wrong("a list of texts")
         return tuple(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
-        raise wrong("a number above 0")
-    return int(value) if name.startswith("budget") else float(value)
+    if name in _COUNTS:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MOST:
+            raise wrong(f"a whole number from 1 to {_MOST - 1:,}")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MOST:
+        raise wrong(f"a number above 0 and below {_MOST:,}")
+    return float(value)
 
 
 def _language(said: str, where: str) -> str:

@@ -81,10 +81,10 @@ def uninstall(folder: Path) -> tuple[str, ...]:
     """Take our shims out, put the hooks they kept back, and return the names of those taken out."""
     ours = tuple(name for name in HOOKS if _is_ours(_read(folder / name)))
     for name in ours:
-        if os.path.lexists(_kept(folder, name)):
-            _kept(folder, name).replace(folder / name)
-        else:
-            (folder / name).unlink()
+        (folder / name).unlink()
+    for name in HOOKS:
+        if os.path.lexists(_kept(folder, name)) and not os.path.lexists(folder / name):
+            _kept(folder, name).rename(folder / name)
     return ours
 
 

@@ -48,6 +48,15 @@ def test_install_and_uninstall(folder: Path):
     assert contents(folder) == {}
 
 
+def test_a_hook_that_was_kept_comes_back_also_where_the_shim_is_gone(folder: Path):
+    own = folder / "pre-commit"
+    own.write_text("#!/bin/sh\nexit 0\n")
+    install(folder, PYTHON)
+    own.unlink()
+    uninstall(folder)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"pre-commit": "#!/bin/sh\nexit 0\n"}
+
+
 def test_the_folder_is_made(tmp_path: Path):
     install(tmp_path / "a" / "hooks", PYTHON)
     assert state(tmp_path / "a" / "hooks") == dict.fromkeys(HOOKS, "installed")

@@ -317,7 +317,10 @@ def test_a_purge():
     assert upkeep.purged_text(done) == f"purged {COMMIT[:10]}"
     assert upkeep.purged_text(replace(done, commit=None)) == "purged"
     nothing = Purged(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
-    assert (upkeep.purged_text(nothing), upkeep.purged_json(nothing)["changed"]) == (f"nothing is left to purge {COMMIT[:10]}", False)
+    assert (upkeep.purged_text(nothing), upkeep.purged_json(nothing)["changed"]) == (
+        f"it stands nowhere, and nothing is left to purge {COMMIT[:10]}",
+        False,
+    )
 
 
 def test_redacted():

@@ -71,7 +71,7 @@ def check_(
 def redact(call: Call, as_json: Json = False) -> Answer:
     """Copy standard input, each secret as [REDACTED:KIND].
 
-    Everything else is copied byte for byte. It needs no workspace.
+    Everything else is copied byte for byte, up to 5,000,000 bytes. It needs no workspace.
     """
     text = given("-")
     clean = secrets.redact(text)

@@ -60,7 +60,7 @@ def purged_json(done: Purged) -> dict[str, Any]:
 
 def purged_text(done: Purged) -> str:
     """A purge that is done, with the commit that says so; an earlier one may have left nothing to do."""
-    return f"{'purged' if done.plan.found else 'nothing is left to purge'} {short(done.commit)}".rstrip()
+    return f"{'purged' if done.plan.found else 'it stands nowhere, and nothing is left to purge'} {short(done.commit)}".rstrip()
 
 
 def reviewed_json(found: Reviewed) -> dict[str, Any]:
