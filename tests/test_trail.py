@@ -211,6 +211,42 @@ class TestLogs:
             teller.on("2026-01-12").apply(Forget(fact))
         assert failure.value.code == "fact-not-found"
 
+    @pytest.mark.parametrize("renamed", [False, True])
+    @pytest.mark.parametrize("change", [Forget, lambda old: Log("the sky is blue", kind="fact", options=WriteOptions(supersedes=old))])
+    def test_as_of_a_time_at_which_a_mark_held_that_was_taken_back(
+        self, teller: Teller, change: Callable[[str], Any], renamed: bool
+    ) -> None:
+        at, path = teller.at, "memory/2026-01-10.md"
+        logged = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        old = str(logged.added[0])
+        teller.on("2026-01-10").apply(Remember("blue", section="Home"))
+        teller.on("2026-01-10").apply(Contradict(old, "blue"))
+        done = teller.on("2026-01-12").apply(change(old))
+        if renamed:
+            at.git("mv", path, path := "memory/2026-01-10-sky.md")
+            at.git("commit", "-qm", "renamed", "--date=2026-01-13T12:00:00")
+        teller.on("2026-01-14").apply(Revert(str(done.commit)))
+
+        def require_what_stood() -> None:
+            for day in ("2026-01-11", "2026-01-12", "2026-01-13", "2026-01-15"):
+                there = day in ("2026-01-11", "2026-01-15")
+                assert teller.texts("green", as_of=day) == ["the sky is green"] * there
+                (hit,) = [one for one in teller.search("blue", as_of=day) if one.text == "blue"]
+                assert hit.contradicts == (old,) * there
+
+        require_what_stood()
+        (hit,) = teller.search("green", history=True)
+        assert (hit.status, hit.commit) == (Status.CURRENT, logged.commit)
+        at.write(path, at.read(path).replace("green", "green #sky"))
+        require_what_stood()
+        at.write(path, "# 2026-01-10\n")
+        require_what_stood()
+        at.git("commit", "-qam", "gone", "--date=2026-01-16T12:00:00")
+        require_what_stood()
+        freshness.rebuild(at.workspace, True, print)
+        require_what_stood()
+        assert [hit.status for hit in teller.search("green", history=True)] == [Status.REMOVED]
+
     def test_of_those_in_several_logs_the_one_that_is_meant_is_retracted(self, teller: Teller) -> None:
         for day, time in (("2026-01-10", "08:00"), ("2026-01-11", "09:00"), ("2026-01-12", "10:00")):
             teller.on("2026-01-12").apply(Log("the sky is green", day=day, time=time))

@@ -237,6 +237,7 @@ def require_equal(table: Versions, model: Model) -> None:
         assert list(table.lineages(path)) == [one for one in model.newest() if one.lineage in ever]
         rows = {one.number for one in model.occurrences if one.entry.path == path and one.ended is None}
         assert list(table.marks(path)) == [one for one in model.in_force() if one.occurrence in rows]
+        assert list(table.marks(path, ever=True)) == [one for one in model.marks if one.occurrence in rows]
     for fact in FACTS:
         assert list(table.having(fact)) == [one for one in model.occurrences if one.entry.fact == fact]
         assert list(table.succeeded_by(fact)) == model.succeeded_by(fact)
@@ -252,6 +253,7 @@ def require_equal(table: Versions, model: Model) -> None:
         assert list(table.pairs(number)) == then
     for row in range(1, len(model.occurrences) + 1):
         assert list(table.marks_of(row)) == [one for one in model.in_force() if one.occurrence == row]
+        assert list(table.marks_of(row, ever=True)) == [one for one in model.marks if one.occurrence == row]
     assert list(table.lineages()) == model.newest()
     for lineage in {one.lineage for one in model.revisions} | {99}:
         every = [one for one in reversed(model.revisions) if one.lineage == lineage]
@@ -510,6 +512,7 @@ CALLS: dict[str, Callable[[Versions], object]] = {
     "marks": lambda table: table.marks(),
     "marks in a file": lambda table: table.marks(PATH),
     "marks_of": lambda table: table.marks_of(30),
+    "marks_of ever": lambda table: table.marks_of(30, ever=True),
     "pairs": lambda table: table.pairs(),
     "pairs then": lambda table: table.pairs(30),
     "revisions": lambda table: table.revisions(3, 3),

@@ -10,7 +10,7 @@ from mdmem.document import decode, parse
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.library import defaultdict
-from mdmem.memory.standing import Standing, join
+from mdmem.memory.standing import Standing, join, marks_in
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.trail import Claim, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.records import replace
@@ -94,8 +94,8 @@ class Pages:
         blob, landmark = self._blobs.get(path), self._touches.get(path)
         if blob is None or landmark is None or not self._known.began_at(path, landmark) or blob != object_id(b"blob", data, len(blob)):
             return ()
-        marks = {mark.occurrence: mark for mark in self._known.marks(path)}
-        return tuple([Standing(one, marks.get(one.number), True) for one in self._known.standing(path)])
+        marks = marks_in(self._known, path)
+        return tuple([Standing(one, marks[one.number], True) for one in self._known.standing(path)])
 
     def _page(self, path: FilePath, listed: tuple[Entry, ...], whole: tuple[Standing, ...] = ()) -> FileEntries:
         kind = self._workspace.kind_of(path)
@@ -110,18 +110,23 @@ class Pages:
             tuple(not one.committed and dirty for one in found),
             kind,
             self._with_conflicts(path, listed, found, [_life_on_disk(one) for one in found]),
-            tuple(self._unseen(found, gone)) if dirty else (),
+            tuple(self._unseen(found, gone, dirty)),
         )
 
-    def _unseen(self, found: Sequence[Standing], gone: Sequence[Standing]) -> Iterator[Row]:
-        """What HEAD holds and an edit, not committed yet, has taken out; what it only wrote in another way is found by its time alone."""
+    def _unseen(self, found: Sequence[Standing], gone: Sequence[Standing], dirty: bool) -> Iterator[Row]:
+        """What HEAD holds and an edit, not committed yet, has taken out; what it only wrote in another way is found by its time alone.
+
+        So is, edit or not, how something stood before a mark that was taken back.
+        """
         head = self._known.head.commit if self._known.head else None
-        for one in (*gone, *(one for one in found if not one.committed)):
+        for one in (*gone, *(one for one in found if one.marks or not one.committed)):
             if one.occurrence is not None:
-                life = replace(_life(one.occurrence, one.mark), standing=False, moved=one not in gone)
-                life = life if one.mark else replace(life, status=Status.REMOVED)
-                entry = one.occurrence.entry
-                yield Row(entry, one.occurrence.origin, False, self._workspace.kind_of(entry.path), life, head)
+                *before, life = _lives(one.occurrence, one.marks)
+                if dirty and not one.committed:
+                    life = life if one.mark else replace(life, status=Status.REMOVED)
+                    before.append(replace(life, standing=False, moved=one not in gone))
+                entry, kind = one.occurrence.entry, self._workspace.kind_of(one.occurrence.entry.path)
+                yield from (Row(entry, one.occurrence.origin, False, kind, each, head) for each in before)
 
     def _with_conflicts(
         self, path: FilePath, listed: tuple[Entry, ...], found: Sequence[Standing], lives: Sequence[Life]
@@ -166,19 +171,28 @@ def claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
     return Claim(fact, entry.text, entry.key, entry.path, entry.section, entry.start_line, when, source, confidence, also, entry.until)
 
 
-def _life(occurrence: Occurrence, mark: Mark | None) -> Life:
-    """How an occurrence stands: by its end, or while it stands by what a commit says of it."""
-    if mark is not None:
-        return Life(occurrence.begun, mark.begun, _MARKED[mark.kind], mark.other)
+def _lives(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Life, ...]:
+    """How an occurrence stands: by its end, or while it stands by what a commit says of it.
+
+    Before that comes how it stood until each mark that was taken back while it stood; that is found by its time alone.
+    """
+    begun = occurrence.begun
+    before: list[Life] = []
+    for mark in marks:
+        if mark.ended is None or (occurrence.ended is not None and mark.ended >= occurrence.ended):
+            return (*before, Life(begun, mark.begun, _MARKED[mark.kind], mark.other))
+        if mark.begun > begun:
+            before.append(Life(begun, mark.begun, standing=False, moved=True))
+        begun = max(begun, mark.ended)
     if occurrence.fate is None:
-        return standing_since(occurrence.begun)
+        return (*before, standing_since(begun))
     moved = occurrence.fate is Fate.MOVED
-    return Life(occurrence.begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, standing=False, moved=moved)
+    return (*before, Life(begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, standing=False, moved=moved))
 
 
 def _life_on_disk(one: Standing) -> Life:
     """How an entry of a file stands; a line that was changed and is not committed begins with no commit, but a mark on it holds."""
-    return _life(one.occurrence, one.mark) if one.occurrence and (one.committed or one.mark) else standing_since(None)
+    return _lives(one.occurrence, one.marks)[-1] if one.occurrence and (one.committed or one.mark) else standing_since(None)
 
 
 def past(workspace: Workspace, known: Versions, above: int, upto: int) -> Iterator[tuple[CommitId, tuple[Row, ...]]]:
@@ -186,15 +200,14 @@ def past(workspace: Workspace, known: Versions, above: int, upto: int) -> Iterat
     for number, ended in groupby(known.ended(above, upto), key=lambda one: one.ended):
         landmark = known.landmark(number or 0)
         if landmark is not None:
-            yield landmark.commit, tuple(_past_row(workspace, known, one) for one in ended)
+            yield landmark.commit, tuple(row for one in ended for row in _past_rows(workspace, known, one))
 
 
-def _past_row(workspace: Workspace, known: Versions, occurrence: Occurrence) -> Row:
-    mark = next(iter(known.marks_of(occurrence.number)), None)
-    life = _life(occurrence, mark)
-    if mark is not None:
-        life = replace(life, standing=False, moved=occurrence.fate is Fate.MOVED)
-    return Row(occurrence.entry, occurrence.origin, False, workspace.kind_of(occurrence.entry.path), life, occurrence.last)
+def _past_rows(workspace: Workspace, known: Versions, occurrence: Occurrence) -> Iterator[Row]:
+    *before, last = _lives(occurrence, known.marks_of(occurrence.number, ever=True))
+    kind = workspace.kind_of(occurrence.entry.path)
+    for life in (*before, replace(last, standing=False, moved=occurrence.fate is Fate.MOVED)):
+        yield Row(occurrence.entry, occurrence.origin, False, kind, life, occurrence.last)
 
 
 def at_commit(found: Mapping[FilePath, bytes | None], path: FilePath) -> tuple[Entry, ...]:

@@ -17,16 +17,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is known of one entry: its occurrence (None: no commit has it), and what a commit says of that. `committed`: word for word."""
+    """What is known of one entry: its occurrence (None: no commit has it), and what commits say of that, or said and took back.
+
+    `committed`: word for word.
+    """
 
     occurrence: Occurrence | None = None
-    mark: Mark | None = None
+    marks: tuple[Mark, ...] = ()
     committed: bool = False
+
+    @property
+    def mark(self) -> Mark | None:
+        """The one in force."""
+        return next((mark for mark in self.marks if mark.ended is None), None)
 
 
 def identity(entry: Entry) -> Hashable:
     """What makes an entry of a file on disk the same as one of a commit."""
     return entry.section, with_line_end(entry.text, "\n"), entry.first_line
+
+
+def marks_in(known: Versions, path: FilePath) -> dict[int, tuple[Mark, ...]]:
+    """What commits say, or said, of the occurrences that stand in a file, by their rows."""
+    found: dict[int, tuple[Mark, ...]] = defaultdict(tuple)
+    for mark in known.marks(path, ever=True):
+        found[mark.occurrence] += (mark,)
+    return found
 
 
 def _fact(entry: Entry) -> Hashable:
@@ -39,14 +55,14 @@ def join(known: Versions, path: FilePath, listed: Sequence[Entry]) -> tuple[tupl
     An entry is the occurrence with the same words in the same place, else one of the same fact in the same section, of which somebody
     has changed tags or spacing and has not committed it: a mark goes along with it. Of several alike each is taken once, in order.
     """
-    marks = {mark.occurrence: mark for mark in known.marks(path)}
+    marks = marks_in(known, path)
     left = {one.number: one for one in known.standing(path)}
     found: dict[int, Standing] = {}
     for key, committed in ((identity, True), (_fact, False)):
         for place, one in _matched(key, listed, found, left):
             del left[one.number]
-            found[place] = Standing(one, marks.get(one.number), committed)
-    gone = tuple(Standing(one, marks.get(one.number)) for one in left.values())
+            found[place] = Standing(one, marks[one.number], committed)
+    gone = tuple(Standing(one, marks[one.number]) for one in left.values())
     return tuple(found.get(place, Standing()) for place in range(len(listed))), gone
 
 

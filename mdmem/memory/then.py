@@ -87,4 +87,5 @@ def _against(
 def _stood(known: Versions, one: Occurrence, number: int) -> bool:
     """Whether an occurrence stood at a landmark, and nothing said that it did not count."""
     there = one.begun <= number and (one.ended is None or one.ended > number)
-    return there and all(mark.begun > number for mark in known.marks_of(one.number))
+    marks = known.marks_of(one.number, ever=True) if there else ()
+    return there and not any(mark.begun <= number and (mark.ended is None or mark.ended > number) for mark in marks)

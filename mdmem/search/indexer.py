@@ -56,7 +56,7 @@ class FileEntries:
         uncommitted: parallel to `entries`.
         kind: the file's.
         lives: parallel to `entries`; without any they are a person's new text.
-        unseen: what HEAD holds and an uncommitted edit took out.
+        unseen: what HEAD holds and an uncommitted edit took out, and what is found by its time only.
     """
 
     path: FilePath

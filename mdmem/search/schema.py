@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tantivy import Document, Index, Schema
 
-VERSION = 7
+VERSION = 8
 
 NEIGHBOURS = 2
 """Entries on each side, in the same file, whose words an entry is found by too; `ranking` says what for."""
@@ -57,12 +57,12 @@ _KEPT = 4096
 class Life:
     """When an entry is part of memory, and what became of it.
 
-    - `begun`: the landmark from which on it stands; None while it is uncommitted.
+    - `begun`: the landmark from which on it stands, or counts again; None while it is uncommitted.
     - `ended`: the landmark from which on it is not current any more, because it went or because a mark says so.
     - `status`: CURRENT, SUPERSEDED or REMOVED; whether it has expired is judged when it is searched for.
     - `weaker`: it contradicts something that is better founded.
     - `standing`: it is in the file on disk. What is not counts as removed, where `status` says no better.
-    - `moved`: it went on elsewhere, and that is another row: this one is found by its time only.
+    - `moved`: it went on elsewhere, or counted again later, and that is another row: this one is found by its time only.
     """
 
     begun: int | None = None

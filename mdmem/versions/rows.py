@@ -64,8 +64,8 @@ CREATE TABLE marks (
 );
 CREATE INDEX marks_kind ON marks (kind) WHERE ended IS NULL;
 CREATE INDEX marks_begun ON marks (begun) WHERE ended IS NULL;
-CREATE INDEX marks_path ON marks (path) WHERE ended IS NULL;
-CREATE INDEX marks_occurrence ON marks (occurrence) WHERE ended IS NULL;
+CREATE INDEX marks_path ON marks (path);
+CREATE INDEX marks_occurrence ON marks (occurrence);
 CREATE INDEX marks_other ON marks (other) WHERE ended IS NULL;
 CREATE INDEX marks_added ON marks (added);
 CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;

@@ -189,19 +189,19 @@ class Versions:
 
     # Marks.
 
-    def marks(self, path: FilePath | None = None) -> tuple[Mark, ...]:
-        """The marks in force, oldest first; with a path those on occurrences that stand in that file."""
+    def marks(self, path: FilePath | None = None, ever: bool = False) -> tuple[Mark, ...]:
+        """The marks in force, oldest first; with a path those on occurrences that stand in that file, and (`ever`) those taken back."""
         if path is None:
             return self._store.all(as_mark, f"{MARKS} WHERE ended IS NULL ORDER BY number")
         asked = (
-            f"{MARKS} WHERE path = ? AND ended IS NULL"
+            f"{MARKS} WHERE path = ? AND (? OR ended IS NULL)"
             " AND (SELECT ended FROM occurrences WHERE number = occurrence) IS NULL ORDER BY number"
         )
-        return self._store.all(as_mark, asked, blob(path))
+        return self._store.all(as_mark, asked, blob(path), ever)
 
-    def marks_of(self, number: int) -> tuple[Mark, ...]:
-        """The marks in force on the occurrence with this row."""
-        return self._store.all(as_mark, f"{MARKS} WHERE occurrence = ? AND ended IS NULL ORDER BY number", number)
+    def marks_of(self, number: int, ever: bool = False) -> tuple[Mark, ...]:
+        """The marks in force on the occurrence with this row, oldest first, and (`ever`) those taken back."""
+        return self._store.all(as_mark, f"{MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) ORDER BY number", number, ever)
 
     def pairs(self, at: int | None = None) -> tuple[Mark, ...]:
         """The marks of two facts that are in force, or were at a landmark; oldest first."""
