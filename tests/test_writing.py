@@ -12,18 +12,17 @@ from typing import Any
 
 import pytest
 from conftest import EMAIL, NAME, World
-from workspaces import MARK, NOW, SEED, Desk, append, desk, where_modes_count
+from workspaces import HAND, MARK, NOW, SEED, Desk, append, by_hand, code_of, desk, refused, where_modes_count
 
 from mdmem import files, hookfiles
 from mdmem.errors import MdmemError
 from mdmem.hookfiles import install
 from mdmem.memory import Memory, writing
 from mdmem.memory.workspace import open_at
-from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.repo import commits, process, worktree
 from mdmem.repo.runner import Outcome
 
-HAND = "- a line of Ada's"
 REFUSES = "exit 1"
 REFUSES_OURS = "git diff --cached | grep -q 'mark of mdmem' && exit 1\nexit 0"
 LOG = "memory/2026-03-05.md"
@@ -42,37 +41,6 @@ def at(world: World, repository: Path) -> Desk:
 
 def say(_: str) -> None:
     pass
-
-
-def code_of(action: Callable[[], object]) -> str:
-    with pytest.raises(MdmemError) as failure:
-        action()
-    assert failure.value.message
-    return failure.value.code
-
-
-def refused(at: Desk, change: Change, code: str) -> None:
-    """The change is refused with `code`, and nothing at all is changed."""
-    before = at.standing()
-    assert code_of(lambda: at.apply(change)) == code
-    assert at.standing() == before
-
-
-def by_hand(at: Desk, file: str, way: str) -> None:
-    """Leave an edit of a person's in a file, not committed."""
-    text = SEED.replace("- works at Stripe\n", f"- works at Stripe\n{HAND}\n")
-    match way:
-        case "edited":
-            at.write(file, text)
-        case "staged":
-            at.write(file, text)
-            at.git("add", file)
-        case "staged and edited again":
-            at.write(file, text + "\nstaged\n")
-            at.git("add", file)
-            at.write(file, text)
-        case "intended":
-            at.git("add", "-N", file)
 
 
 WAYS = [
@@ -869,165 +837,3 @@ def test_the_gits_that_a_write_starts(at: Desk, monkeypatch: pytest.MonkeyPatch,
         monkeypatch.setattr(room, "run", counted)
     at.apply(append())
     assert started == verbs
-
-
-@pytest.mark.parametrize("saved", [SEED.replace("lives in Oslo", "lives in Rome"), SEED, SEED + "\r\n"], ids=["theirs", "as before", "odd"])
-@pytest.mark.parametrize("pending", [False, True])
-def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str, pending: bool) -> None:
-    run, saves = commits.run, [saved]
-
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
-        if "commit" in arguments and "mark of mdmem" in at.read("MEMORY.md") and saves:
-            at.write("MEMORY.md", saves.pop())
-        return run(folder, arguments, *rest)
-
-    if pending:
-        by_hand(at, "MEMORY.md", "edited")
-    for room in (commits, worktree):
-        monkeypatch.setattr(room, "run", overtaken)
-    done = at.apply(append())
-    assert not saves
-    assert "mark of mdmem" in at.read("MEMORY.md")
-    assert at.git("show", "--format=", str(done.commit)).count("+- the mark of mdmem") == 1
-    assert "lives in Rome" not in saved or "lives in Rome" in at.read("MEMORY.md")
-    assert at.git("status", "--porcelain") == ""
-    ours = at.git("log", "--format=%H", "--grep=^Mdmem-Op: append").split()
-    assert ours == [done.commit]
-
-
-REFORMATS = "sed -i 's/^- /* /' MEMORY.md && git add MEMORY.md"
-
-
-@pytest.mark.parametrize("pending", [False, True])
-def test_a_hook_may_write_it_in_another_way(at: Desk, pending: bool) -> None:
-    if pending:
-        by_hand(at, "MEMORY.md", "edited")
-    at.hook("pre-commit", REFORMATS)
-    done = at.apply(append("- the mark of mdmem\n\nAnd a paragraph."))
-    assert done.commit == at.git("rev-parse", "HEAD").strip()
-    assert "* the mark of mdmem" in at.git("show", "HEAD:MEMORY.md")
-    assert at.git("log", "--format=%s", "--grep=^Mdmem-Op").count("\n") == 1
-
-
-@pytest.mark.parametrize("change", [Remember("city: Paris", section="Home"), EditSection("Nowhere", Action.APPEND, "x")])
-def test_a_merge_under_way_comes_before_what_is_only_so_because_of_it(at: Desk, change: Change) -> None:
-    at.write("MEMORY.md", SEED + "\n<<<<<<< HEAD\n- city: Oslo\n=======\n- city: Rome\n>>>>>>> other\n")
-    at.write(".git/MERGE_HEAD", at.git("rev-parse", "HEAD"))
-    refused(at, change, "repository-busy")
-
-
-def interrupted_at(at: Desk, commit: int) -> None:
-    """Have git interrupt this process once it has made that many commits, as Ctrl-C would."""
-    count = f"echo >> .git/seen; [ $(wc -l < .git/seen) -eq {commit} ] && kill -INT {os.getpid()}"
-    at.hook("reference-transaction", f'[ "$1" = committed ] && {{ {count}; }}\nexit 0')
-
-
-@pytest.mark.parametrize("pending", [None, "edited", "staged"])
-@pytest.mark.parametrize("change", [append(), Log("the mark of mdmem")], ids=["edit", "new file"])
-def test_an_interruption_after_the_branch_has_moved_leaves_all_as_it_was(at: Desk, change: Change, pending: str | None) -> None:
-    if pending:
-        by_hand(at, "MEMORY.md", pending)
-    before = at.standing()
-    interrupted_at(at, 2 if pending and isinstance(change, EditSection) else 1)
-    with pytest.raises(KeyboardInterrupt):
-        at.apply(change)
-    assert at.standing() == before
-    assert at.apply(change).commit
-
-
-def test_an_interruption_in_the_midst_of_several_files_leaves_all_as_it_was(at: Desk) -> None:
-    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
-        at.write(path, f"- {path}\n")
-    at.commit("several")
-    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
-        at.write(path, f"- {path} and more\n")
-    commit = at.commit("changed")
-    before = at.standing()
-    interrupted_at(at, 2)
-    with pytest.raises(KeyboardInterrupt):
-        at.apply(Revert(commit))
-    assert at.standing() == before
-
-
-def test_what_is_done_in_two_commits_is_done_as_a_whole(at: Desk) -> None:
-    at.apply(Remember("plain fact", section="Home"))
-    at.apply(Log("plain is over", options=WriteOptions(supersedes="plain fact")))
-    hook = at.hook("pre-commit", "git log -1 --format=%s | grep -q forget && exit 1\nexit 0")
-    refused(at, Remember("plain fact", section="Home"), "commit-failed")
-    hook.unlink()
-    done = at.apply(Remember("plain fact", section="Home"))
-    assert done.changed
-    assert at.subjects()[:2] == ["MEMORY.md: remember Home", "MEMORY.md: forget Home"]
-
-
-MENDS = {
-    "white space": "grep -q ' $' MEMORY.md || exit 0\nsed -i 's/ *$//' MEMORY.md\nexit 1",
-    "words": "sed -i 's/the mark of/the sign of/' MEMORY.md\nexit 1",
-    "words, and takes them": "sed -i 's/the mark of/the sign of/' MEMORY.md\ngit add MEMORY.md",
-    "form and words": "sed -i 's/the mark of/the sign of/; s/^- /* /' MEMORY.md\ngit add MEMORY.md",
-}
-CHANGES = {
-    "append": append(),
-    "replace": EditSection("Work", Action.REPLACE, "Stripe", "Stripe: the mark of mdmem"),
-    "remember": Remember("the mark of mdmem", section="Work"),
-}
-
-
-@pytest.mark.parametrize("pending", [None, "edited", "staged"])
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-@pytest.mark.parametrize("mends", MENDS)
-def test_a_hook_that_mends_what_it_sees_and_refuses_or_finds_other_words_leaves_all_as_it_was(
-    at: Desk, mends: str, change: Change, pending: str | None
-) -> None:
-    at.write("MEMORY.md", SEED.replace("- lives in Oslo", "- lives in Oslo  "))
-    at.commit()
-    if pending:
-        by_hand(at, "MEMORY.md", pending)
-        at.write("MEMORY.md", at.read("MEMORY.md").replace("- lives in Oslo", "- lives in Oslo  "))
-    only_ours = "[ \"$MDMEM_COMMIT\" = 1 ] && grep -q 'the mark of' MEMORY.md || exit 0\n"
-    at.hook("pre-commit", only_ours + MENDS[mends])
-    refused(at, change, "commit-failed")
-
-
-SAVES = {"words": "s/lives in Oslo/lives in Rome/", "signs": "s/- lives in Oslo/- lives in (Oslo)!/", "a line more": "$a- a line"}
-
-
-@pytest.mark.parametrize("save", SAVES.values(), ids=SAVES)
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_save_while_a_hook_runs_that_refuses_is_kept(at: Desk, change: Change, save: str) -> None:
-    at.hook("pre-commit", f"[ -e .git/saved ] && exit 0\ntouch .git/saved\nsed -i '{save}' MEMORY.md\nexit 1")
-    done = at.apply(change)
-    theirs, ours = at.git("show", "--format=%s%n%b", "HEAD~1"), at.git("show", "--format=%s%n%b", "HEAD")
-    assert done.commit == at.git("rev-parse", "HEAD").strip()
-    assert theirs.startswith("MEMORY.md: edited by hand\n")
-    assert "the mark of mdmem" not in theirs
-    assert at.read("MEMORY.md").count("the mark of mdmem") == ours.count("+- ") == 1
-    assert any(said in at.read("MEMORY.md") for said in ("lives in Rome", "(Oslo)!", "- a line"))
-
-
-def test_a_hook_that_adds_to_it_and_refuses_every_time_makes_it_fail(at: Desk) -> None:
-    at.hook("pre-commit", "echo '- a line of the hook' >> MEMORY.md\nexit 1")
-    head = at.git("rev-parse", "HEAD")
-    assert code_of(lambda: at.apply(append())) == "commit-failed"
-    assert (at.git("rev-parse", "HEAD"), at.read("MEMORY.md").count("the mark of mdmem")) == (head, 0)
-
-
-def test_a_save_that_nobody_could_take_for_a_hooks_is_kept_beside_hooks(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    at.hook("pre-commit", "exit 0")
-    run, saves = commits.run, [SEED.replace("lives in Oslo", "moved to another town long ago")]
-
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
-        if "commit" in arguments and saves:
-            at.write("MEMORY.md", saves.pop())
-        return run(folder, arguments, *rest)
-
-    monkeypatch.setattr(commits, "run", overtaken)
-    done = at.apply(append())
-    assert "moved to another town" in at.read("MEMORY.md")
-    assert "the mark of mdmem" in at.git("show", str(done.commit))
-
-
-def test_a_hook_that_takes_it_out_makes_it_fail(at: Desk) -> None:
-    at.hook("pre-commit", "sed -i '/the mark of mdmem/d' MEMORY.md && echo >> MEMORY.md && git add MEMORY.md")
-    assert code_of(lambda: at.apply(append())) == "commit-failed"
-    assert at.git("log", "--grep=^Mdmem-Op") == ""

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from conftest import World
 
+from mdmem.errors import MdmemError
 from mdmem.memory import writing
 from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
 
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
-MARK = "- the mark of mdmem"
+MARK, HAND = "- the mark of mdmem", "- a line of Ada's"
 NOW = "2026-03-05T10:00:00"
 STATE = Path(".git", "mdmem", "root")
 """The state folder of a workspace that is the whole work tree, from there."""
@@ -124,3 +125,34 @@ def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> 
     made.write("MEMORY.md", seed)
     made.commit("seed")
     return made
+
+
+def code_of(action: Callable[[], object]) -> str:
+    with pytest.raises(MdmemError) as failure:
+        action()
+    assert failure.value.message
+    return failure.value.code
+
+
+def refused(at: Desk, change: Change, code: str) -> None:
+    """The change is refused with `code`, and nothing at all is changed."""
+    before = at.standing()
+    assert code_of(lambda: at.apply(change)) == code
+    assert at.standing() == before
+
+
+def by_hand(at: Desk, file: str, way: str) -> None:
+    """Leave an edit of a person's in a file, not committed."""
+    text = SEED.replace("- works at Stripe\n", f"- works at Stripe\n{HAND}\n")
+    match way:
+        case "edited":
+            at.write(file, text)
+        case "staged":
+            at.write(file, text)
+            at.git("add", file)
+        case "staged and edited again":
+            at.write(file, text + "\nstaged\n")
+            at.git("add", file)
+            at.write(file, text)
+        case "intended":
+            at.git("add", "-N", file)
