@@ -116,20 +116,29 @@ SECTIONS = st.lists(st.lists(WORDS, max_size=4), min_size=2, max_size=4)
 
 
 def in_order(sections: list[list[str]], order: list[int]) -> str:
-    return "# T\n\n" + "".join(f"## {'ABCD'[n]}\n\n{''.join(f'- {line}{chr(10)}' for line in sections[n])}\n" for n in order)
+    lines = {n: "".join(f"{line}\n" if line[:1] in ("", "#") else f"- {line}\n" for line in sections[n]) for n in order}
+    return "# T\n\n" + "".join(f"## {'ABCD'[n]}\n\n{lines[n]}\n" for n in order)
 
 
 @settings(max_examples=400)
 @given(old=SECTIONS, data=st.data())
 def test_in_sections_in_any_order(old: list[list[str]], data: st.DataObject) -> None:
-    changed = data.draw(st.integers(0, len(old) - 1))
-    new = [data.draw(st.lists(WORDS, max_size=4)) if n == changed else lines for n, lines in enumerate(old)]
+    changed = data.draw(st.sets(st.integers(0, len(old) - 1), max_size=2))
+    new = [data.draw(st.lists(WORDS, max_size=4)) if n in changed else lines for n, lines in enumerate(old)]
     then, order = list(range(len(old))), data.draw(st.permutations(range(len(old))))
     try:
         found = undone(in_order(new, order), in_order(new, then), in_order(old, then))
     except SectionProblem:
         return
     assert found.split() == in_order(old, order).split()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (1, 2, 0)])
+def test_a_section_with_one_below_it_in_any_order(order: tuple[int, ...]) -> None:
+    before = [["one", "two"], ["three", "four"]]
+    after = [*before, ["five", "", "### T", "", "six"]]
+    wanted = in_order(before, [n for n in order if n < 2])
+    assert undone(in_order(after, list(order)), in_order(after, [0, 1, 2]), in_order(before, [0, 1])).split() == wanted.split()
 
 
 def test_what_was_taken_out_is_not_back_where_another_section_has_the_like() -> None:

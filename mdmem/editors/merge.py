@@ -143,15 +143,14 @@ def _places(changed: Sequence[str], now: Sequence[str]) -> dict[int, int]:
 
 
 def _grounds(changed: Sequence[str], here: Sequence[str], after: str, now: Document) -> list[_Ground]:
-    """Where a section was moved, each by itself; and last the file without them."""
+    """Where one was moved, each section by itself; and last the file without those that were."""
     places = _places(changed, here)
     apart = list(_by_section(changed, here, parse(after), now)) if len(places) < len(changed) else []
-    if all(places.get(ground.start) == ground.top for ground in apart):
-        apart = []
-    lines = {n for ground in apart for n in range(ground.start, ground.end)}
-    taken = {place for ground in apart for place in range(ground.top, ground.bottom)}
+    moved = [ground for ground in apart if places.get(ground.start) != ground.top]
+    lines = {n for ground in moved for n in range(ground.start, ground.end)}
+    taken = {place for ground in moved for place in range(ground.top, ground.bottom)}
     kept = {n: place for n, place in places.items() if n not in lines and place not in taken}
-    return [*apart, _Ground(0, len(changed), 0, len(here), kept)]
+    return [*(apart if moved else ()), _Ground(0, len(changed), 0, len(here), kept)]
 
 
 def _by_section(changed: Sequence[str], here: Sequence[str], then: Document, now: Document) -> Iterator[_Ground]:
