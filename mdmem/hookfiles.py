@@ -78,14 +78,19 @@ def install(folder: Path, python: str) -> tuple[str, ...]:
 
 
 def uninstall(folder: Path) -> tuple[str, ...]:
-    """Take our shims out, put the hooks they kept back, and return the names of those taken out."""
-    ours = tuple(name for name in HOOKS if _is_ours(_read(folder / name)))
-    for name in ours:
-        (folder / name).unlink()
-    for name in HOOKS:
-        if os.path.lexists(_kept(folder, name)) and not os.path.lexists(folder / name):
-            _kept(folder, name).rename(folder / name)
-    return ours
+    """Take our shims out, put the hooks they kept back, and return the names of those taken out or put back."""
+    taken = tuple(name for name in HOOKS if _is_ours(_read(folder / name)) or _is_alone(folder, name))
+    for name in taken:
+        if os.path.lexists(_kept(folder, name)):
+            _kept(folder, name).replace(folder / name)
+        else:
+            (folder / name).unlink()
+    return taken
+
+
+def _is_alone(folder: Path, name: str) -> bool:
+    """Whether a hook was kept, and nothing stands in its place any more."""
+    return os.path.lexists(_kept(folder, name)) and not os.path.lexists(folder / name)
 
 
 def state(folder: Path) -> dict[str, str]:

@@ -6,14 +6,18 @@ import gc
 import os
 import sys
 
+from mdmem.library import contextmanager
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import NoReturn
 else:
     import _signal as signals  # the library's module, which gives numbers names, takes long to load
 
+INTERRUPTIONS = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP)
+"""To be terminated, or hung up on, is to be interrupted."""
 _INTERRUPTED = 130
 """The status."""
 _LITTER = 50_000
@@ -21,12 +25,9 @@ _LITTER = 50_000
 
 
 def once(main: Callable[[], int]) -> NoReturn:
-    """Do it, and leave with its status, without taking the interpreter apart, which takes some 6 ms. What it needs it is to load itself.
-
-    To be terminated, or hung up on, is to be interrupted: what is half done is put back.
-    """
+    """Do it, and leave with its status, without taking the interpreter apart, which takes some 6 ms. What it needs it is to load itself."""
     gc.set_threshold(_LITTER)
-    for number in (signals.SIGTERM, signals.SIGHUP):
+    for number in INTERRUPTIONS:
         if signals.getsignal(number) == signals.SIG_DFL:
             signals.signal(number, signals.default_int_handler)
     try:
@@ -41,3 +42,13 @@ def once(main: Callable[[], int]) -> NoReturn:
         sys.stderr.flush()
     finally:
         os._exit(status)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Have interruptions wait, while what an earlier one left half done is put back."""
+    mask = signals.pthread_sigmask(signals.SIG_BLOCK, INTERRUPTIONS)
+    try:
+        yield
+    finally:
+        signals.pthread_sigmask(signals.SIG_SETMASK, mask)

@@ -9,6 +9,8 @@ import pytest
 from conftest import World
 from workspaces import NOW, SEED, Desk, append, by_hand, code_of, desk, refused
 
+from mdmem.errors import MdmemError
+from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, WriteOptions
 from mdmem.repo import commits, worktree
 from mdmem.repo.runner import Outcome
@@ -86,6 +88,54 @@ def test_an_interruption_after_the_branch_has_moved_leaves_all_as_it_was(at: Des
         at.apply(change)
     assert at.standing() == before
     assert at.apply(change).commit
+
+
+@pytest.mark.parametrize("pending", ["edited", "staged"])
+def test_an_interruption_while_pending_edits_are_committed_leaves_all_as_it_was(at: Desk, pending: str) -> None:
+    by_hand(at, "MEMORY.md", pending)
+    before = at.standing()
+    interrupted_at(at, 1)
+    with pytest.raises(KeyboardInterrupt):
+        at.apply(append())
+    assert at.standing() == before
+
+
+def test_an_interruption_of_a_save_leaves_the_index_as_the_branch_has_it(at: Desk) -> None:
+    by_hand(at, "MEMORY.md", "edited")
+    interrupted_at(at, 1)
+    with pytest.raises(KeyboardInterrupt):
+        Memory(at.workspace).save()
+    assert at.git("status", "--porcelain") == ""
+
+
+def test_an_interruption_after_a_hook_added_to_it_takes_ours_out_again(at: Desk) -> None:
+    at.hook("pre-commit", f"echo '- a line of the hook' >> MEMORY.md\nkill -INT {os.getpid()}\nsleep 5")
+    with pytest.raises(KeyboardInterrupt):
+        at.apply(append())
+    assert at.read("MEMORY.md") == SEED + "- a line of the hook\n"
+
+
+def test_a_second_interruption_waits_until_all_is_put_back(at: Desk) -> None:
+    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
+        at.write(path, f"- {path}\n")
+    at.commit("several")
+    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
+        at.write(path, f"- {path} and more\n")
+    commit = at.commit("changed")
+    before = at.standing()
+    at.hook(
+        "reference-transaction",
+        f'[ "$1" = committed ] && echo >> .git/seen && [ $(wc -l < .git/seen) -ge 2 ] && kill -INT {os.getpid()}\nexit 0',
+    )
+    with pytest.raises(KeyboardInterrupt):
+        at.apply(Revert(commit))
+    assert at.standing() == before
+
+
+def test_what_a_hook_says_is_said(at: Desk) -> None:
+    at.hook("pre-commit", "sed -i '/the mark of mdmem/d' MEMORY.md\necho because of this >&2\nexit 1")
+    with pytest.raises(MdmemError, match="because of this"):
+        at.apply(append())
 
 
 def test_an_interruption_in_the_midst_of_several_files_leaves_all_as_it_was(at: Desk) -> None:

@@ -510,6 +510,9 @@ class TestPeople:
         monkeypatch.setenv("EMAIL", "ada@example.org")
         assert not names_a_person(at)
         assert not asked(at).identity_known()
+        at.git("config", "user.useConfigOnly", "off")
+        assert names_a_person(at)
+        assert asked(at).identity_known()
 
     def test_the_last_word_counts(self, at: Desk):
         (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")

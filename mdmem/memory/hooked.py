@@ -50,7 +50,7 @@ def is_by_a_hook(workspace: Workspace, made: bytes | None, plan: Plan) -> bool:
 def take_out(plan: Plan) -> bool:
     """Take our change out of what somebody, or a hook, made of the file, whose own changes stay; whether that could be done."""
     now = files.read(plan.place)
-    if now is None:
+    if now is None or now == plan.before:
         return True
     try:
         theirs = merge.undo(parse(decode(now)), plan.edited.text, plan.old.text if plan.old else "").text.encode()

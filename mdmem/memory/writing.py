@@ -6,12 +6,13 @@ import os
 
 from mdmem import check, files, history, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
-from mdmem.library import StrEnum, contextmanager
+from mdmem.library import contextmanager
 from mdmem.memory import planning
 from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Say, Workspace, read_at
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions, WriteResult
+from mdmem.once import uninterrupted
 from mdmem.records import dataclass, replace
 from mdmem.repo import commits
 
@@ -87,8 +88,9 @@ def _all_or_nothing(workspace: Workspace) -> Iterator[list[_Written]]:
     try:
         yield made
     except BaseException as problem:
-        for written in reversed(made):
-            _undo(workspace, written, problem)
+        with uninterrupted():
+            for written in reversed(made):
+                _undo(workspace, written, problem)
         raise
 
 
@@ -128,10 +130,12 @@ def _change(workspace: Workspace, change: FileChange, said: Provenance, say: Say
             notes += (f"committed the pending edits of {path} first, as yours",) if done.pending else ()
             if plan is whole:
                 return planning.result(plan, done.commit, notes=notes)
-        overtaken += done is _Again.OVERTAKEN
-        if overtaken == _OVERTAKEN_TRIES:
-            hint = "A hook takes the change out, or another program saves the file again and again."
-            raise RepositoryProblem("commit-failed", f"git commits something else than was written to {path}", hint)
+        elif done.overtaken:
+            overtaken += 1
+            if overtaken == _OVERTAKEN_TRIES:
+                hint = "A hook takes the change out, or another program saves the file again and again."
+                other = RepositoryProblem("commit-failed", f"git commits something else than was written to {path}", hint)
+                raise done.problem or other
     raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
 
 
@@ -221,11 +225,15 @@ def _told(note: history.Note, commit: CommitId | None, diff: str | None = None) 
 # Carrying it out.
 
 
-class _Again(StrEnum):
-    """Why a change must be planned anew: the file was saved by someone else, before ours was written or before git read it."""
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """That a change must be planned anew: the file was saved by someone else before ours was written, or (`overtaken`) before git read it.
 
-    SAVED = "saved"
-    OVERTAKEN = "overtaken"
+    `problem` is why git failed, if it did.
+    """
+
+    overtaken: bool
+    problem: RepositoryProblem | None = None
 
 
 def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str], made: list[_Written]) -> _Written | _Again:
@@ -255,7 +263,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         files.save_record(workspace.state, record)
         if not files.replace(plan.place, plan.after, plan.before, record.temporary):
             files.drop_record(workspace.state)
-            return _Again.SAVED
+            return _Again(overtaken=False)
         commit = commits.commit(
             workspace.repository,
             [plan.path],
@@ -268,24 +276,32 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
             no_hooks=_has_no_hooks,
         )
     except BaseException as problem:
-        ours = _standing(workspace, plan)
-        if isinstance(problem, RepositoryProblem) and ours is None:
-            # Somebody saved over it before git read it, so that git found another change than ours, or none.
-            from mdmem.memory import hooked  # here, so that only who meets that pays for loading it
+        with uninterrupted():
+            before = pending.commit if pending else state.commit
+            # Where this process was interrupted, git may have been done before.
+            done = (
+                None if isinstance(problem, MdmemError | OSError) else commits.made_after(workspace.repository, before, [plan.path], text)
+            )
+            if done:
+                made.append(_Written(plan, done, state.commit, record, folders, pending))
+                raise
+            ours = _standing(workspace, plan)
+            if ours is None and not isinstance(problem, OSError):
+                # Somebody saved over it before git read it, so that git found another change than ours, or none.
+                from mdmem.memory import hooked  # here, so that only who meets that pays for loading it
 
-            files.drop_record(workspace.state)
-            if hooked.take_out(plan):
-                return _Again.OVERTAKEN
-        before = pending.commit if pending else state.commit
-        # Where this process was interrupted, git may have been done before.
-        done = None if isinstance(problem, MdmemError | OSError) else commits.made_after(workspace.repository, before, [plan.path], text)
-        if done:
-            made.append(_Written(plan, done, state.commit, record, folders, pending))
-        else:
+                taken_out = hooked.take_out(plan)
+                files.drop_record(workspace.state)
+                if isinstance(problem, RepositoryProblem):
+                    if not taken_out:
+                        hint = f"{plan.path} was changed meanwhile and is kept as it is: look it over."
+                        raise RepositoryProblem(problem.code, problem.message, hint) from problem
+                    if problem.code != "hook-timeout":
+                        return _Again(overtaken=True, problem=problem)
             _put_back(workspace, plan, folders, record, problem, ours)
             if pending:
                 commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
-        raise
+            raise
     written = _Written(plan, commit, state.commit, record, folders, pending)
     made.append(written)
     if not stale:
@@ -302,7 +318,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
     # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
     made.pop()
     commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
-    return _Again.OVERTAKEN
+    return _Again(overtaken=True)
 
 
 def _has_no_hooks(folder: Path) -> bool:
@@ -347,7 +363,12 @@ def _undo(workspace: Workspace, done: _Written, problem: BaseException) -> None:
     """File, git index and HEAD as they were before a change that is committed already; where somebody built on the commit, it stays."""
     entry = done.pending.entry if done.pending else None
     if commits.take_back(workspace.repository, done.commit, done.before, done.plan.path, entry):
-        _put_back(workspace, done.plan, done.folders, done.record, problem, _standing(workspace, done.plan))
+        ours = _standing(workspace, done.plan)
+        if ours is None:
+            from mdmem.memory import hooked  # here, as below
+
+            hooked.take_out(done.plan)
+        _put_back(workspace, done.plan, done.folders, done.record, problem, ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +402,14 @@ def _commit_pending(
         )
     entry = commits.index_entry(workspace.repository, plan.path)
     text = f"{plan.path}: {'removed' if plan.before is None else 'edited'} by hand\n"
-    return _Pending(commits.commit(workspace.repository, [plan.path], text, moment, workspace.settings.hook_timeout, identity), entry)
+    try:
+        commit = commits.commit(workspace.repository, [plan.path], text, moment, workspace.settings.hook_timeout, identity)
+    except BaseException:
+        with uninterrupted():
+            if made := commits.made_after(workspace.repository, state.commit, [plan.path], text):
+                commits.take_back(workspace.repository, made, state.commit, plan.path, entry)
+        raise
+    return _Pending(commit, entry)
 
 
 def _provenance(workspace: Workspace, options: WriteOptions) -> Provenance:

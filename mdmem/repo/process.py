@@ -10,6 +10,8 @@ import os
 import select
 import time
 
+from mdmem.once import INTERRUPTIONS, uninterrupted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
@@ -23,7 +25,6 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.05
 _CHUNK_BYTES = 65_536
 _IGNORED_HERE = (signals.SIGPIPE, signals.SIGXFSZ)
 """By the interpreter, which what it starts would go on with."""
-_INTERRUPTIONS = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP)
 _UNHEARD = 255
 """The status of a process whose end was heard as this one was interrupted."""
 
@@ -64,7 +65,8 @@ def converse(command: list[str], environment: Mapping[str, str], text: bytes, se
                 os.close(end)
         output, words = _heard(child, ours, left, time.monotonic() + seconds)
     except BaseException:
-        child.end()
+        with uninterrupted():
+            child.end()
         raise
     finally:
         for end in ours:
@@ -83,10 +85,16 @@ class _Child:
     def start(self, command: list[str], environment: Mapping[str, str], streams: list[int]) -> None:
         """Start it. An interruption waits until its number is known: it would go on unseen, and commit what is being put back here."""
         actions = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(streams)]
-        mask = signals.pthread_sigmask(signals.SIG_BLOCK, _INTERRUPTIONS)
+        mask = signals.pthread_sigmask(signals.SIG_BLOCK, INTERRUPTIONS)
         try:
             self.process = os.posix_spawnp(
-                command[0], command, environment, file_actions=actions, setsid=True, setsigmask=mask, setsigdef=_IGNORED_HERE
+                command[0],
+                command,
+                environment,
+                file_actions=actions,
+                setsid=True,
+                setsigmask=mask.difference(INTERRUPTIONS),
+                setsigdef=_IGNORED_HERE,
             )
         finally:
             signals.pthread_sigmask(signals.SIG_SETMASK, mask)

@@ -49,7 +49,7 @@ class Settings:
 
     def _of_person(self, role: str, part: str) -> bytes:
         said = [self.values[key] for section in (role.lower(), "user") if (key := (section.encode(), part.lower().encode())) in self.values]
-        if not said and part == "EMAIL" and (b"user", b"useconfigonly") not in self.values:
+        if not said and part == "EMAIL" and is_off(self.values.get((b"user", b"useconfigonly"), b"")):
             return os.fsencode(os.environ.get("EMAIL", ""))
         return next((value for value in said if value != b""), None) or b""
 
@@ -67,6 +67,11 @@ class Settings:
             elif name not in known or (known[name] is not None and (value is None or value.lower() != known[name])):
                 return False
         return True
+
+
+def is_off(value: bytes | None) -> bool:
+    """Whether the value of a setting is a no; without a value (None) it is a yes."""
+    return value is not None and value.lower() in (b"", b"false", b"no", b"off", b"0")
 
 
 def written(name: bytes, email: bytes) -> bytes | None:

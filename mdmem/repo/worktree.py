@@ -179,10 +179,12 @@ class Repository:
         if plainly and plainly.person("AUTHOR") and plainly.person("COMMITTER"):
             return True
         listed = run(self.folder, ["config", "-z", "--get-regexp", r"^((user|author|committer)\.(name|email)|user\.useconfigonly)$"])
-        said = {name.decode().lower(): value.strip() for name, _, value in (one.partition(b"\n") for one in listed.output.split(b"\0"))}
+        pairs = (one.partition(b"\n") for one in listed.output.split(b"\0"))
+        said = {name.decode().lower(): value.strip() if equals else None for name, equals, value in pairs}
+        guessing = settings.is_off(said.get("user.useconfigonly", b""))
 
         def has(role: str, part: str) -> bool:
-            named = f"GIT_{role.upper()}_{part.upper()}", *(("EMAIL",) if part == "email" and "user.useconfigonly" not in said else ())
+            named = f"GIT_{role.upper()}_{part.upper()}", *(("EMAIL",) if part == "email" and guessing else ())
             return any((*map(os.environ.get, named), said.get(f"{role}.{part}"), said.get(f"user.{part}")))
 
         return all(has(role, part) for role in ("author", "committer") for part in ("name", "email"))
