@@ -6,12 +6,11 @@ import gc
 import os
 import sys
 
-from mdmem.library import contextmanager
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from types import FrameType
     from typing import NoReturn
 else:
     import _signal as signals  # the library's module, which gives numbers names, takes long to load
@@ -28,8 +27,8 @@ def once(main: Callable[[], int]) -> NoReturn:
     """Do it, and leave with its status, without taking the interpreter apart, which takes some 6 ms. What it needs it is to load itself."""
     gc.set_threshold(_LITTER)
     for number in INTERRUPTIONS:
-        if signals.getsignal(number) == signals.SIG_DFL:
-            signals.signal(number, signals.default_int_handler)
+        if signals.getsignal(number) in (signals.SIG_DFL, signals.default_int_handler):
+            signals.signal(number, _interrupt)
     try:
         status = main()
     except KeyboardInterrupt:  # before there was anything that could say so
@@ -44,11 +43,12 @@ def once(main: Callable[[], int]) -> NoReturn:
         os._exit(status)
 
 
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Have interruptions wait, while what an earlier one left half done is put back."""
-    mask = signals.pthread_sigmask(signals.SIG_BLOCK, INTERRUPTIONS)
-    try:
-        yield
-    finally:
-        signals.pthread_sigmask(signals.SIG_SETMASK, mask)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Interrupt, once: what is half done then is put back, and that is not to be left half done."""
+    for one in INTERRUPTIONS:
+        signals.signal(one, _let_be)
+    raise KeyboardInterrupt
+
+
+def _let_be(number: int, frame: FrameType | None) -> None:
+    pass

@@ -12,7 +12,6 @@ from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Say, Workspace, read_at
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions, WriteResult
-from mdmem.once import uninterrupted
 from mdmem.records import dataclass, replace
 from mdmem.repo import commits
 
@@ -88,9 +87,8 @@ def _all_or_nothing(workspace: Workspace) -> Iterator[list[_Written]]:
     try:
         yield made
     except BaseException as problem:
-        with uninterrupted():
-            for written in reversed(made):
-                _undo(workspace, written, problem)
+        for written in reversed(made):
+            _undo(workspace, written, problem)
         raise
 
 
@@ -276,32 +274,29 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
             no_hooks=_has_no_hooks,
         )
     except BaseException as problem:
-        with uninterrupted():
-            before = pending.commit if pending else state.commit
-            # Where this process was interrupted, git may have been done before.
-            done = (
-                None if isinstance(problem, MdmemError | OSError) else commits.made_after(workspace.repository, before, [plan.path], text)
-            )
-            if done:
-                made.append(_Written(plan, done, state.commit, record, folders, pending))
-                raise
-            ours = _standing(workspace, plan)
-            if ours is None and not isinstance(problem, OSError):
-                # Somebody saved over it before git read it, so that git found another change than ours, or none.
-                from mdmem.memory import hooked  # here, so that only who meets that pays for loading it
-
-                taken_out = hooked.take_out(plan)
-                files.drop_record(workspace.state)
-                if isinstance(problem, RepositoryProblem):
-                    if not taken_out:
-                        hint = f"{plan.path} was changed meanwhile and is kept as it is: look it over."
-                        raise RepositoryProblem(problem.code, problem.message, hint) from problem
-                    if problem.code != "hook-timeout":
-                        return _Again(overtaken=True, problem=problem)
-            _put_back(workspace, plan, folders, record, problem, ours)
-            if pending:
-                commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
+        before = pending.commit if pending else state.commit
+        # Where this process was interrupted, git may have been done before.
+        done = None if isinstance(problem, MdmemError | OSError) else commits.made_after(workspace.repository, before, [plan.path], text)
+        if done:
+            made.append(_Written(plan, done, state.commit, record, folders, pending))
             raise
+        ours = _standing(workspace, plan)
+        if ours is None and not isinstance(problem, OSError):
+            # Somebody saved over it before git read it, so that git found another change than ours, or none.
+            from mdmem.memory import hooked  # here, so that only who meets that pays for loading it
+
+            taken_out = hooked.take_out(plan)
+            files.drop_record(workspace.state)
+            if isinstance(problem, RepositoryProblem):
+                if not taken_out:
+                    hint = f"{plan.path} was changed meanwhile and is kept as it is: look it over."
+                    raise RepositoryProblem(problem.code, problem.message, hint) from problem
+                if problem.code != "hook-timeout":
+                    return _Again(overtaken=True, problem=problem)
+        _put_back(workspace, plan, folders, record, problem, ours)
+        if pending:
+            commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
+        raise
     written = _Written(plan, commit, state.commit, record, folders, pending)
     made.append(written)
     if not stale:
@@ -405,9 +400,8 @@ def _commit_pending(
     try:
         commit = commits.commit(workspace.repository, [plan.path], text, moment, workspace.settings.hook_timeout, identity)
     except BaseException:
-        with uninterrupted():
-            if made := commits.made_after(workspace.repository, state.commit, [plan.path], text):
-                commits.take_back(workspace.repository, made, state.commit, plan.path, entry)
+        if made := commits.made_after(workspace.repository, state.commit, [plan.path], text):
+            commits.take_back(workspace.repository, made, state.commit, plan.path, entry)
         raise
     return _Pending(commit, entry)
 

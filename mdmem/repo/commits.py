@@ -7,7 +7,6 @@ import time
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId
-from mdmem.once import uninterrupted
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
 from mdmem.repo import plain, settings
@@ -124,11 +123,10 @@ def commit(
             "hook-timeout", f"git commit (with its hooks) took longer than {seconds:g} seconds", "hook_timeout sets how long."
         ) from problem
     except BaseException:
-        with uninterrupted():
-            if made() is None:
-                _unstage(repository, added)
-            elif paths:
-                renew_index(repository, paths)
+        if made() is None:
+            _unstage(repository, added)
+        elif paths:
+            renew_index(repository, paths)
         raise
     if done.status == 0:
         return repository.head() or CommitId("")

@@ -10,7 +10,7 @@ import os
 import select
 import time
 
-from mdmem.once import INTERRUPTIONS, uninterrupted
+from mdmem.once import INTERRUPTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def converse(command: list[str], environment: Mapping[str, str], text: bytes, se
                 os.close(end)
         output, words = _heard(child, ours, left, time.monotonic() + seconds)
     except BaseException:
-        with uninterrupted():
-            child.end()
+        child.end()
         raise
     finally:
         for end in ours:
@@ -88,13 +87,7 @@ class _Child:
         mask = signals.pthread_sigmask(signals.SIG_BLOCK, INTERRUPTIONS)
         try:
             self.process = os.posix_spawnp(
-                command[0],
-                command,
-                environment,
-                file_actions=actions,
-                setsid=True,
-                setsigmask=mask.difference(INTERRUPTIONS),
-                setsigdef=_IGNORED_HERE,
+                command[0], command, environment, file_actions=actions, setsid=True, setsigmask=mask, setsigdef=_IGNORED_HERE
             )
         finally:
             signals.pthread_sigmask(signals.SIG_SETMASK, mask)
