@@ -8,7 +8,7 @@ to an update.
 from __future__ import annotations
 
 from mdmem import files, layout
-from mdmem.document import decode, parse
+from mdmem.document import load
 from mdmem.errors import PathProblem
 from mdmem.library import defaultdict, deque
 from mdmem.memory.standing import identity
@@ -43,7 +43,7 @@ def lay_over(workspace: Workspace, index: Index, changed: Collection[str], gone:
     for path in map(FilePath, changed):
         try:
             data = files.read(workspace.root / path)
-            document = parse(decode(data or b""))
+            document = load(data or b"")
         except PathProblem:
             return False
         left -= len(data or b"")

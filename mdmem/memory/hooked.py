@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 from mdmem import files, history, hookfiles
-from mdmem.document import decode, parse
+from mdmem.document import load
 from mdmem.editors import merge
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.patterns import pattern
@@ -53,7 +53,7 @@ def take_out(plan: Plan) -> bool:
     if now is None or now == plan.before:
         return True
     try:
-        theirs = merge.undo(parse(decode(now)), plan.edited.text, plan.old.text if plan.old else "").text.encode()
+        theirs = merge.undo(load(now), plan.edited.text, plan.old.text if plan.old else "").text.encode()
     except MdmemError:
         return False
     if plan.before is None and not theirs.strip():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mdmem import files
-from mdmem.document import Document, decode, join_path, parse
+from mdmem.document import Document, join_path, load
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import Item
@@ -30,7 +30,7 @@ def occurrences(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) ->
         if workspace.kind_of(path) not in kinds:
             continue
         try:
-            document = parse(decode(files.read(listed.place) or b""))
+            document = load(files.read(listed.place) or b"")
         except PathProblem:
             continue
         found += [(path, document, item) for item in fact_editor.named(document, name)]

@@ -6,7 +6,7 @@ import time
 from itertools import groupby
 
 from mdmem import contradictions, files, layout
-from mdmem.document import decode, parse
+from mdmem.document import load
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.library import defaultdict
@@ -67,7 +67,7 @@ class Pages:
         try:
             data = files.read(found.place) or b""
             standing = self._whole(path, data)
-            document = None if standing else parse(decode(data))
+            document = None if standing else load(data)
         except PathProblem as problem:
             return SeenFile(Stamp.of(found.status), "", False, problem.message), FileEntries(path, (), (), (), kind)
         digest = files.digest(data)
@@ -213,7 +213,7 @@ def _past_rows(workspace: Workspace, known: Versions, occurrence: Occurrence) ->
 def at_commit(found: Mapping[FilePath, bytes | None], path: FilePath) -> tuple[Entry, ...]:
     """The entries of a file as a commit has it."""
     try:
-        document = parse(decode(found[path] or b""))
+        document = load(found[path] or b"")
     except PathProblem:
         return ()
     return entries(document, path, frontmatter.tags(document))

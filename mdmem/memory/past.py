@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mdmem import files, history, layout
-from mdmem.document import decode, find, is_blank, join_path, parse, plain_title
+from mdmem.document import find, is_blank, join_path, load, plain_title
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
 from mdmem.history import trails
@@ -109,7 +109,7 @@ def _on_disk(workspace: Workspace, path: FilePath, address: str | None, nth: int
     data = files.read(files.locate(workspace.root, path))
     if data is None:
         raise missing_file(workspace, path)
-    document = parse(decode(data))
+    document = load(data)
     if address is not None:
         section = find(document, address, nth)
         before = sum(one.path == section.path for one in document.sections[: section.index])
@@ -159,7 +159,7 @@ def _newest(workspace: Workspace, known: Versions, path: FilePath, section: _Sta
         return None
     from mdmem.history import sections  # here, so that only where disk and HEAD differ it is loaded
 
-    head = parse(decode(read_at(workspace, path, known.head.commit if known.head else None) or b""))
+    head = load(read_at(workspace, path, known.head.commit if known.head else None) or b"")
     old, new = sections.whole(head).parts, sections.whole(section.document).parts
     was = next((old[place] for place, part in sections.partners(old, new).items() if part.place == section.place), None)
     return next((one for one in rows if was and (one.section, one.nth) == (was.section, was.nth)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 from mdmem import check, files, history, layout, secrets
-from mdmem.document import Document, Section, decode, parse, preamble_etag, section_etag
+from mdmem.document import Document, Section, decode, load, parse, preamble_etag, section_etag
 from mdmem.editors import Edited, daily, section
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import PathProblem, RefusedChange, SectionProblem, UsageProblem
@@ -143,7 +143,7 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
     """
     place = files.locate(workspace.root, path)
     before = files.read(place)
-    old = parse(decode(before)) if before is not None else None
+    old = load(before) if before is not None else None
     fact: FactId | None = None
     retracts: tuple[FactId, ...] = ()
     match change:

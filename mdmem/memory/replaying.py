@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from mdmem import history
-from mdmem.document import decode, parse
+from mdmem.document import load
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.history.replay import FileChange, Page, step
@@ -126,7 +126,7 @@ class _Pages:
 
     def _parsed(self, data: bytes, path: FilePath) -> Page | None:
         try:
-            document = parse(decode(data))
+            document = load(data)
         except PathProblem:
             return None
         return Page(document, path, frontmatter.tags(document))

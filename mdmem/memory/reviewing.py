@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mdmem import files, layout, review
-from mdmem.document import Document, decode, parse
+from mdmem.document import Document, load
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.memory import pages, searching, trail
@@ -68,7 +68,7 @@ def _sheets(workspace: Workspace, known: Versions) -> Iterator[Sheet]:
             continue
         try:
             data = files.read(listed.place) or b""
-            document = parse(decode(data))
+            document = load(data)
         except PathProblem:
             continue
         read_only = layout.within(path, workspace.settings.extra_paths)

@@ -194,7 +194,7 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
 
 def _unindexed(listed: Iterable[Found], seen: Seen) -> Iterator[tuple[FilePath, str]]:
     """The files that cannot be indexed, and why: as the index saw them, or where they have changed since, as they are."""
-    from mdmem.document import decode, parse  # here, so that no search pays for loading them
+    from mdmem.document import load  # here, so that no search pays for loading them
     from mdmem.search.seen import Stamp
 
     for found in listed:
@@ -204,7 +204,7 @@ def _unindexed(listed: Iterable[Found], seen: Seen) -> Iterator[tuple[FilePath, 
                 yield found.path, known.skipped
             continue
         try:
-            parse(decode(files.read(found.place) or b""))
+            load(files.read(found.place) or b"")
         except PathProblem as problem:
             yield found.path, problem.message
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mdmem import files, tasks
-from mdmem.document import Document, decode, parse
+from mdmem.document import Document, load
 from mdmem.memory import reading, writing
 from mdmem.model import Op
 from mdmem.model.writes import Change, WriteOptions, WriteResult
@@ -22,7 +22,7 @@ Apply = Callable[[Change], WriteResult]
 
 def _document(workspace: Workspace) -> Document | None:
     data = files.read(files.locate(workspace.root, tasks.TASKS_PATH))
-    return parse(decode(data)) if data is not None else None
+    return load(data) if data is not None else None
 
 
 def start(workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply) -> WriteResult:
