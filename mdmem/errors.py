@@ -128,6 +128,11 @@ def _say(failure: MdmemError, as_json: bool) -> None:
         print(f"hint: {printable(failure.hint)}", file=sys.stderr)
 
 
+def _interrupted(as_json: bool) -> int:
+    _say(MdmemError("interrupted", "interrupted"), as_json)
+    return 130
+
+
 def report(main: Callable[[], int | None], as_json: bool = False) -> int:
     """Run `main` and return the exit status: 0 done, 1 and 2 expected failures, 3 a bug, 130 interrupted; a broken pipe is 0."""
     try:
@@ -140,16 +145,14 @@ def report(main: Callable[[], int | None], as_json: bool = False) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        _say(MdmemError("interrupted", "interrupted"), as_json)
-        return 130
+        return _interrupted(as_json)
     except OSError as failure:
         where = f": {failure.filename}" if failure.filename else ""
         _say(StorageProblem(f"{failure.strerror or failure}{where}"), as_json)
         return 1
     except Exception as bug:
         if isinstance(bug.__cause__, KeyboardInterrupt):  # while a class was made
-            _say(MdmemError("interrupted", "interrupted"), as_json)
-            return 130
+            return _interrupted(as_json)
         if as_json:
             _say(MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem."), as_json)
         else:

@@ -210,6 +210,21 @@ def test_a_save_while_a_hook_runs_that_refuses_is_kept(at: Desk, change: Change,
     assert any(said in at.read("MEMORY.md") for said in ("lives in Rome", "(Oslo)!", "- a line"))
 
 
+def test_a_save_of_the_file_as_it_was_is_no_work_of_a_hook(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    at.hook("pre-commit", "exit 0")
+    run, saves = commits.run, [SEED]
+
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
+        if "commit" in arguments and saves:
+            at.write("MEMORY.md", saves.pop())
+        return run(folder, arguments, *rest)
+
+    monkeypatch.setattr(commits, "run", overtaken)
+    assert at.apply(CHANGES["replace"]).commit
+    assert not saves
+    assert "Stripe: the mark of mdmem" in at.read("MEMORY.md")
+
+
 def test_a_hook_that_adds_to_it_and_refuses_every_time_makes_it_fail(at: Desk) -> None:
     at.hook("pre-commit", "echo '- a line of the hook' >> MEMORY.md\nexit 1")
     head = at.git("rev-parse", "HEAD")

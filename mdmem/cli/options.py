@@ -39,7 +39,7 @@ TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one 
 
 
 def _writing(
-    source: SourceOption = Choice.INFERRED,  # type: ignore[attr-defined] # as above
+    source: SourceOption = Choice.INFERRED,  # type: ignore[attr-defined] # a type checker does not know the members of an enumeration that is made so
     confidence: Confidence = None,
     actor: Actor = None,
     session: Session = None,

@@ -31,11 +31,11 @@ def carries(made: bytes | None, plan: Plan) -> bool:
 
 
 def is_by_a_hook(workspace: Workspace, made: bytes | None, plan: Plan) -> bool:
-    """Whether a hook of the user's made this of what we wrote, and not somebody who saved the file meanwhile.
+    """Whether a hook of the user's made this of what we wrote, and not somebody who saved the file meanwhile, as it was before perhaps.
 
     By then there are hooks, and all that differs is white space, list markers, and the words of lines that we brought in, which are alike.
     """
-    if made is None or hookfiles.step_aside(workspace.repository.hooks_dir):
+    if made is None or made == plan.before or hookfiles.step_aside(workspace.repository.hooks_dir):
         return False
     ours, others = _forms(plan.after), _forms(made)
     if "".join(ours) == "".join(others):
@@ -75,8 +75,7 @@ def _changed(plan: Plan) -> tuple[list[str], list[str]]:
 
 def _lines(text: bytes | str) -> list[str]:
     """The lines that are not blank."""
-    said = text if isinstance(text, str) else text.decode("utf-8", "replace")
-    return [line for line in map(str.strip, said.splitlines()) if line]
+    return [line for line in map(str.strip, _text(text).splitlines()) if line]
 
 
 def _forms(text: bytes | str) -> list[str]:
@@ -86,5 +85,8 @@ def _forms(text: bytes | str) -> list[str]:
 
 def _words(text: bytes | str | None) -> str:
     """The words of a text alone, a space between them."""
-    said = text if isinstance(text, str) else (text or b"").decode("utf-8", "replace")
-    return " ".join(_WORD.findall(said))
+    return " ".join(_WORD.findall(_text(text or "")))
+
+
+def _text(said: bytes | str) -> str:
+    return said if isinstance(said, str) else said.decode("utf-8", "replace")

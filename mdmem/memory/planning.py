@@ -310,6 +310,7 @@ def _etag(plan: Plan) -> str | None:
     if plan.edited.op is Op.DELETE:
         return None
     if not plan.edited.section:
+        # What was taken back already was so in no section, and not in the preamble either.
         return preamble_etag(plan.new) if plan.changes or plan.edited.op is not Op.REVERT else None
     where = _section_of(plan)
     return section_etag(plan.new, where) if where else None
