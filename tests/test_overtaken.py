@@ -13,7 +13,7 @@ from workspaces import NOW, SEED, Desk, append, by_hand, code_of, desk, refused
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, WriteOptions
-from mdmem.repo import commits, worktree
+from mdmem.repo import commits
 from mdmem.repo.runner import Outcome
 
 
@@ -27,9 +27,8 @@ def at(world: World, repository: Path) -> Desk:
     return desk(world, repository)
 
 
-@pytest.mark.parametrize("saved", [SEED.replace("lives in Oslo", "lives in Rome"), SEED, SEED + "\r\n"], ids=["theirs", "as before", "odd"])
-@pytest.mark.parametrize("pending", [False, True])
-def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str, pending: bool) -> None:
+def saved_before_git_reads(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str) -> list[str]:
+    """Have MEMORY.md saved so between a write of ours and its commit, once; the list is empty after that."""
     run, saves = commits.run, [saved]
 
     def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
@@ -37,10 +36,16 @@ def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch:
             at.write("MEMORY.md", saves.pop())
         return run(folder, arguments, *rest)
 
+    monkeypatch.setattr(commits, "run", overtaken)
+    return saves
+
+
+@pytest.mark.parametrize("saved", [SEED.replace("lives in Oslo", "lives in Rome"), SEED, SEED + "\r\n"], ids=["theirs", "as before", "odd"])
+@pytest.mark.parametrize("pending", [False, True])
+def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str, pending: bool) -> None:
     if pending:
         by_hand(at, "MEMORY.md", "edited")
-    for room in (commits, worktree):
-        monkeypatch.setattr(room, "run", overtaken)
+    saves = saved_before_git_reads(at, monkeypatch, saved)
     done = at.apply(append())
     assert not saves
     assert "mark of mdmem" in at.read("MEMORY.md")
@@ -118,12 +123,7 @@ def test_an_interruption_after_a_hook_added_to_it_takes_ours_out_again(at: Desk)
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="a hook cannot tell here which process has started git")
 def test_only_the_first_interruption_counts_so_that_all_is_put_back(at: Desk) -> None:
-    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
-        at.write(path, f"- {path}\n")
-    at.commit("several")
-    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
-        at.write(path, f"- {path} and more\n")
-    commit = at.commit("changed")
+    commit = changed_together(at)
     before = at.standing()
     mdmem = "set -- $(cat /proc/$PPID/stat); kill -TERM $4; kill -HUP $4; kill -INT $4"
     at.hook(
@@ -140,13 +140,17 @@ def test_what_a_hook_says_is_said(at: Desk) -> None:
         at.apply(append())
 
 
+def changed_together(at: Desk) -> str:
+    """A commit that changed three files."""
+    for text in ("", " and more"):
+        for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
+            at.write(path, f"- {path}{text}\n")
+        commit = at.commit("several")
+    return commit
+
+
 def test_an_interruption_in_the_midst_of_several_files_leaves_all_as_it_was(at: Desk) -> None:
-    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
-        at.write(path, f"- {path}\n")
-    at.commit("several")
-    for path in ("memory/a.md", "memory/b.md", "memory/c.md"):
-        at.write(path, f"- {path} and more\n")
-    commit = at.commit("changed")
+    commit = changed_together(at)
     before = at.standing()
     interrupted_at(at, 2)
     with pytest.raises(KeyboardInterrupt):
@@ -212,14 +216,7 @@ def test_a_save_while_a_hook_runs_that_refuses_is_kept(at: Desk, change: Change,
 
 def test_a_save_of_the_file_as_it_was_is_no_work_of_a_hook(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     at.hook("pre-commit", "exit 0")
-    run, saves = commits.run, [SEED]
-
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
-        if "commit" in arguments and saves:
-            at.write("MEMORY.md", saves.pop())
-        return run(folder, arguments, *rest)
-
-    monkeypatch.setattr(commits, "run", overtaken)
+    saves = saved_before_git_reads(at, monkeypatch, SEED)
     assert at.apply(CHANGES["replace"]).commit
     assert not saves
     assert "Stripe: the mark of mdmem" in at.read("MEMORY.md")
@@ -234,15 +231,9 @@ def test_a_hook_that_adds_to_it_and_refuses_every_time_makes_it_fail(at: Desk) -
 
 def test_a_save_that_nobody_could_take_for_a_hooks_is_kept_beside_hooks(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     at.hook("pre-commit", "exit 0")
-    run, saves = commits.run, [SEED.replace("lives in Oslo", "moved to another town long ago")]
-
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
-        if "commit" in arguments and saves:
-            at.write("MEMORY.md", saves.pop())
-        return run(folder, arguments, *rest)
-
-    monkeypatch.setattr(commits, "run", overtaken)
+    saves = saved_before_git_reads(at, monkeypatch, SEED.replace("lives in Oslo", "moved to another town long ago"))
     done = at.apply(append())
+    assert not saves
     assert "moved to another town" in at.read("MEMORY.md")
     assert "the mark of mdmem" in at.git("show", str(done.commit))
 
