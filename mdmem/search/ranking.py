@@ -113,7 +113,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """How logs lose weight: half of it in each `half_life` (days), counted back from `today` (an ordinal; by the real clock)."""
+    """How logs lose weight: half of it in each `half_life` (days), counted back from `today` (an ordinal)."""
 
     half_life: float
     today: int
