@@ -2,15 +2,17 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-pytest_plugins = ["commandline"]
-"""Where further fixtures are; that module needs this one first."""
+pytest_plugins = ["commandline", "replays"]
+"""Where further fixtures are; the first needs this module before."""
 DATE = "2026-03-05T09:30:00+00:00"
 NAME = "Ada Example"
 EMAIL = "ada@example.org"
@@ -60,6 +62,29 @@ class World:
 def _heard() -> None:
     """Ctrl-C is heard here and by what is started here, though a shell that starts the suite in the background has it ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _closed_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a test that leaves a connection to SQLite open; Python itself warns of that from 3.13 on."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def recorded(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", recorded)
+    yield
+    assert all(map(_is_closed, opened)), "a connection to SQLite stayed open"
+
+
+def _is_closed(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.total_changes  # noqa: B018
+    except sqlite3.ProgrammingError:
+        return True
+    return False
 
 
 @pytest.fixture

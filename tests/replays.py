@@ -1,7 +1,10 @@
 """Memory told commit by commit, without git: each change goes through `step` into a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
+
+import pytest
 
 from mdmem.document import parse
 from mdmem.editors import frontmatter
@@ -67,6 +70,12 @@ class Told:
     known: Versions = field(default_factory=Versions.in_memory)
     files: dict[FilePath, str] = field(default_factory=dict)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.known.close()
+
     def commit(
         self,
         changes: Mapping[FilePath, str | None],
@@ -114,6 +123,12 @@ class Told:
             listed = now.entries() if now else ()
             assert sorted(map(_told, listed), key=repr) == sorted((_told(one.entry) for one in self.known.standing(path)), key=repr)
             assert sorted((one.section, one.nth, one.text) for one in self.known.sections(path)) == sorted(sections(self.files.get(path)))
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    with Told() as started:
+        yield started
 
 
 def _told(entry: Entry) -> tuple[FilePath, SectionPath, str, str]:

@@ -261,7 +261,7 @@ _SLOW = {
 _READING = {"mdmem.memory.reading", "mdmem.memory.freshness", "mdmem.search", "mdmem.versions", "sqlite3"}
 _WRITING = {"mdmem.memory.writing", "mdmem.memory.planning", "ctypes"}
 _OF_THE_SEARCH = {"tantivy", "datetime"}
-"""The latter by the former, as `collections` and `functools` by SQLite."""
+"""The latter by the former, as `collections`, `functools` and `datetime` by SQLite."""
 _PLACES = [str(Path(module.__file__).parents[1]) for module in (mdmem, tantivy)]
 _LOADED = f"import sys; sys.path[:0] = {_PLACES}; from mdmem.cli import main; status = main(); print(status, *sys.modules)"
 """Without site-packages' own modules, which load at will."""
@@ -278,7 +278,7 @@ _LOADED = f"import sys; sys.path[:0] = {_PLACES}; from mdmem.cli import main; st
         (("facts",), _OF_THE_SEARCH, _WRITING),
         (
             ("history", "Work"),
-            {"collections", "functools"},
+            {"collections", "functools", "datetime"},
             _WRITING | {"mdmem.search.indexer", "mdmem.search.finder"},
         ),
     ],

@@ -607,6 +607,16 @@ class TestDamagedTable:
                 assert known.head is not None
                 assert known.head.commit == teller.at.git("rev-parse", "HEAD").strip()
 
+    def test_a_replay_that_is_interrupted_leaves_the_file_closed(self, teller: Teller) -> None:
+        moved(teller)
+        shutil.rmtree(teller.at.workspace.state)
+
+        def interrupt(done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt), trail.fresh(teller.at.workspace, progress=interrupt):
+            pass
+
     def test_a_whole_reindex_builds_it_anew(self, teller: Teller) -> None:
         moved(teller)
         before = teller.on("2026-05-01").history(AskHistory("Work"))

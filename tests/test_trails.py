@@ -21,8 +21,7 @@ def links(told: Told, words: str) -> list[tuple[str, int, int | None, Status]]:
 # Chains.
 
 
-def test_a_chain_is_the_same_from_each_of_its_links() -> None:
-    told = Told()
+def test_a_chain_is_the_same_from_each_of_its_links(told: Told) -> None:
     told.write(memory("editor: vim"))
     told.write(memory("editor: emacs"), said(Op.REMEMBER, ("editor: vim", "editor: emacs"), source=Source.AUTO))
     told.write(memory("editor: ed"))
@@ -37,8 +36,7 @@ def test_a_chain_is_the_same_from_each_of_its_links() -> None:
     assert (link.path, link.section, link.start.time) == (MEMORY, ("Memory", "Facts"), 200)
 
 
-def test_a_moved_fact_is_one_link_and_keeps_its_source() -> None:
-    told = Told()
+def test_a_moved_fact_is_one_link_and_keeps_its_source(told: Told) -> None:
     told.write(memory("vim"), said(Op.REMEMBER, source=Source.AUTO))
     told.write(memory("vim #tool"))
     told.write("# Memory\n\n## Tools\n\n- vim #tool\n")
@@ -49,8 +47,7 @@ def test_a_moved_fact_is_one_link_and_keeps_its_source() -> None:
     assert (link.path, link.section) == (TOPIC, ("Memory", "Tools"))
 
 
-def test_a_fact_that_came_back_is_a_link_of_its_own() -> None:
-    told = Told()
+def test_a_fact_that_came_back_is_a_link_of_its_own(told: Told) -> None:
     for value in ("vim", "emacs", "vim", "emacs"):
         told.write(memory(f"editor: {value}"))
     expected = [
@@ -62,15 +59,13 @@ def test_a_fact_that_came_back_is_a_link_of_its_own() -> None:
     assert links(told, "editor: vim") == links(told, "editor: emacs") == expected
 
 
-def test_what_was_removed_and_said_again() -> None:
-    told = Told()
+def test_what_was_removed_and_said_again(told: Told) -> None:
     for text in (memory("vim"), memory(), memory("vim")):
         told.write(text)
     assert links(told, "vim") == [("vim", 1, 2, Status.REMOVED), ("vim", 3, None, Status.CURRENT)]
 
 
-def test_marks_end_a_link_while_the_text_stands() -> None:
-    told = Told()
+def test_marks_end_a_link_while_the_text_stands(told: Told) -> None:
     told.write("# D\n\n- a\n- b\n", path=LOG)
     told.write("# D\n\n- a\n- b\n- c\n", said(Op.LOG, ("a", "c"), path=LOG, retracts=["b"]), LOG)
     told.write("# D\n\n- c\n", path=LOG)
@@ -78,16 +73,14 @@ def test_marks_end_a_link_while_the_text_stands() -> None:
     assert links(told, "b") == [("b", 1, 2, Status.REMOVED)]
 
 
-def test_two_that_are_marked_as_each_others_successor() -> None:
-    told = Told()
+def test_two_that_are_marked_as_each_others_successor(told: Told) -> None:
     told.write(memory("a", "b"))
     told.commit({}, said(Op.SUPERSEDE, ("a", "b")))
     told.commit({}, said(Op.SUPERSEDE, ("b", "a")))
     assert links(told, "a") == [("a", 1, 2, Status.SUPERSEDED), ("b", 1, 3, Status.SUPERSEDED)]
 
 
-def test_other_sections_are_other_links() -> None:
-    told = Told()
+def test_other_sections_are_other_links(told: Told) -> None:
     text = "# M\n\n## A\n\n- {}\n\n## B\n\n- k: 2\n- k: 1\n"
     told.write(text.format("k: 1"))
     told.write(text.format("k: 2"))
@@ -191,8 +184,7 @@ def test_only_those_who_look_back_load_difflib() -> None:
 # When.
 
 
-def test_a_text_stays_under_other_names_and_beside_other_texts() -> None:
-    told = Told()
+def test_a_text_stays_under_other_names_and_beside_other_texts(told: Told) -> None:
     told.write("# M\n\n## A\n\n- tea\n")
     told.write("# M\n\n## A\n\n- tea\n- milk\n")
     told.write("# M\n\n## B\n\n- tea\n- milk\n")
@@ -211,10 +203,10 @@ def test_a_text_stays_under_other_names_and_beside_other_texts() -> None:
 @given(st.lists(st.lists(st.sampled_from(["tea", "milk", "bread"]), max_size=3), min_size=1, max_size=8))
 @settings(max_examples=60, deadline=None)
 def test_at_each_landmark_a_text_stood_or_not(contents: list[list[str]]) -> None:
-    told = Told()
-    for items in contents:
-        told.write(memory(*items))
-    found = stays(told.known, "tea")
-    for number, items in enumerate(contents, 1):
-        assert any(stay.came <= number and (stay.went is None or stay.went > number) for stay in found) is ("tea" in items)
-    assert all(one.went is not None and one.went < other.came for one, other in itertools.pairwise(found))
+    with Told() as told:
+        for items in contents:
+            told.write(memory(*items))
+        found = stays(told.known, "tea")
+        for number, items in enumerate(contents, 1):
+            assert any(stay.came <= number and (stay.went is None or stay.went > number) for stay in found) is ("tea" in items)
+        assert all(one.went is not None and one.went < other.came for one, other in itertools.pairwise(found))

@@ -40,16 +40,13 @@ def fresh(workspace: Workspace, say: Say | None = None, progress: Progress | Non
         if (known.head.commit if known.head else None) == head:
             yield from _watched(workspace, known)
             return
-    from mdmem.memory import replaying  # here, so that where there is nothing to replay nobody pays for loading it
-
     try:
         workspace.ensure_state()
         with files.lock(workspace.state / files.TRAIL_LOCK, workspace.settings.lock_timeout, say):
             # HEAD as it is now: history may have been purged while the lock was waited for.
-            known = _caught_up(workspace, workspace.repository.head(), progress)
+            known = _stored(workspace, workspace.repository.head(), progress)
     except (OSError, StorageProblem):
-        known = Versions.in_memory()
-        replaying.catch_up(workspace, known, head, progress)
+        known = _caught_up(workspace, Versions.in_memory(), head, progress)
     with known:
         yield from _watched(workspace, known)
 
@@ -63,15 +60,21 @@ def _watched(workspace: Workspace, known: Versions) -> Iterator[Versions]:
         raise
 
 
-def _caught_up(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Versions:
+def _stored(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Versions:
     """The table in the state folder, brought up to a commit; built anew where it is damaged."""
-    from mdmem.memory import replaying  # here, as above
+    try:
+        return _caught_up(workspace, table(workspace), head, progress)
+    except BrokenVersions:
+        return _caught_up(workspace, Versions.anew(workspace.state, _settings(workspace)), head, progress)
 
-    known = table(workspace)
+
+def _caught_up(workspace: Workspace, known: Versions, head: CommitId | None, progress: Progress | None) -> Versions:
+    """A table, brought up to a commit; closed where that fails."""
+    from mdmem.memory import replaying  # here, so that where there is nothing to replay nobody pays for loading it
+
     try:
         replaying.catch_up(workspace, known, head, progress)
-    except BrokenVersions:
+    except BaseException:
         known.close()
-        known = Versions.anew(workspace.state, _settings(workspace))
-        replaying.catch_up(workspace, known, head, progress)
+        raise
     return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 
 from mdmem.errors import StorageProblem
 from mdmem.library import contextmanager, suppress
@@ -10,18 +11,12 @@ from mdmem.versions.rows import APPLICATION, SCHEMA, VERSION, Row, blob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self, TypeVar
 
     from mdmem.paths import Path
 
     T = TypeVar("T")
-else:
-    try:
-        import _sqlite3 as sqlite3  # all that is used of it; the library's module loads `datetime` besides
-    except ImportError:  # another interpreter
-        import sqlite3
 
 VERSIONS_NAME = "versions.db"
 _BESIDE = ("", "-wal", "-shm", "-journal")
@@ -116,14 +111,14 @@ class Store:
         self._connection.close()
         self._connection, self._stored = connection, True
 
-    def all(self, parse: Callable[[Row], T], asked: str, *values: object) -> tuple[T, ...]:
+    def all(self, parse: Callable[[Row], T], asked: str, /, *values: object, **named: object) -> tuple[T, ...]:
         """Values, one a row."""
-        return parsed(parse, self.rows(asked, *values))
+        return parsed(parse, self.rows(asked, *values, **named))
 
-    def rows(self, asked: str, *values: object) -> list[Row]:
-        """All rows at once."""
+    def rows(self, asked: str, /, *values: object, **named: object) -> list[Row]:
+        """All rows at once. `values` fill the `?` of a statement in their order, `named` its `:name`; never both."""
         with _failing():
-            return self._connection.execute(asked, values).fetchall()
+            return self._connection.execute(asked, named or values).fetchall()
 
     def each(self, asked: str, *values: object) -> Iterator[Row]:
         """Rows one by one, for a caller that may not want them all."""
@@ -219,7 +214,7 @@ def _empty(address: str, settings: str) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(_SYNCHRONOUS)
             connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} INSERT INTO about VALUES (x'{blob(settings).hex()}'); COMMIT")
-        except sqlite3.Error:
+        except BaseException:
             connection.close()
             raise
         return connection

@@ -208,10 +208,10 @@ class Versions:
         if at is None:
             return self._store.all(as_mark, f"{MARKS} WHERE {PAIRS} AND ended IS NULL ORDER BY number")
         asked = (
-            f"{MARKS} WHERE begun <= ?1 AND number IN (SELECT number FROM marks WHERE {PAIRS} AND ended IS NULL"
-            f" UNION ALL SELECT number FROM marks WHERE {PAIRS} AND ended > ?1) ORDER BY number"
+            f"{MARKS} WHERE begun <= :at AND number IN (SELECT number FROM marks WHERE {PAIRS} AND ended IS NULL"
+            f" UNION ALL SELECT number FROM marks WHERE {PAIRS} AND ended > :at) ORDER BY number"
         )
-        return self._store.all(as_mark, asked, at)
+        return self._store.all(as_mark, asked, at=at)
 
     # Revisions.
 
@@ -235,12 +235,13 @@ class Versions:
         # From one lineage of the file to the next, so that the number of its revisions does not matter.
         asked = f"""
             WITH RECURSIVE found (lineage) AS (
-                SELECT min(lineage) FROM revisions WHERE path = ?1
+                SELECT min(lineage) FROM revisions WHERE path = :path
                 UNION ALL
-                SELECT (SELECT min(lineage) FROM revisions WHERE path = ?1 AND lineage > found.lineage) FROM found WHERE lineage IS NOT NULL
+                SELECT (SELECT min(lineage) FROM revisions WHERE path = :path AND lineage > found.lineage)
+                FROM found WHERE lineage IS NOT NULL
             )
             {REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
-        return self._store.all(as_revision, asked, blob(path))
+        return self._store.all(as_revision, asked, path=blob(path))
 
     def changes(self, path: FilePath | None, limit: int) -> tuple[tuple[Landmark, Revision | None, Revision | None], ...]:
         """The newest changes of sections, newest first: the landmark, the revision before and the one after (None: there was none).
@@ -249,13 +250,14 @@ class Versions:
         """
         rows = self._store.rows(
             """
-            SELECT number, lineage, begun AS landmark, 0 FROM revisions AS one WHERE NOT quiet AND (?1 IS NULL OR path = ?1 OR EXISTS (
-                SELECT 1 FROM revisions AS later WHERE later.path = ?1 AND later.lineage = one.lineage AND later.number > one.number))
+            SELECT number, lineage, begun AS landmark, 0 FROM revisions AS one
+            WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
+                SELECT 1 FROM revisions AS later WHERE later.path = :path AND later.lineage = one.lineage AND later.number > one.number))
             UNION ALL
-            SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (?1 IS NULL OR path = ?1)
-            ORDER BY landmark DESC, number DESC LIMIT ?2""",
-            None if path is None else blob(path),
-            limit,
+            SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (:path IS NULL OR path = :path)
+            ORDER BY landmark DESC, number DESC LIMIT :limit""",
+            path=None if path is None else blob(path),
+            limit=limit,
         )
         found = []
         for number, lineage, at, ended in rows:
@@ -283,9 +285,9 @@ class Versions:
         return self._paths(number + 1, 2**62)
 
     def _paths(self, first: int, last: int) -> set[FilePath]:
-        marks = "SELECT one, other, path FROM marks WHERE added BETWEEN ?1 AND ?2 OR ended BETWEEN ?1 AND ?2"
+        marks = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
         asked = f"""
-            SELECT path FROM touched WHERE landmark BETWEEN ?1 AND ?2
+            SELECT path FROM touched WHERE landmark BETWEEN :first AND :last
             UNION SELECT path FROM ({marks}) WHERE path IS NOT NULL
             UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
                 SELECT one FROM ({marks}) WHERE path IS NULL UNION SELECT other FROM ({marks}) WHERE path IS NULL)
@@ -295,9 +297,10 @@ class Versions:
                     UNION SELECT other, one FROM marks WHERE {PAIRS} AND ended IS NULL)
                 WHERE EXISTS (
                     SELECT 1 FROM occurrences AS its WHERE its.fact = changed AND (
-                        its.begun BETWEEN ?1 AND ?2 OR its.ended BETWEEN ?1 AND ?2 OR EXISTS (
-                            SELECT 1 FROM marks WHERE occurrence = its.number AND (added BETWEEN ?1 AND ?2 OR ended BETWEEN ?1 AND ?2)))))"""
-        return set(self._store.all(lambda row: FilePath(decoded(row[0])), asked, first, last))
+                        its.begun BETWEEN :first AND :last OR its.ended BETWEEN :first AND :last OR EXISTS (
+                            SELECT 1 FROM marks WHERE occurrence = its.number
+                            AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""
+        return set(self._store.all(lambda row: FilePath(decoded(row[0])), asked, first=first, last=last))
 
     def dropped(self) -> tuple[tuple[CommitId, int, tuple[FilePath, ...]], ...]:
         """The landmarks that were cut away: commit, number and the files that it changed something in."""
