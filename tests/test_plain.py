@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import World
+from conftest import NAME, World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import Desk, desk
@@ -440,7 +440,55 @@ def names_a_person(at: Desk) -> bool:
     return known is not None and None not in (known.person("AUTHOR"), known.person("COMMITTER"))
 
 
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("text", "is_plain"),
+        [
+            ("[user]\n\tname = Ada Example\n\temail = ada@example.org\n", True),
+            ('[core]\n\tautocrlf = false\n[remote "o"]\n\turl = x\n[alias]\n\tst = status\n[filter "lfs"]\n\trequired = true\n', True),
+            ("# a\n; b\n\n[commit]\n\tverbose = true # always\n", True),
+            ('[user]\n\tname = "a" b\n', True),
+            ('[core]\n\tautocrlf = "fal"se\n', True),
+            ("[commit]\n\tverbose\n", False),
+            ("[core]\n\tautocrlf\n", False),
+            ("[include]\n\tpath = x\n", False),
+            ('[includeIf "gitdir:x"]\n\tpath = x\n', False),
+            ("[user] name = Ada\n", False),
+            ("[user]\n\tname = Ada \\\n\tExample\n", False),
+            ('[user]\n\tname = "a b\n', False),
+            ("name = Ada\n", False),
+        ],
+    )
+    def test_which_are_read_without_git(self, at: Desk, text: str, is_plain: bool):
+        (at.world.home / ".gitconfig").write_text(text)
+        assert (git_settings.read(str(at.root / ".git")) is not None) == is_plain
+
+    def test_the_environment_comes_first(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
+        found = git_settings.read(str(at.root / ".git"))
+        assert found is not None
+        assert (found.person("AUTHOR"), found.person("COMMITTER")) == (b"Bo <ada@example.org>", f"{NAME} <ada@example.org>".encode())
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(at.world.home / "none"))
+        assert git_settings.read(str(at.root / ".git")) is not None
+        monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "maybe")
+        assert git_settings.read(str(at.root / ".git")) is None
+
+
 class TestPeople:
+    @pytest.mark.parametrize("name", ["Ada", "Ada Ä. Example", "a.b", "x y"])
+    def test_as_git_writes_them(self, at: Desk, name: str):
+        at.git("config", "user.name", name)
+        found = git_settings.read(str(at.root / ".git"))
+        said = at.git("var", "GIT_AUTHOR_IDENT").rsplit(" ", 2)[0]
+        assert found is not None
+        assert (found.person("AUTHOR") or b"").decode() == said
+
+    @pytest.mark.parametrize("name", ["Ada.", ".Ada", "A<da", "", "'Ada'", "A\\da"])
+    def test_out_of_whose_names_git_takes_signs(self, at: Desk, name: str):
+        at.git("config", "user.name", name)
+        found = git_settings.read(str(at.root / ".git"))
+        assert found is None or found.person("AUTHOR") is None
+
     @pytest.mark.parametrize(
         ("own", "local", "known"),
         [

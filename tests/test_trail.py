@@ -13,8 +13,7 @@ import pytest
 from conftest import EMAIL, NAME, World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_handwritten import gits
-from workspaces import Desk, append, desk
+from workspaces import Desk, append, desk, gits
 
 from mdmem import files
 from mdmem.document import parse

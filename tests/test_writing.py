@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import EMAIL, NAME, World
-from workspaces import HAND, MARK, NOW, SEED, Desk, append, by_hand, code_of, desk, refused, where_modes_count
+from workspaces import HAND, MARK, NOW, SEED, Desk, append, by_hand, code_of, desk, gits, refused, where_modes_count
 
 from mdmem import files, hookfiles
 from mdmem.errors import MdmemError
@@ -819,21 +819,15 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
     ("make", "verbs"),
     [
         (lambda at: None, ["commit"]),
+        (lambda at: at.commit("many", *(str(at.write(f"memory/{number}.md", f"- {number}\n")) for number in range(600))), ["commit"]),
         (lambda at: at.git("gc", "-q"), ["status", "ls-files", "commit"]),
         (lambda at: at.git("config", "core.worktree", ".."), ["rev-parse", "status", "ls-files", "config", "commit", *["rev-parse"] * 2]),
     ],
-    ids=["plain", "packed", "elsewhere"],
+    ids=["plain", "many files", "packed", "elsewhere"],
 )
 def test_the_gits_that_a_write_starts(at: Desk, monkeypatch: pytest.MonkeyPatch, make: Callable[[Desk], object], verbs: list[str]) -> None:
     at.apply(append("- before"))
     make(at)
-    run, started = commits.run, []
-
-    def counted(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
-        started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
-        return run(folder, arguments, *rest)
-
-    for room in (commits, worktree):
-        monkeypatch.setattr(room, "run", counted)
+    started = gits(monkeypatch)
     at.apply(append())
     assert started == verbs

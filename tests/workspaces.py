@@ -14,6 +14,7 @@ from mdmem.errors import MdmemError
 from mdmem.memory import writing
 from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
+from mdmem.repo import commits, worktree
 
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
 MARK, HAND = "- the mark of mdmem", "- a line of Ada's"
@@ -125,6 +126,19 @@ def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> 
     made.write("MEMORY.md", seed)
     made.commit("seed")
     return made
+
+
+def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The verbs of the git processes that are started from now on."""
+    run, started = commits.run, []
+
+    def counted(folder: Path, arguments: list[str], *rest: Any, **named: Any) -> Any:
+        started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
+        return run(folder, arguments, *rest, **named)
+
+    for module in (commits, worktree):
+        monkeypatch.setattr(module, "run", counted)
+    return started
 
 
 def code_of(action: Callable[[], object]) -> str:

@@ -318,7 +318,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
 
 def _has_no_hooks(folder: Path) -> bool:
     """Whether none of a folder's hooks has anything to say of a commit of ours."""
-    from mdmem import hookfiles  # here, so that only a write in a large repository pays for loading it
+    from mdmem import hookfiles  # here, so that only a write of a file pays for loading it
 
     return hookfiles.step_aside(folder)
 

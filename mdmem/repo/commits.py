@@ -1,4 +1,4 @@
-"""Commits: made, by git or written without it, and taken back."""
+"""Commits: made by git, and taken back."""
 
 from __future__ import annotations
 
@@ -19,13 +19,9 @@ if TYPE_CHECKING:
 
     from mdmem.model import FilePath
     from mdmem.paths import Path
-    from mdmem.repo import handwritten
     from mdmem.repo.worktree import Identity, Repository, State
 
 _LOCK_SECONDS = 30.0
-_MANY_FILES = 500
-"""From here on git takes an eighth of a write longer over its index than a commit written in Python. Smaller repositories are git's own to write."""
-_RAW_DATE = pattern(r"@(\d+ [+-]\d{4})")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
 """Where no hook has anything to say: git need not start two shells to hear that."""
@@ -82,11 +78,6 @@ def commit(
     """
     known = settings.read(str(repository.git_dir)) if allow is None and repository.plain else None
     hookless = known is not None and not known.has(b"core", b"hookspath") and no_hooks(repository.git_dir / "hooks")
-    by_hand = found and found.settled and hookless and _is_large(repository)
-    if found and known and by_hand and (made_so := _committed_by_hand(repository, paths[0], message, date, identity, found, known)):
-        if not made_so.is_indexed and not renew_index(repository, paths):
-            stale()
-        return made_so.commit
     extra = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_OPTIONAL_LOCKS": "1"}
     extra |= {"MDMEM_COMMIT": "1"} if allow is None else {"MDMEM_ALLOW": ",".join(sorted(allow))}
     if identity:
@@ -139,45 +130,6 @@ def commit(
     _require_free(done)
     words = done.words or "a hook refused without a word"
     raise RepositoryProblem("commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed.")
-
-
-def _is_large(repository: Repository) -> bool:
-    """Whether git, which looks at every file, would take longer than it takes to write a commit ourselves."""
-    with (repository.git_dir / "index").open("rb", buffering=0) as index:
-        return int.from_bytes(index.read(12)[8:], "big") >= _MANY_FILES
-
-
-def _committed_by_hand(
-    repository: Repository, path: FilePath, message: str, date: str, identity: Identity | None, found: State, known: settings.Settings
-) -> handwritten.Made | None:
-    """The commit of a file that is as it was settled, without git; None where git has to make it."""
-    moment = _RAW_DATE.fullmatch(date)
-    if not known.leave_commits_plain() or not moment or "\0" in message:
-        return None
-    if found.commit is None or found.branch is None or found.blob is None:
-        return None
-    if identity:
-        author = committer = settings.written(os.fsencode(identity.name), os.fsencode(identity.email))
-    else:
-        author, committer = known.person("AUTHOR"), known.person("COMMITTER")
-    if author is None or committer is None:
-        return None
-    from mdmem.repo import handwritten  # here, so that only a write in a large repository pays for loading it
-
-    return handwritten.commit(
-        handwritten.Order(
-            git_dir=str(repository.git_dir),
-            root=str(repository.root),
-            path=os.fsencode(f"{repository.prefix}{path}"),
-            blob=found.blob,
-            parent=found.commit,
-            branch=found.branch,
-            message=message.encode("utf-8", "replace"),
-            date=moment[1].encode(),
-            author=author,
-            committer=committer,
-        )
-    )
 
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:

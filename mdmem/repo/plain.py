@@ -201,11 +201,11 @@ def blob_at(git_dir: str, commit: CommitId, path: bytes) -> str | None:
 
 def _entry(git_dir: str, tree: str, name: bytes, is_folder: bool) -> str | None:
     data = read_object(git_dir, tree, b"tree") or b""
-    at = place_of(data, name, is_folder)
+    at = _place_of(data, name, is_folder)
     return None if at is None else data[at : at + _SHA1].hex()
 
 
-def place_of(tree: bytes, name: bytes, is_folder: bool) -> int | None:
+def _place_of(tree: bytes, name: bytes, is_folder: bool) -> int | None:
     """Where the id of an entry stands in a tree; None where there is none of that name and kind.
 
     An entry stands behind the id of the one before it, which stands behind a NUL. Not each is looked at: there may be thousands.
@@ -224,7 +224,7 @@ def place_of(tree: bytes, name: bytes, is_folder: bool) -> int | None:
 # The index, and the file beside it.
 
 
-def attribute_files(git_dir: str, root: str, path: bytes) -> tuple[str, ...]:
+def _attribute_files(git_dir: str, root: str, path: bytes) -> tuple[str, ...]:
     """Where git looks for the attributes of a file, unless a setting (`core.attributesFile`) names another place."""
     folders = [root, *(f"{root}/{os.fsdecode(path[:end])}" for end, byte in enumerate(path) if byte == _SLASH)]
     home = os.environ.get("XDG_CONFIG_HOME") or f"{os.environ.get('HOME', '')}/.config"
@@ -234,7 +234,7 @@ def attribute_files(git_dir: str, root: str, path: bytes) -> tuple[str, ...]:
 
 def may_be_converted(git_dir: str, root: str, path: bytes, data: bytes) -> bool:
     """Whether git may store a file as other bytes than those on disk: by a filter, or with other line ends or `$Id$`s."""
-    attributes = attribute_files(git_dir, root, path)
+    attributes = _attribute_files(git_dir, root, path)
     return b"\r" in data or b"$Id:" in data or any(b"filter" in (read(place) or b"") for place in attributes)
 
 

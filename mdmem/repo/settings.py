@@ -16,24 +16,6 @@ _CRUD, _NEVER = b" .,:;'", b'<>"\\\x7f'
 """What git takes off the ends of names, and out of them."""
 _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc"}
 """Where a git in such a folder looks for the system's settings."""
-_OF_NO_MATTER = frozenset(
-    b"user author committer init alias color column pull push remote branch diff merge mergetool difftool safe credential url http fetch "
-    b"rebase log status advice help filter gpg tag maintenance gc rerere stash submodule blame grep format sendemail lfs sequence "
-    b"interactive pager clone transfer receive uploadpack versionsort web browser man gui protocol notes trailer i18n ssh".split()
-)
-"""Sections that change nothing of a commit of one file without a filter, whose author and dates are given, and which is not signed."""
-_PLAIN_CORE: Mapping[bytes, bytes | None] = {
-    **dict.fromkeys(
-        b"repositoryformatversion editor pager quotepath excludesfile symlinks askpass whitespace sshcommand abbrev safecrlf "
-        b"precomposeunicode protecthfs protectntfs preloadindex fsync fsyncmethod fsyncobjectfiles trustctime checkstat eol".split()
-    ),
-    **{b"filemode": b"true", b"bare": b"false", b"logallrefupdates": b"true", b"ignorecase": b"false", b"autocrlf": b"false"},
-}
-"""The settings of `core` that do not matter either, with the value that they must have where that counts."""
-_PLAIN_COMMIT: Mapping[bytes, bytes | None] = {
-    **{b"verbose": None, b"template": None, b"cleanup": None, b"status": None},
-    b"gpgsign": b"false",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +27,7 @@ class Settings:
     def person(self, role: str) -> bytes | None:
         """Who is the AUTHOR, or the COMMITTER, as `NAME <EMAIL>`; None where git has to be asked."""
         name, email = (os.fsencode(os.environ.get(f"GIT_{role}_{part}", "")) or self._of_person(role, part) for part in ("NAME", "EMAIL"))
-        return written(name, email)
+        return _written(name, email)
 
     def _of_person(self, role: str, part: str) -> bytes:
         said = [self.values[key] for section in (role.lower(), "user") if (key := (section.encode(), part.lower().encode())) in self.values]
@@ -57,24 +39,13 @@ class Settings:
         """Whether one is said at all."""
         return (section, name) in self.values
 
-    def leave_commits_plain(self) -> bool:
-        """Whether none of them asks for more than a commit of the bytes as they are."""
-        for (section, name), value in self.values.items():
-            known = {b"core": _PLAIN_CORE, b"commit": _PLAIN_COMMIT}.get(section)
-            if known is None:
-                if section.partition(b" ")[0] not in _OF_NO_MATTER:
-                    return False
-            elif name not in known or (known[name] is not None and (value is None or value.lower() != known[name])):
-                return False
-        return True
-
 
 def is_off(value: bytes | None) -> bool:
     """Whether the value of a setting is a no; without a value (None) it is a yes."""
     return value is not None and value.lower() in (b"", b"false", b"no", b"off", b"0")
 
 
-def written(name: bytes, email: bytes) -> bytes | None:
+def _written(name: bytes, email: bytes) -> bytes | None:
     """A person as git writes one; None where it would take signs off the ends, or out of it."""
     odd = any(not word or word.strip(_CRUD) != word or any(byte < 32 or byte in _NEVER for byte in word) for word in (name, email))
     return None if odd else b"%s <%s>" % (name, email)

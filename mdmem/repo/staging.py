@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from mdmem.layout import is_markdown
-from mdmem.repo import index as indexes
 from mdmem.repo import plain
 
 TYPE_CHECKING = False
@@ -61,14 +60,13 @@ def _both(
 ) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
     """The paths of a commit and those of an index; and what those begin with that are left out of the commit's, as the index has the same."""
     data, tree = plain.read(index_file) or b"", plain.tree_of(git_dir, commit)
-    new, end = _entries(data)
-    same = {folder: data[at : at + _SHA1].hex() for folder, at in indexes.trees(data, end).items()}
-    old, skipped = _files(git_dir, tree, same)
+    new, extensions = _entries(data)
+    old, skipped = _files(git_dir, tree, _cached_trees(extensions.get(b"TREE", b"")))
     return old, new, skipped
 
 
-def _entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], int]:
-    """The paths of an index, each with its mode and the id of its blob; and where they end."""
+def _entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, bytes]]:
+    """The paths of an index, each with its mode and the id of its blob; and the content of its extensions."""
     count = int.from_bytes(data[8:_HEADER], "big")
     if data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or count >= _MANY_FILES:
         raise _UnplainError
@@ -85,7 +83,30 @@ def _entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], int]:
     extensions = plain.extensions_from(data, at)
     if extensions is None or any(name[:1].islower() for name, _, _ in extensions):  # those in small letters change what the entries mean
         raise _UnplainError
-    return found, at
+    return found, {name: data[start:end] for name, start, end in extensions}
+
+
+def _cached_trees(cached: bytes) -> dict[bytes, str]:
+    """The ids of the folders' trees that an index keeps in its extension `TREE`; the root's path is empty."""
+    trees: dict[bytes, str] = {}
+    if cached:
+        _add_cached_tree(cached, 0, b"", trees)
+    return trees
+
+
+def _add_cached_tree(cached: bytes, at: int, above: bytes, trees: dict[bytes, str]) -> int:
+    """Add the tree that stands at a place, and those below it; return the place behind them."""
+    end = cached.index(b"\0", at)
+    folder = above + cached[at:end]
+    line = cached.index(b"\n", end)
+    entries, subtrees = cached[end + 1 : line].split(b" ")
+    at = line + 1
+    if not entries.startswith(b"-"):  # otherwise the id is not known
+        trees[folder] = cached[at : at + _SHA1].hex()
+        at += _SHA1
+    for _ in range(int(subtrees)):
+        at = _add_cached_tree(cached, at, folder + b"/" if folder else b"", trees)
+    return at
 
 
 def _files(git_dir: str, tree: str | None, same: Mapping[bytes, str]) -> tuple[dict[bytes, tuple[int, str]], tuple[bytes, ...]]:

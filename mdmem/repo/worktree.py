@@ -48,8 +48,8 @@ class Identity:
 class State:
     """How the repository stands to one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached.
 
-    `known` says that the file is there and in git's index. `blob` is the id of what HEAD, index and disk hold of it, where that is known
-    to be one, and that nothing at all is staged or unmerged; then the state is `settled`.
+    `known` says that the file is there and in git's index. `settled` says that HEAD, index and disk hold the same of it, and that nothing
+    at all is staged or unmerged; where it is False that is not known.
     """
 
     commit: CommitId | None
@@ -57,12 +57,7 @@ class State:
     pending: bool
     ignored: bool
     known: bool
-    blob: str | None = None
-
-    @property
-    def settled(self) -> bool:
-        """Whether there is nothing that is not committed, in the file or in git's index. False: not known."""
-        return self.blob is not None
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +236,7 @@ class Repository:
         blob = plain.object_id(b"blob", data)
         if not plain.is_clean(git_dir, tree, name, blob, bool(mode & stat.S_IXUSR)):
             return None
-        return State(found[1], found[0], pending=False, ignored=False, known=True, blob=blob)
+        return State(found[1], found[0], pending=False, ignored=False, known=True, settled=True)
 
     def _asked_state(self, path: FilePath) -> State:
         output = self.git(
