@@ -40,7 +40,7 @@ _BLOCK_ID = pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _COMMENT_OPEN = pattern(r"(?<!\\)(?:\\\\)*<!--")
 UNTIL = pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
-"""What the words of a fact that expires end in."""
+"""What the words of a fact that expires end in; `_split_until` says whether it counts."""
 _COLON = pattern(r":(?=\s)")
 _IDENTIFIER_KEY = pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
 _BOLD_KEY = pattern(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
@@ -129,14 +129,15 @@ def _is_tag(name: str) -> bool:
     return name[:1].isalpha() and all(c.isalnum() or c in "_-/" or (not c.isascii() and category(c).startswith("M")) for c in name)
 
 
-def _until(text: str) -> date | None:
+def _split_until(text: str) -> tuple[str, date | None]:
+    """The text of a fact (without its kind) before the date on which it expires, and that date; with nothing before it, it is the text."""
     match = UNTIL.search(text, max(0, text.rfind("(") - 1)) if "(" in text else None
-    if not match or not match.start():
-        return None
+    if not match or not text[: match.start()].strip():
+        return text, None
     try:
-        return date.fromisoformat(match[1])
+        return text[: match.start()], date.fromisoformat(match[1])
     except ValueError:
-        return None
+        return text, None
 
 
 def parse_item(item: str) -> Fact:
@@ -175,9 +176,9 @@ def parse_text(words: str) -> Fact:
     kind, said = split_kind(words.strip())
     end, tags = _before_tags(said, _before_marks(said))
     text = said[:end] if end else said
-    tags, until = (tags, _until(text)) if end else ((), None)
+    tags, (bare, until) = (tags, _split_until(text)) if end else ((), (text, None))
     key, rest = _split_key(text)
-    return Fact(fact_id(UNTIL.sub("", text)) if until else _id(text, key, rest), text, key, kind, tags, until)
+    return Fact(fact_id(bare) if until else _id(text, key, rest), text, key, kind, tags, until)
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
@@ -311,12 +312,13 @@ def write(text: str, key: str | None = None, kind: str | None = None, tags: Iter
         said = _without_comments(_with_key(said, key))
     said = _tame(said)
     own_kind, rest = split_kind(said)
-    if kind is not None and normal(own_kind or "") == normal(kind):
-        said = rest
-    named = f"[{_kind_name(kind)}] " if kind is not None else ""
+    if kind is None:
+        named, said = said[: len(said) - len(rest)], rest
+    else:
+        named, said = f"[{_kind_name(kind)}] ", rest if normal(own_kind or "") == normal(kind) else said
     marks = _before_marks(said)
     end, own_tags = _before_tags(said, marks)
-    words = UNTIL.sub("", said[:end]) if until and _until(said[:end]) else said[:end]
+    words = _split_until(said[:end])[0] if until else said[:end]
     return f"- {named}" + " ".join([words, *_marks(until, (*own_tags, *tags))]) + said[marks:]
 
 
@@ -358,8 +360,8 @@ def amended(item: str, kind: str | None, tags: Iterable[str], until: date | None
     head = _KIND.match(item[start:])
     first = start + head.end() if head and start + head.end() < end else start
     words = item[first : _before_tags(item, end)[0]] or item[first:end]
-    if _until(words):
-        words = UNTIL.sub("", words).rstrip()
+    words, expired = _split_until(words)
+    words = words.rstrip() if expired else words
     named = f"[{_kind_name(kind)}] " if kind else item[start:first]
     return item[:start] + named + " ".join([words, *_marks(until, tags)]) + item[end:]
 

@@ -154,6 +154,24 @@ def test_a_key_has_the_last_value_alone(text: str, key: str, values: list[str]) 
     assert [item.raw.rstrip("\r\n") for item in found if item is not held] == others
 
 
+@given(
+    st.sampled_from(
+        ["x", "k: x", "x (until 2026-01-01)", "[fact] (until 2026-01-01)", "[fact]\n(until 2026-01-01)", "(until 2026-01-01) #t"]
+    ),
+    st.sampled_from([None, "fact"]),
+    st.lists(st.sampled_from([None, "2026-06-01", "2026-07-01"]), min_size=1, max_size=3),
+)
+@settings(max_examples=150)
+def test_a_fact_remembered_has_the_id_of_its_line(text: str, kind: str | None, dates: list[str | None]) -> None:
+    memory, ids = "## Own\n", set()
+    for until in dates:
+        edited, fact = remembered(memory, Remember(text, section="Own", kind=kind, until=until))
+        memory = edited.text
+        ids.add(fact)
+        assert fact in {item.fact.id for item in items(parse(memory))}
+    assert len(ids) == 1
+
+
 # Forgetting.
 
 

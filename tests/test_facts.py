@@ -209,6 +209,9 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
         ({"text": "**Home Town:** x", "key": "home town"}, "- **Home Town:** x"),
         ({"text": "x", "kind": "fact", "tags": ("a", "#b", "a"), "until": DAY}, "- [fact] x (until 2026-03-05) #a #b"),
         ({"text": "x #own", "tags": ("b",), "until": DAY}, "- x (until 2026-03-05) #own #b"),
+        ({"text": "[fact] x (until 2026-01-01)", "until": DAY}, "- [fact] x (until 2026-03-05)"),
+        ({"text": "[fact] (until 2026-01-01)", "until": DAY}, "- [fact] (until 2026-01-01) (until 2026-03-05)"),
+        ({"text": "[fact]\n(until 2026-01-01) #t", "until": DAY}, "- [fact]\n  (until 2026-01-01) (until 2026-03-05) #t"),
         ({"text": "x ^id", "tags": ("b",)}, "- x #b ^id"),
         ({"text": "[Fact] x", "kind": "fact"}, "- [fact] x"),
         ({"text": "[lesson] x", "kind": "fact"}, "- [fact] [lesson] x"),
@@ -361,6 +364,46 @@ def test_any_text_stays_one_item(text: str, kind: str | None, tags: list[str], u
     assert set(tags) <= set(own.fact.tags)
     if until:
         assert own.fact.until == until
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- [fact] x (until 2026-01-01)",
+        "- x (until 2026-01-01) (until 2026-02-02)",
+        "- (until 2026-01-01)",
+        "- [fact] (until 2026-01-01)",
+        "- [fact]\n  (until 2026-01-01)",
+        "- [fact]\xa0 (until 2026-01-01) #t",
+    ],
+)
+def test_another_expiry_is_the_same_fact(item: str) -> None:
+    fact, changed = parse_item(item), parse_item(amended(item, None, (), DAY))
+    assert (changed.id, changed.until) == (fact.id, DAY)
+
+
+SPACES = st.sampled_from(["", " ", "\xa0", "\n"])
+EXPIRING = st.tuples(
+    st.sampled_from(["", "[fact]", "[note]"]),
+    SPACES,
+    st.sampled_from(["", "tea", "k:", "k: vim"]),
+    SPACES,
+    st.sampled_from(["", "(until 2026-01-01)", "(until 2026-02-31)", "(until 2026-01-01) (until 2026-02-01)"]),
+    st.sampled_from(["", " #t", " ^id"]),
+).map("".join)
+"""A text that may end in a date on which it expires, or be nothing else."""
+
+
+@given(EXPIRING, kinds, st.one_of(st.none(), st.just(DAY)), st.dates(min_value=date(1000, 1, 1)))
+@settings(max_examples=400)
+def test_no_expiry_changes_an_id(text: str, kind: str | None, until: date | None, later: date) -> None:
+    assume(text.strip())
+    fact = parse_item(write(text, None, kind))
+    item = write(text, None, kind, (), until)
+    assert parse_item(item).id == fact.id
+    assert parse_item(item).until == until or fact.until
+    changed = parse_item(amended(item, None, (), later))
+    assert (changed.id, changed.until) == (fact.id, later)
 
 
 @given(keys, said)
