@@ -34,8 +34,10 @@ from mdmem.model.writes import Action, EditSection, Log
 
 def changes_something(event, arguments):
     if event == "open":
-        return isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-    if event == "os.posix_spawn":
+        place, _, flags = arguments
+        is_file = not isinstance(place, int) and place != os.devnull  # a number is open already
+        return is_file and isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)
+    if event == "subprocess.Popen":
         return not {"add", "commit"}.isdisjoint(arguments[1])
     return event in ("os.rename", "os.remove", "os.mkdir")
 

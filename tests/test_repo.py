@@ -5,8 +5,11 @@ import errno
 import os
 import select
 import signal
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
+from mdmem.once import INTERRUPTIONS
 from mdmem.repo import Repository, commits, line, process, runner
 from mdmem.repo.patches import FilePatch, parse_patches
 
@@ -115,36 +119,68 @@ class TestRunner:
         assert runner.run(tmp_path, ["x"], b"y" * 1_000_000, seconds=10).status == 4
         assert (tmp_path / "given").stat().st_size == 1_000_000
 
-    def test_a_text_is_given_before_anything_can_happen_here(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        folder = script(tmp_path / "bin", 'cd "$2"\nexec cat >given')
+    @pytest.mark.parametrize("text", [b"a text", b"y" * 1_000_000], ids=["short", "long"])
+    @pytest.mark.parametrize("is_in_memory", [True, False])
+    def test_the_whole_text_is_there_before_the_start(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, is_in_memory: bool
+    ):
+        folder = script(tmp_path / "bin", 'cd "$2"\nexec cat >received')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        start = os.posix_spawnp
+        if not is_in_memory:
+            monkeypatch.delattr(process.os, "memfd_create", raising=False)
+            monkeypatch.setattr(process, "tempfile", tempfile, raising=False)
 
-        def started(*words: Any, **options: Any) -> int:
-            number = start(*words, **options)
-            assert ends(number)
-            return number
+        class Ended(subprocess.Popen[bytes]):
+            def __init__(self, *words: Any, **options: Any) -> None:
+                super().__init__(*words, **options)
+                assert ends(self.pid)
 
-        monkeypatch.setattr(process.os, "posix_spawnp", started)
-        assert runner.run(tmp_path, ["x"], b"a text").status == 0
-        assert (tmp_path / "given").read_bytes() == b"a text"
+        monkeypatch.setattr(process.subprocess, "Popen", Ended)
+        assert runner.run(tmp_path, ["x"], text).status == 0
+        assert (tmp_path / "received").read_bytes() == text
 
-    def test_one_that_starts_as_ctrl_c_comes_is_ended(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    @pytest.mark.parametrize("number", INTERRUPTIONS)
+    def test_one_that_starts_as_an_interruption_comes_is_ended(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    ):
         folder = script(tmp_path / "bin", "exec sleep 60")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        numbers, start = [], os.posix_spawnp
+        numbers: list[int] = []
 
-        def started(*words: Any, **options: Any) -> int:
-            numbers.append(start(*words, **options))
-            signal.raise_signal(signal.SIGINT)
-            return numbers[0]
+        class Interrupted(subprocess.Popen[bytes]):
+            def __init__(self, *words: Any, **options: Any) -> None:
+                super().__init__(*words, **options)
+                numbers.append(self.pid)
+                signal.raise_signal(number)
 
-        monkeypatch.setattr(process.os, "posix_spawnp", started)
-        with pytest.raises(KeyboardInterrupt):
-            runner.run(tmp_path, ["x"])
+        monkeypatch.setattr(process.subprocess, "Popen", Interrupted)
+        before = signal.signal(number, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                runner.run(tmp_path, ["x"])
+            assert signal.getsignal(number) is signal.default_int_handler
+        finally:
+            signal.signal(number, before)
         with pytest.raises(ProcessLookupError):
             os.kill(numbers[0], 0)
-        assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
+
+    def test_signals_are_as_a_program_expects_them(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """Neither blocked, nor ignored as the interpreter ignores some; what the user has ignored (nohup) stays ignored."""
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        folder = script(tmp_path / "bin", "grep -E '^Sig(Blk|Ign):' /proc/self/status")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        try:
+            masks = dict(line.split() for line in runner.run(tmp_path, ["x"]).output.decode().splitlines())
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        ignored = int(masks["SigIgn:"], 16)
+        assert int(masks["SigBlk:"], 16) == 0
+        assert [ignored >> number - 1 & 1 for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP)] == [0, 0, 1]
+
+    def test_beside_the_main_thread(self, at: Desk):
+        with ThreadPoolExecutor() as threads:
+            heads = list(threads.map(lambda _: runner.run(at.root, ["rev-parse", "HEAD"]).output, range(20)))
+        assert set(heads) == {at.git("rev-parse", "HEAD").encode()}
 
     def test_where_the_ends_of_processes_are_not_told(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         folder = script(tmp_path / "bin", "exit 7")
@@ -155,17 +191,16 @@ class TestRunner:
         finally:
             signal.signal(signal.SIGCHLD, before)
 
-    def test_an_end_that_was_heard_by_somebody_else(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_an_end_that_somebody_else_has_waited_for_is_no_success(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         folder = script(tmp_path / "bin", "exit 0")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        start = os.posix_spawnp
 
-        def started(*words: Any, **options: Any) -> int:
-            number = start(*words, **options)
-            os.waitpid(number, 0)
-            return number
+        class Reaped(subprocess.Popen[bytes]):
+            def __init__(self, *words: Any, **options: Any) -> None:
+                super().__init__(*words, **options)
+                os.waitpid(self.pid, 0)
 
-        monkeypatch.setattr(process.os, "posix_spawnp", started)
+        monkeypatch.setattr(process.subprocess, "Popen", Reaped)
         assert runner.run(tmp_path, ["x"]).status
 
     def test_what_is_another_users_is_not_ended(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
