@@ -571,9 +571,24 @@ class TestInTheBackground:
         at.workspace.ensure_state()
         started = background.start_catching_up(at.workspace)
         assert started is not None
-        os.waitpid(started, 0)
+        started.join(60)
         assert not (at.root / "ran").exists()
         assert (at.workspace.state / "index" / "seen.json").exists()
+
+    @pytest.mark.background
+    def test_a_program_that_lives_on_keeps_no_dead_child(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        waiting = []
+        start = background.start_catching_up
+        monkeypatch.setattr(background, "start_catching_up", lambda workspace: waiting.append(start(workspace)))
+        memory = Memory(at.workspace)
+        for number in range(3):
+            memory.apply(Log(f"entry {number}"))
+            if waiting[-1]:
+                waiting[-1].join(60)
+        assert any(waiting)
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+        assert not any(thread.is_alive() for thread in waiting if thread)
 
 
 def test_a_file_saved_while_the_index_is_made_is_read_again(at: Desk, monkeypatch: pytest.MonkeyPatch):

@@ -1,9 +1,11 @@
-"""The detached catch-up, started."""
+"""The detached catch-up, started and waited for."""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
+from contextlib import suppress
 
 from mdmem import files, repo
 
@@ -12,11 +14,11 @@ if TYPE_CHECKING:
     from mdmem.memory.workspace import Workspace
 
 
-def start_catching_up(workspace: Workspace) -> int | None:
+def start_catching_up(workspace: Workspace) -> threading.Thread | None:
     """Start a detached process that brings the index up to date, unless one runs or waits already. It is never a reason to fail.
 
     Returns:
-        Its process id, None where none was started.
+        A thread that ends with the process, so that a program that lives on keeps no dead child; None where none was started.
     """
     # -P: nothing is imported from the folder that the user is in.
     command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
@@ -25,6 +27,14 @@ def start_catching_up(workspace: Workspace) -> int | None:
     try:
         if any(files.is_locked(workspace.state / name) for name in (files.QUEUE_LOCK, files.INDEX_LOCK)) or not sys.executable:
             return None
-        return os.posix_spawn(sys.executable, command, repo.environment(), file_actions=streams, setsid=True)
-    except OSError:
+        child = os.posix_spawn(sys.executable, command, repo.environment(), file_actions=streams, setsid=True)
+        waiting = threading.Thread(target=_wait_for, args=(child,), name="mdmem catch-up", daemon=True)
+        waiting.start()
+    except (OSError, RuntimeError):  # the latter: the system has no room for a thread
         return None
+    return waiting
+
+
+def _wait_for(child: int) -> None:
+    with suppress(ChildProcessError):  # somebody else has waited for it
+        os.waitpid(child, 0)
