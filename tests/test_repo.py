@@ -439,7 +439,10 @@ def test_patches(patch: str, expected: list[tuple[str, str | None, tuple[str, ..
 
 class TestCommit:
     def commit(self, at: Desk, *paths: str) -> CommitId:
-        return commits.commit(opened(at), [FilePath(path) for path in paths], "x: y\n\n# kept\n", "@1770000000 +0530", 30)
+        order = commits.CommitOrder(
+            paths=[FilePath(path) for path in paths], message="x: y\n\n# kept\n", date="@1770000000 +0530", hook_timeout=30
+        )
+        return commits.commit(opened(at), order).id
 
     def test_of_paths(self, at: Desk):
         at.write("MEMORY.md", "x")

@@ -156,9 +156,14 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: boo
     due = sorted({*written, *there}.difference(leaking) & pending)
     if not due:
         return None, notes
-    message = "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
-    date = repo.raw_date(workspace.now())
-    return commits.commit(workspace.repository, due, message, date, workspace.settings.hook_timeout, workspace.identity()), notes
+    order = commits.CommitOrder(
+        paths=due,
+        message="mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n",
+        date=repo.raw_date(workspace.now()),
+        hook_timeout=workspace.settings.hook_timeout,
+        identity=workspace.identity(),
+    )
+    return commits.commit(workspace.repository, order).id, notes
 
 
 def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> list[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mdmem import check, files, history, repo
+from mdmem import check, files, history, hookfiles, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.library import contextmanager
 from mdmem.memory import planning
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mdmem.paths import Path
-    from mdmem.repo import Identity, State
+    from mdmem.repo import Identity, Repository, State
 
 
 VERBS: dict[type[Change], str] = {
@@ -169,8 +169,14 @@ def _commit_note(workspace: Workspace, note: history.Note) -> CommitId:
     """A commit that says something of facts and changes no file; what is staged stays staged."""
     repository, settings = workspace.repository, workspace.settings
     repository.require_ready(settings.allow_detached, repository.branch())
-    moment = repo.raw_date(workspace.now())
-    return commits.commit(repository, [], history.message(note, "", ""), moment, settings.hook_timeout, workspace.identity())
+    order = commits.CommitOrder(
+        paths=(),
+        message=history.message(note, "", ""),
+        date=repo.raw_date(workspace.now()),
+        hook_timeout=settings.hook_timeout,
+        identity=workspace.identity(),
+    )
+    return commits.commit(repository, order).id
 
 
 def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Provenance, say: Say) -> WriteResult:
@@ -255,24 +261,22 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         files.temporary_name(),
     )
     folders: tuple[Path, ...] = ()
-    stale: list[FilePath] = []
+    order = commits.CommitOrder(
+        paths=(plan.path,),
+        message=text,
+        date=moment,
+        hook_timeout=workspace.settings.hook_timeout,
+        identity=identity,
+        state=None if pending else state,
+        hookless=_is_hookless(workspace.repository),
+    )
     try:
         folders = files.make_folders(plan.place.parent)
         files.save_record(workspace.state, record)
         if not files.replace(plan.place, plan.after, plan.before, record.temporary):
             files.drop_record(workspace.state)
             return _Again(overtaken=False)
-        commit = commits.commit(
-            workspace.repository,
-            [plan.path],
-            text,
-            moment,
-            workspace.settings.hook_timeout,
-            identity,
-            stale=lambda: stale.append(plan.path),
-            found=None if pending else state,
-            no_hooks=_has_no_hooks,
-        )
+        commit = commits.commit(workspace.repository, order)
     except BaseException as problem:
         before = pending.commit if pending else state.commit
         # Where this process was interrupted, git may have been done before.
@@ -297,30 +301,29 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         if pending:
             commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
         raise
-    written = _Written(plan, commit, state.commit, record, folders, pending)
+    written = _Written(plan, commit.id, state.commit, record, folders, pending)
     made.append(written)
-    if not stale:
+    if commit.is_indexed:
         files.drop_record(workspace.state)
-    if commits.holds(workspace.repository, commit, plan.path, plan.after):
+    if commits.holds(workspace.repository, commit.id, plan.path, plan.after):
         return written
     from mdmem.memory import hooked  # here, so that only where git has something else than was written it is loaded
 
-    committed = read_at(workspace, plan.path, commit)
+    committed = read_at(workspace, plan.path, commit.id)
     if hooked.carries(committed, plan):
         return written
     if hooked.is_by_a_hook(workspace, committed, plan):
         raise hooked.in_other_words(committed, plan)
     # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
     made.pop()
-    commits.withdraw(workspace.repository, commit, pending.commit if pending else state.commit)
+    commits.withdraw(workspace.repository, commit.id, pending.commit if pending else state.commit)
     return _Again(overtaken=True)
 
 
-def _has_no_hooks(folder: Path) -> bool:
-    """Whether none of a folder's hooks has anything to say of a commit of ours."""
-    from mdmem import hookfiles  # here, so that only a write of a file pays for loading it
-
-    return hookfiles.step_aside(folder)
+def _is_hookless(repository: Repository) -> bool:
+    """Whether no hook has anything to say of a commit of ours. False: not known."""
+    folder = repository.known_hooks_dir
+    return folder is not None and hookfiles.step_aside(folder)
 
 
 def _standing(workspace: Workspace, plan: Plan) -> bytes | None:
@@ -397,8 +400,11 @@ def _commit_pending(
         )
     entry = commits.index_entry(workspace.repository, plan.path)
     text = f"{plan.path}: {'removed' if plan.before is None else 'edited'} by hand\n"
+    order = commits.CommitOrder(
+        paths=(plan.path,), message=text, date=moment, hook_timeout=workspace.settings.hook_timeout, identity=identity
+    )
     try:
-        commit = commits.commit(workspace.repository, [plan.path], text, moment, workspace.settings.hook_timeout, identity)
+        commit = commits.commit(workspace.repository, order).id
     except BaseException:
         if made := commits.made_after(workspace.repository, state.commit, [plan.path], text):
             commits.take_back(workspace.repository, made, state.commit, plan.path, entry)
@@ -447,8 +453,15 @@ def _settle(workspace: Workspace, record: files.Record, identity: Identity | Non
     if not workspace.repository.state(record.path).pending:
         commits.renew_index(workspace.repository, [record.path])
         return None
+    order = commits.CommitOrder(
+        paths=(record.path,),
+        message=record.message,
+        date=record.date,
+        hook_timeout=workspace.settings.hook_timeout,
+        identity=identity,
+    )
     try:
-        commits.commit(workspace.repository, [record.path], record.message, record.date, workspace.settings.hook_timeout, identity)
+        commits.commit(workspace.repository, order)
     except RepositoryProblem:
         # The git of the killed process may have outlived it, and have committed meanwhile.
         if workspace.repository.state(record.path).pending:
@@ -483,8 +496,15 @@ def save(
         _judge_pending(workspace, before, after, allowed)
         what = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
         message = text.strip() + "\n" if text and text.strip() else f"{what}: edited by hand\n"
-        moment = repo.raw_date(workspace.now())
-        return commits.commit(repository, paths, message, moment, workspace.settings.hook_timeout, identity, allow=allowed), paths
+        order = commits.CommitOrder(
+            paths=paths,
+            message=message,
+            date=repo.raw_date(workspace.now()),
+            hook_timeout=workspace.settings.hook_timeout,
+            identity=identity,
+            allow=allowed,
+        )
+        return commits.commit(repository, order).id, paths
 
 
 def _by_hand(workspace: Workspace, say: Say) -> dict[FilePath, bytes | None]:

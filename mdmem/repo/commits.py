@@ -9,7 +9,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId
 from mdmem.patterns import pattern
 from mdmem.records import dataclass
-from mdmem.repo import plain, settings
+from mdmem.repo import plain
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
 from mdmem.repo.worktree import literal, paths_in
 
@@ -36,6 +36,39 @@ class IndexEntry:
     intended: bool
 
 
+@dataclass(frozen=True, slots=True)
+class CommitOrder:
+    """A commit to be made: of some paths as they are on disk, and of nothing else; without paths an empty one.
+
+    Args:
+        paths: workspace paths.
+        message: taken as it is.
+        date: for author and committer, in git's raw form.
+        hook_timeout: the seconds that git may take, hooks included.
+        identity: for a repository that has none.
+        allow: what its own hooks are to let through; None where this is mdmem's commit, for which they step aside.
+        state: how the repository stood to the one path just now, so that git need not be asked again.
+        hookless: whether no hook has anything to say of it, so that git need not start any.
+    """
+
+    paths: Sequence[FilePath]
+    message: str
+    date: str
+    hook_timeout: float
+    identity: Identity | None = None
+    allow: Collection[str] | None = None
+    state: State | None = None
+    hookless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A commit that was made; whether the index could be written after it (`renew_index` mends that)."""
+
+    id: CommitId
+    is_indexed: bool = True
+
+
 def _is_locked(failed: Outcome) -> bool:
     """Whether git failed as another git holds a lock."""
     return bool(_LOCKED.search(failed.words))
@@ -46,90 +79,68 @@ def _require_free(failed: Outcome) -> None:
         raise RepositoryProblem("busy", f"another git holds a lock: {failed.words}", "Try again when that has ended.")
 
 
-def commit(
-    repository: Repository,
-    paths: Sequence[FilePath],
-    message: str,
-    date: str,
-    seconds: float,
-    identity: Identity | None = None,
-    allow: Collection[str] | None = None,
-    stale: Callable[[], None] = lambda: None,
-    found: State | None = None,
-    no_hooks: Callable[[Path], bool] = lambda folder: False,
-) -> CommitId:
-    """Commit these paths as they are on disk, and nothing else; no paths: an empty commit.
+def commit(repository: Repository, order: CommitOrder) -> Committed:
+    """Make a commit.
 
     The ref moves by git's own compare-and-swap. Where another git holds a lock, or moved the branch meanwhile, it is tried again.
-
-    Args:
-        paths: workspace paths.
-        message: taken as it is.
-        date: for author and committer, in git's raw form.
-        seconds: the time limit, hooks included.
-        identity: for a repository that has none.
-        allow: what its own hooks are to let through; None where this is mdmem's commit, for which they step aside.
-        stale: called where the commit was made, but the index could not be written (`renew_index` mends that).
-        found: how the repository stood to the one path just now, so that git need not be asked again.
-        no_hooks: whether no hook in a folder has anything to say of this commit.
 
     Raises:
         RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
     """
-    known = settings.read(str(repository.git_dir)) if allow is None and repository.plain else None
-    hookless = known is not None and not known.has(b"core", b"hookspath") and no_hooks(repository.git_dir / "hooks")
-    extra = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_OPTIONAL_LOCKS": "1"}
-    extra |= {"MDMEM_COMMIT": "1"} if allow is None else {"MDMEM_ALLOW": ",".join(sorted(allow))}
-    if identity:
-        extra |= identity.variables("AUTHOR") | identity.variables("COMMITTER")
-    before = tip = found.commit if found else repository.head()
-    added = [] if found and found.known else _intend_to_add(repository, paths, extra)
-    options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
-    options += ["--", *literal(paths)] if paths else ["--allow-empty"]
-
-    def made() -> CommitId | None:
-        return made_after(repository, before, paths, message)
-
-    def again(failed: Outcome) -> bool:
-        nonlocal tip
-        last, tip = tip, repository.head()
-        return (_is_locked(failed) or tip != last) and made() is None
-
+    variables = _variables(order)
+    before = order.state.commit if order.state else repository.head()
+    added = [] if order.state and order.state.known else _intend_to_add(repository, order.paths, variables)
     try:
-        done = _retried(
-            repository,
-            [*DURABLE, *(_HOOKLESS if hookless else ()), "-c", "commit.verbose=false", "commit", *options],
-            message.encode("utf-8", "replace"),
-            extra,
-            seconds,
-            again,
-        )
+        done = _run_commit(repository, order, before, variables)
     except RepositoryProblem as problem:
-        if commit := made():
-            return commit
+        if commit := made_after(repository, before, order.paths, order.message):
+            return Committed(commit)
         _unstage(repository, added)
         if problem.code != "git-timeout":
             raise
         raise RepositoryProblem(
-            "hook-timeout", f"git commit (with its hooks) took longer than {seconds:g} seconds", "hook_timeout sets how long."
+            "hook-timeout", f"git commit (with its hooks) took longer than {order.hook_timeout:g} seconds", "hook_timeout sets how long."
         ) from problem
     except BaseException:
-        if made() is None:
+        if made_after(repository, before, order.paths, order.message) is None:
             _unstage(repository, added)
-        elif paths:
-            renew_index(repository, paths)
+        elif order.paths:
+            renew_index(repository, order.paths)
         raise
     if done.status == 0:
-        return repository.head() or CommitId("")
-    if commit := made():
+        return Committed(repository.head() or CommitId(""))
+    if commit := made_after(repository, before, order.paths, order.message):
         # The branch has moved, but the index could not be written.
-        if not renew_index(repository, paths):
-            stale()
-        return commit
+        return Committed(commit, is_indexed=renew_index(repository, order.paths))
     _unstage(repository, added)
     _require_free(done)
     words = done.words or "a hook refused without a word"
     raise RepositoryProblem("commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed.")
+
+
+def _variables(order: CommitOrder) -> dict[str, str]:
+    """The environment of `git commit`, and of its hooks, beyond that of every git."""
+    variables = {"GIT_AUTHOR_DATE": order.date, "GIT_COMMITTER_DATE": order.date, "GIT_OPTIONAL_LOCKS": "1"}
+    variables |= {"MDMEM_COMMIT": "1"} if order.allow is None else {"MDMEM_ALLOW": ",".join(sorted(order.allow))}
+    if order.identity:
+        variables |= order.identity.variables("AUTHOR") | order.identity.variables("COMMITTER")
+    return variables
+
+
+def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | None, variables: Mapping[str, str]) -> Outcome:
+    """Run `git commit`, again while another git holds a lock, or where one has moved the branch from `before` meanwhile."""
+    tip = before
+
+    def again(failed: Outcome) -> bool:
+        nonlocal tip
+        last, tip = tip, repository.head()
+        return (_is_locked(failed) or tip != last) and made_after(repository, before, order.paths, order.message) is None
+
+    settings = [*DURABLE, *(_HOOKLESS if order.hookless else ()), "-c", "commit.verbose=false"]
+    options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
+    options += ["--", *literal(order.paths)] if order.paths else ["--allow-empty"]
+    text = order.message.encode("utf-8", "replace")
+    return _retried(repository, [*settings, "commit", *options], text, variables, order.hook_timeout, again)
 
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:

@@ -150,6 +150,12 @@ class Repository:
         """Where git looks for hooks."""
         return (self.folder / os.fsdecode(self.git("rev-parse", "--git-path", "hooks").removesuffix(b"\n"))).resolve()
 
+    @property
+    def known_hooks_dir(self) -> Path | None:
+        """The same, where that is known without asking git."""
+        plainly = settings.read(str(self.git_dir)) if self.plain else None
+        return self.git_dir / "hooks" if plainly and not plainly.has(b"core", b"hookspath") else None
+
     def run(self, *arguments: str) -> Outcome:
         """How a git command ends that may fail."""
         return run(self.folder, arguments)
