@@ -1,15 +1,33 @@
 # Needs Python 3.11 or newer, make and git. `make demo` shows mdmem at work, `make test` runs every check and test.
+# `make test PYTHON=python3.13` runs them on another Python, `make test-all` on each that is found (see .ci/pythons).
 PYTHON ?= python3
+ifeq ($(origin PYTHON),file)
 VENV := .venv
+else
+VENV := .venvs/$(or $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'),$(error PYTHON=$(PYTHON) does not run))
+endif
+ROUNDS ?= 10
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test test-all suite lint explore docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
-test: lint
+test: lint suite
+
+suite: $(STAMP)
 	$(VENV)/bin/python -m pytest -n 2
+
+test-all: lint
+	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \
+	test -n "$$pythons" && test -z "$$failed"
+
+# The property tests alone, ROUNDS times at random; in `make test` they have the same examples each time.
+explore: $(STAMP)
+	@for round in $$(seq $(ROUNDS)); do \
+		$(VENV)/bin/python -m pytest -q -n 2 -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
+	done
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
@@ -32,4 +50,4 @@ bench: $(STAMP)
 	$(VENV)/bin/python benchmarks/search_speed.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf .venv .venvs

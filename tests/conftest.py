@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["commandline", "replays"]
 """Where further fixtures are; the first needs this module before."""
@@ -18,6 +19,11 @@ NAME = "Ada Example"
 EMAIL = "ada@example.org"
 TIME_LIMIT = 60
 _INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR")
+
+# Property tests have the same examples in every run, and none fails because the machine is slow. `make explore` takes others.
+settings.register_profile("suite", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", settings.get_profile("suite"), derandomize=False)
+settings.load_profile("suite")
 
 
 @dataclass(frozen=True)

@@ -126,3 +126,23 @@ def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
     assert str(python) in (tmp_path / "notes" / ".git" / "hooks" / "pre-commit").read_text()
     world.run(tmp_path / "notes", [python, "-m", "mdmem", "log", "--fact", "the wheel turns"])
     assert "the wheel turns" in world.run(tmp_path / "notes", [python, "-m", "mdmem", "search", "wheel"]).stdout
+
+
+def test_each_supported_python_is_named():
+    supported = [
+        line.rpartition(" ")[2] for line in PROJECT["project"]["classifiers"] if line.startswith("Programming Language :: Python :: 3.")
+    ]
+    first = int(PROJECT["project"]["requires-python"].removeprefix(">=3."))
+    assert supported == [f"3.{minor}" for minor in range(first, first + len(supported))]
+
+
+def test_pythons_that_do_not_run_are_passed_over(world: World, tmp_path: Path):
+    version = f"3.{sys.version_info.minor}"
+    for folder, script in {"shim": "exit 127", "other": "exit 0", "kept/bin": f'exec "{sys.executable}" "$@"'}.items():
+        program = tmp_path / folder / f"python{'3.1' if folder == 'other' else version}"
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    folders = " ".join(str(tmp_path / name) for name in ("shim", "missing", "other", "kept"))
+    said = world.run(ROOT, [ROOT / ".ci" / "pythons"], environment={"PYTHONS": folders}).stdout
+    assert said == f"{tmp_path / 'kept' / 'bin' / f'python{version}'}\n"
