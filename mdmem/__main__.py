@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from mdmem.once import once
+from typing import TYPE_CHECKING, NoReturn
 
-TYPE_CHECKING = False
+from mdmem.startup import late
+from mdmem.startup.launch import launch
+
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from mdmem import cli
+else:
+    cli = late.module("mdmem.cli")
 
 
 def run() -> NoReturn:
     """Run the command that the words of this process ask for, and leave."""
-    once(_command)
-
-
-def _command() -> int:
-    from mdmem.cli import main  # here, so that it is loaded by a process that knows that it will soon be over
-
-    return main()
+    launch(lambda: cli.main())
 
 
 if __name__ == "__main__":

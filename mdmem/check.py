@@ -6,24 +6,19 @@ linear in the size of the file; it is parsed only where that decides something.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mdmem import secrets
+from mdmem.config import Settings
 from mdmem.document import BlockKind, Document, bare_lines, join_path, load, parse, plain_title
 from mdmem.errors import PathProblem, UsageProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
-from mdmem.library import counted
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
-from mdmem.patterns import pattern
-from mdmem.records import dataclass, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from mdmem.config import Settings
-
+from mdmem.startup.records import dataclass, replace
 
 _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
 ALLOWABLE = tuple(_ALLOWED_CODES)
@@ -32,10 +27,10 @@ ALLOWABLE = tuple(_ALLOWED_CODES)
 _GUARDED_LINES = 40
 """A memory file of so many lines or more may not lose more than half of them in one change."""
 _QUOTED = 60
-_TIME = pattern(r"\d{2}:\d{2}")
-_OURS = pattern(r"<{7}(?: |$)")
-_MIDDLE = pattern(r"={7}$")
-_THEIRS = pattern(r">{7}(?: |$)")
+_TIME = re.compile(r"\d{2}:\d{2}")
+_OURS = re.compile(r"<{7}(?: |$)")
+_MIDDLE = re.compile(r"={7}$")
+_THEIRS = re.compile(r">{7}(?: |$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +131,7 @@ def _added(old: list[str], new: list[str]) -> set[int]:
     tail = 0
     while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    gone = counted(old[start : len(old) - tail])
+    gone = Counter(old[start : len(old) - tail])
     added = set()
     for number in range(start, len(new) - tail):
         if gone[new[number]]:
@@ -169,8 +164,8 @@ def _shrunk(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
 
 def _mostly_lost(old: list[str], new: list[str]) -> int:
     """How many lines of a file are lost that may not lose so many; 0 where it may."""
-    there = counted(line.strip() for line in new)
-    lost = sum(max(0, count - there[line]) for line, count in counted(line.strip() for line in old).items())
+    there = Counter(line.strip() for line in new)
+    lost = sum(max(0, count - there[line]) for line, count in Counter(line.strip() for line in old).items())
     return lost if len(old) >= _GUARDED_LINES and lost * 2 > len(old) else 0
 
 
@@ -283,7 +278,7 @@ def _brought_about(path: str, before: bytes | None, after: bytes, settings: Sett
     found = _state(path, after, settings)
     if not found:
         return
-    known = counted(finding.about for finding in _state(path, before or b"", settings))
+    known = Counter(finding.about for finding in _state(path, before or b"", settings))
     for finding in found:
         if known[finding.about]:
             known[finding.about] -= 1

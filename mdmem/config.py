@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import posixpath
 import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
-from mdmem.library import datetime, tzinfo
 from mdmem.model import SETTINGS_NAME
-from mdmem.paths import Path
-from mdmem.records import dataclass, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+from mdmem.startup.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,6 @@ def _language(said: str, where: str) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    import difflib  # here, so that only a failure pays for loading it
-
     near = difflib.get_close_matches(name, known, n=1)
     return f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
 
@@ -141,16 +139,12 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
     except OSError as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
-    import tomllib  # here, so that only where there are settings it is loaded
-
     try:
         found = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Mend the file; every setting is optional.") from problem
     for name in found:
         if name not in _NAMES:
-            import difflib  # here, so that only a failure pays for loading it
-
             near = difflib.get_close_matches(name, _NAMES, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"The settings are {', '.join(_NAMES)}."
             raise WorkspaceProblem("bad-settings", f"{path.name}: unknown setting {name!r}", hint)
@@ -221,8 +215,6 @@ def zone(name: str | None) -> tzinfo | None:
     """The time zone of that name; None is the system's, which also heeds TZ."""
     if name is None:
         return None
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # here, so that only where a zone is named it is loaded
-
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as problem:

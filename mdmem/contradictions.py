@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import date
 from itertools import combinations, pairwise
 
 from mdmem.facts import held_key, normal
-from mdmem.library import defaultdict
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mdmem.library import date
-
 
 _ALL_PAIRS = 16
 """Where more facts than this have one key, each contradicts the next one, so that a long list does not make a pair of every two."""

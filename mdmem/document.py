@@ -7,35 +7,40 @@ a block is, markdown-it-py says; `scan` reads most texts without loading it.
 
 from __future__ import annotations
 
+import difflib
+import hashlib
+import re
+import unicodedata
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property, lru_cache
 from io import StringIO
 from itertools import starmap
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from mdmem.characters import nfc
-from mdmem.digests import sha256
 from mdmem.errors import PathProblem, SectionProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES
-from mdmem.library import cache, cached_property, itemgetter, lru_cache
 from mdmem.model import PATH_SEPARATOR, SectionPath
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
 from mdmem.scan import Block as Block
 from mdmem.scan import BlockKind as BlockKind
 from mdmem.scan import Found, Head, Piece, scan, spans
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    import markdown_it
+else:
+    markdown_it = late.module("markdown_it")
 
-    from markdown_it import MarkdownIt
 
 BOM = "\ufeff"
-_LINE_END = pattern(r"\r\n?|\n")
+_LINE_END = re.compile(r"\r\n?|\n")
 _ETAG_DIGITS = 12
 _MAX_NESTING = 100_000
 _MAX_INLINE_TITLE = 1000
 """A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
-_MARKUP = pattern(r"[\\`*_\[<&\0]")
+_MARKUP = re.compile(r"[\\`*_\[<&\0]")
 """Without one of these the inline parser changes nothing but white space."""
 UNSPACED = (
     "["
@@ -135,20 +140,16 @@ class Document:
 
 
 @cache
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
+def _parser() -> markdown_it.MarkdownIt:
     # At the default nesting of 20 every heading after a list ten deep disappears, and an edit would eat the rest of the file.
-    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
+    parser = markdown_it.MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
 
 @cache
-def _inline_parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark")
+def _inline_parser() -> markdown_it.MarkdownIt:
+    return markdown_it.MarkdownIt("commonmark")
 
 
 def decode(data: bytes) -> str:
@@ -296,7 +297,7 @@ def etag(document: Document, start: int, end: int) -> str:
     """The first 12 hex digits of the SHA-256 of the bytes from line `start` to the last non-blank line before `end`."""
     while end > start and is_blank(document.lines[end - 1]):
         end -= 1
-    return sha256(document.slice(start, end).rstrip("\r\n").encode())[:_ETAG_DIGITS]
+    return hashlib.sha256(document.slice(start, end).rstrip("\r\n").encode()).hexdigest()[:_ETAG_DIGITS]
 
 
 def section_etag(document: Document, section: Section) -> str:
@@ -316,7 +317,7 @@ def preamble_etag(document: Document) -> str:
 
 def fold(text: str) -> str:
     """NFC with white space folded."""
-    return " ".join(nfc(text).split())
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def plain_title(title: str) -> str:
@@ -364,8 +365,6 @@ def matches(document: Document, address: str) -> tuple[Section, ...]:
 
 def nearest(document: Document, address: str) -> tuple[str, ...]:
     """Up to three paths of the document that resemble an address."""
-    import difflib  # here, so that only a failure pays for loading it
-
     wanted = plain_title(address).casefold()[:200]
     by_name: dict[str, str] = {}
     for section in document.sections[:2000]:

@@ -23,16 +23,19 @@ Anything else that is raised is a bug.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from mdmem.characters import category
-from mdmem.jsontext import dumps, dumps_ascii
+from mdmem.startup import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    import traceback
+else:
+    traceback = late.module("traceback")
 
 
 class MdmemError(Exception):
@@ -110,13 +113,13 @@ def printable(text: str, keep: str = "\n\t") -> str:
     """`text` with everything that could steer a terminal or hide on it (controls, bidirectional overrides) made visible."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in keep or c in _JOINERS or category(c) == "Zs" else "\ufffd" for c in text)
+    return "".join(c if c.isprintable() or c in keep or c in _JOINERS or unicodedata.category(c) == "Zs" else "\ufffd" for c in text)
 
 
 def json_line(value: Mapping[str, Any]) -> str:
     """One JSON object on one line; what could steer a terminal is escaped in it."""
-    text = dumps(value)
-    return text if text.isprintable() else "".join(c if printable(c) == c else dumps_ascii(c)[1:-1] for c in text)
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else "".join(c if printable(c) == c else json.dumps(c)[1:-1] for c in text)
 
 
 def _say(failure: MdmemError, as_json: bool) -> None:
@@ -156,8 +159,6 @@ def report(main: Callable[[], int | None], as_json: bool = False) -> int:
         if as_json:
             _say(MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem."), as_json)
         else:
-            import traceback  # here, so that only a bug pays for loading it
-
             traceback.print_exc()
             print("mdmem: this is a bug in mdmem", file=sys.stderr)
         return 3

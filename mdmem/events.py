@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import math
 import os
 import stat
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
 from mdmem.errors import MdmemError, StorageProblem
-from mdmem.jsontext import dumps_ascii, loads
-from mdmem.library import UTC, StrEnum, datetime, suppress
 from mdmem.model import CommitId
-from mdmem.records import asdict, dataclass, field, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import ExitStack
-    from types import TracebackType
-    from typing import Any, Self
-
-    from mdmem.model.searches import Quality
-    from mdmem.paths import Path
+from mdmem.model.searches import Quality
+from mdmem.startup.records import asdict, dataclass, field, replace
 
 NAME, OLDER_NAME = "events.jsonl", "events.1.jsonl"
 MAX_BYTES = 1_000_000
@@ -99,7 +96,7 @@ def _line(event: Event) -> bytes:
     for name, value in told.items():
         if name not in ("time", "quality"):
             found[name] = value[:_MAX_CHARS] if isinstance(value, str) else value
-    return dumps_ascii(found).encode() + b"\n"
+    return json.dumps(found).encode() + b"\n"
 
 
 def _append(state: Path, line: bytes) -> None:
@@ -241,8 +238,6 @@ def holds_queries(data: bytes) -> bool:
 
 def _files(state: Path) -> tuple[bytes, ...]:
     """The older file and the newer. Both are opened before either is read, so that a rotation meanwhile hides nothing."""
-    from contextlib import ExitStack  # here, so that only who reads events pays for loading it
-
     with ExitStack() as stack:
         newer = _opened(stack, state / NAME)
         older = _opened(stack, state / OLDER_NAME)
@@ -270,7 +265,7 @@ def _all(descriptor: int) -> bytes:
 def _event(line: bytes) -> Event | None:
     """The event of a line; None where it is half written, or another program's."""
     try:
-        found = loads(line.decode())
+        found = json.loads(line.decode())
         event = Event(
             verb=_text(found["verb"]) or "",
             ms=float(found["ms"]),
@@ -291,8 +286,6 @@ def _event(line: bytes) -> Event | None:
 
 
 def _quality(found: Mapping[str, Any]) -> Quality:
-    from mdmem.model.searches import Quality  # here, so that only who reads events pays for loading it
-
     return Quality(
         words=int(found["words"]),
         hits=int(found["hits"]),

@@ -7,45 +7,42 @@ In this order, everything but the text optional.
 
 from __future__ import annotations
 
+import hashlib
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+from functools import lru_cache
 from itertools import islice
 
-from mdmem.characters import category
-from mdmem.digests import sha256
 from mdmem.document import BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
 from mdmem.errors import FactProblem, LabelProblem, TextProblem
-from mdmem.library import date, lru_cache
 from mdmem.model import Fact, FactId
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
+from mdmem.startup.records import dataclass
 
 _ID_DIGITS = 8
-_PREFIX = pattern(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")
+_PREFIX = re.compile(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")
 """Of an id; the whole one too."""
 _ITEMS_KEPT = 20_000
 """List items whose facts are remembered: the versions of a file have most of their items in common."""
 _KEY_COLONS = 4
 """A key that holds more of them is looked for by name only."""
 
-_MARKER = pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
-_PLAIN = pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
+_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
+_PLAIN = re.compile(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
 """A list item of one line that is nothing but words; unless they end in a bracket."""
-_ASCII_WORD = pattern("[a-z0-9]+")
-_KIND = pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
-_BLOCK_ID = pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
-_COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
-_COMMENT_OPEN = pattern(r"(?<!\\)(?:\\\\)*<!--")
-UNTIL = pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_KIND = re.compile(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
+_BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+$")
+_COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
+_COMMENT_OPEN = re.compile(r"(?<!\\)(?:\\\\)*<!--")
+UNTIL = re.compile(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
 """What the words of a fact that expires end in; `_split_until` says whether it counts."""
-_COLON = pattern(r":(?=\s)")
-_IDENTIFIER_KEY = pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
-_BOLD_KEY = pattern(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
-_OPENER = pattern(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
-_KIND_NAME = pattern(r"[^\W\d_]{2,}")
+_COLON = re.compile(r":(?=\s)")
+_IDENTIFIER_KEY = re.compile(r"^([a-z][a-z0-9_.]*): +(?=\S)")
+_BOLD_KEY = re.compile(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
+_OPENER = re.compile(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
+_KIND_NAME = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ def fact_id(text: str) -> FactId:
 
 def _id(text: str, key: str | None, rest: str) -> FactId:
     said = f"{key}: {rest}" if key else text
-    return FactId(sha256(normal(said).encode("utf-8", "surrogatepass"))[:_ID_DIGITS])
+    return FactId(hashlib.sha256(normal(said).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
 
 
 def _split_key(text: str) -> tuple[str | None, str]:
@@ -126,7 +123,9 @@ def _before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
 
 def _is_tag(name: str) -> bool:
     """Whether a name is a tag's: a letter first, then letters with their marks, digits, `_`, `-` and `/`."""
-    return name[:1].isalpha() and all(c.isalnum() or c in "_-/" or (not c.isascii() and category(c).startswith("M")) for c in name)
+    return name[:1].isalpha() and all(
+        c.isalnum() or c in "_-/" or (not c.isascii() and unicodedata.category(c).startswith("M")) for c in name
+    )
 
 
 def _split_until(text: str) -> tuple[str, date | None]:
@@ -161,7 +160,7 @@ def plain_words(item: str) -> str | None:
 def plain_id(text: str) -> FactId:
     """The id of what `plain_words` gives."""
     said = " ".join(text.split()).lower() if text.isascii() else normal(text)
-    return FactId(sha256(said.encode("utf-8", "surrogatepass"))[:_ID_DIGITS])
+    return FactId(hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
 
 
 def split_kind(words: str) -> tuple[str | None, str]:

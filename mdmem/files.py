@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
+import hashlib
+import json
 import os
 import stat
 import sys
+import threading
+from _ctypes import call_function, dlopen, dlsym
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
 
 from mdmem import layout
-from mdmem.digests import sha256
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.jsontext import dumps_ascii, loads
 from mdmem.layout import MAX_FILE_BYTES
-from mdmem.library import cache, contextmanager, suppress
 from mdmem.model import FilePath
-from mdmem.paths import Path
-from mdmem.records import asdict, dataclass
+from mdmem.startup.records import asdict, dataclass
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeVar
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 _NOTICE_SECONDS = 1.0
@@ -51,7 +52,7 @@ def template(name: str) -> str:
 
 def digest(data: bytes) -> str:
     """The SHA-256 of some bytes, as hex."""
-    return sha256(data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def locate(root: Path, path: FilePath) -> Path:
@@ -220,8 +221,6 @@ def _rename(old: Path, new: Path, flags: int) -> bool:
     words = (_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), flags)
     if _renamed_at_once(words):
         return True
-    import ctypes  # here, so that only what the system does not do at once pays for loading it
-
     call = _renameat2()
     if call is None:
         return False
@@ -238,8 +237,6 @@ def _renamed_at_once(words: tuple[int, bytes, int, bytes, int]) -> bool:
     if sys.platform != "linux":
         return False
     try:
-        from _ctypes import call_function, dlopen, dlsym
-
         # None is the program itself, as for `ctypes.CDLL`; typeshed has a file there alone.
         return bool(call_function(dlsym(dlopen(None, 0), "renameat2"), words) == 0)  # type: ignore[arg-type]
     except (ImportError, OSError):  # another interpreter; a system without the call
@@ -248,8 +245,6 @@ def _renamed_at_once(words: tuple[int, bytes, int, bytes, int]) -> bool:
 
 @cache
 def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
-    import ctypes  # here, as above
-
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
     if call is not None:
         call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
@@ -305,8 +300,6 @@ def _wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], Non
     """
     if timeout <= 0:
         return False
-    import threading  # here, so that only who has to wait pays for loading it
-
     got = threading.Event()
     own = os.dup(descriptor)
 
@@ -364,7 +357,7 @@ def save_record(state: Path, record: Record) -> None:
     """Write the write-ahead record, durably."""
     place = state / RECORD_NAME
     new = state / temporary_name()
-    write_durably(new, dumps_ascii(asdict(record)).encode(), 0o600)
+    write_durably(new, json.dumps(asdict(record)).encode(), 0o600)
     new.rename(place)
     sync_folder(state)
 
@@ -372,7 +365,7 @@ def save_record(state: Path, record: Record) -> None:
 def load_record(state: Path) -> Record | None:
     """The write-ahead record that a process left, None where there is none or it is not whole."""
     try:
-        record = Record(**loads((state / RECORD_NAME).read_text(encoding="utf-8")))
+        record = Record(**json.loads((state / RECORD_NAME).read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
         return None
     whole = all(isinstance(value, str) for name, value in asdict(record).items() if name != "before")

@@ -8,18 +8,23 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-from mdmem import patterns, quiet
+from mdmem import check, quiet
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
-from mdmem.once import once
+from mdmem.model import Problem
+from mdmem.startup import late
+from mdmem.startup.launch import launch
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import NoReturn
+    from mdmem.memory import freshness, guarding
+else:
+    freshness = late.module("mdmem.memory.freshness")
+    guarding = late.module("mdmem.memory.guarding")
 
-    from mdmem.model import Problem
 
 _MAX_DESCRIPTORS = 65_536
 _COURTESY = 10
@@ -28,7 +33,7 @@ _COURTESY = 10
 
 def start() -> NoReturn:
     """`main`, as a process."""
-    once(main)
+    launch(main)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,9 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = tuple(sys.argv[1:] if arguments is None else arguments)
     if os.environ.get("MDMEM_COMMIT") == "1" and words and words[0] in HOOKS:
         return 0
-    status = _pre_commit() if words[:1] == ("pre-commit",) else report(lambda: _run(words))
-    patterns.keep()
-    return status
+    return _pre_commit() if words[:1] == ("pre-commit",) else report(lambda: _run(words))
 
 
 def _run(words: tuple[str, ...]) -> int:
@@ -50,18 +53,12 @@ def _run(words: tuple[str, ...]) -> int:
         case ("catch-up", folder):
             os.nice(_COURTESY)
             os.chdir("/")  # it keeps no folder busy that its caller was in
-            from mdmem.memory import freshness
-            from mdmem.paths import Path  # here, as below: a hook that has nothing to do ends before anything is loaded
-
             freshness.catch_up(Path(folder))
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_COURTESY)
             git_dir = os.environ.get("GIT_DIR") or ".git"
             if quiet.wait_as_one(git_dir, f"{git_dir}/mdmem/waiting"):
-                from mdmem.memory import freshness
-                from mdmem.paths import Path
-
                 freshness.catch_up_all(Path.cwd())
         case _:
             raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
@@ -90,10 +87,6 @@ def _pre_commit() -> int:
 
 
 def _judge() -> int:
-    from mdmem import check  # here, as above
-    from mdmem.memory import guarding
-    from mdmem.paths import Path
-
     started = time.monotonic()
     allow = check.allowed(os.environ)
     problems = guarding.staged_problems(Path.cwd(), os.environ)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from mdmem.characters import category, nfc
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import date
+
 from mdmem.errors import PathProblem, UsageProblem
-from mdmem.library import date
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
-from mdmem.patterns import pattern
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 CURATED_NAMES = ("MEMORY.md", "memory.md")
 WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
@@ -20,11 +17,11 @@ BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
 MAX_FILE_BYTES = 5_000_000
 """A larger file is not edited and not indexed."""
 
-_DAY = pattern(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
+_DAY = re.compile(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
 _MAX_PATH_BYTES = 1024
 # What file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
-_GIT_ALIAS = pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
+_GIT_ALIAS = re.compile(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
 _HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 
 
@@ -106,7 +103,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _is_git_folder(part: str) -> bool:
-    return bool(_GIT_ALIAS.match(nfc(part).translate(_HFS_IGNORED)))
+    return bool(_GIT_ALIAS.match(unicodedata.normalize("NFC", part).translate(_HFS_IGNORED)))
 
 
 def parse_path(text: str) -> FilePath:
@@ -124,7 +121,7 @@ def parse_path(text: str) -> FilePath:
 
     if not text.strip():
         raise refuse("it is empty")
-    if not text.isprintable() and any(category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
+    if not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
         raise refuse("it holds a control character")
     if len(text.encode()) > _MAX_PATH_BYTES:
         raise refuse("it is too long")

@@ -13,24 +13,18 @@ import shutil
 import stat
 import time
 import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
 from mdmem import events, facts, files
 from mdmem.document import load
 from mdmem.errors import FactProblem, PathProblem, RepositoryProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
+from mdmem.model import CommitId, FactId
 from mdmem.repo import Identity, Repository, moving, rewriting
 from mdmem.repo.objects import Objects, git
 from mdmem.repo.rewriting import Place, Rewrite, Rules
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from mdmem.model import CommitId, FactId
-    from mdmem.paths import Path
-
+from mdmem.startup.records import dataclass
 
 MARK = "[PURGED]"
 _LEAST = 4
@@ -42,8 +36,8 @@ _LOCK_SECONDS = 30.0
 _STATE = "mdmem"
 _KEPT_STATE = (files.LOCK_NAME, files.RECORD_NAME, "workspace")
 _TRAILER = "Mdmem-Op: purge"
-_SQUEEZED = pattern(r"[\s*_\\]+")
-_QUOTED_LINE = pattern(r"(?m)^([-+] )(\S.*)$")
+_SQUEEZED = re.compile(r"[\s*_\\]+")
+_QUOTED_LINE = re.compile(r"(?m)^([-+] )(\S.*)$")
 _BLANK = rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 """A white space character in UTF-8 (what str.split() splits at), line ends aside."""
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-
-from mdmem.library import suppress
+from contextlib import suppress
 
 _QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1
 

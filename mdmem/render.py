@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from mdmem.library import cache
-from mdmem.patterns import pattern
+import re
+from functools import cache
+from html import unescape
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
+from mdmem.startup import late
+
 if TYPE_CHECKING:
-    from typing import Any
+    import mistune
+else:
+    mistune = late.module("mistune")
 
-    from mistune import Markdown
 
-_COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
+_COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
 _OF_BLOCKS = ("list", "list_item", "table", "table_body", "block_quote")
 _BETWEEN = {"table_row": " ", "table_head": " "}
 
 
 @cache
-def _parser() -> Markdown:
-    import mistune
-
+def _parser() -> mistune.Markdown:
     return mistune.create_markdown(renderer=None, plugins=["table", "strikethrough"])
 
 
@@ -41,7 +43,5 @@ def _words(token: dict[str, Any]) -> str:
     if "children" in token:
         words = (_words(child) for child in token["children"])
         return "\n".join(filter(None, words)) if kind in _OF_BLOCKS else _BETWEEN.get(kind, "").join(words)
-    from html import unescape  # here, so that what is shown without a parser does not pay for loading it
-
     raw = str(token.get("raw", ""))
     return unescape(raw) if kind == "text" else raw

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+
 from mdmem.document import BlockKind, Document, Section, address_of, is_blank, join_path, parse
 from mdmem.editors import section as section_editor
 from mdmem.editors.likeness import meeting, resemblance
 from mdmem.errors import SectionProblem
 from mdmem.facts import Item, content, held_key, items, normal
 from mdmem.layout import CURATED_NAMES
-from mdmem.library import date, defaultdict
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
+from mdmem.model.trail import Claim, Conflict
 from mdmem.model.writes import Action, EditSection, Forget
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from mdmem.model.trail import Claim, Conflict
-
+from mdmem.startup.records import dataclass
 
 UNTOUCHED_DAYS = 180
 """A section that was not changed for so long is worth a look."""

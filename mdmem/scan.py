@@ -9,16 +9,14 @@ such a point, and on what follows only as far as its own last line; so the piece
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from functools import cache
+from typing import TypeAlias
 
-from mdmem.library import StrEnum, cache
-from mdmem.patterns import compiled
-from mdmem.records import dataclass, field
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypeAlias
+from mdmem.startup.records import dataclass, field
 
 Head = tuple[int, int, int, str]
 """First line of a heading, the line after it, its level, its title."""
@@ -184,9 +182,9 @@ class _Scanner:
         self.found = Found()
 
     def run(self) -> Found:
-        source, heads, plain = self.source, self.found.heads, compiled(_PLAIN_BLOCK)
+        source, heads, plain = self.source, self.found.heads, re.compile(_PLAIN_BLOCK)
         while self.at < len(source):
-            match = plain.match(source, self.at) or compiled(_OTHER_BLOCK).match(source, self.at)
+            match = plain.match(source, self.at) or re.compile(_OTHER_BLOCK).match(source, self.at)
             assert match, "every line is something"
             end = match.end()
             match match.lastgroup:
@@ -222,10 +220,10 @@ class _Scanner:
         return self.found
 
     def _matches(self, pattern: str, at: int, end: int = sys.maxsize) -> bool:
-        return compiled(pattern).match(self.source, at, end) is not None
+        return re.compile(pattern).match(self.source, at, end) is not None
 
     def _end(self, pattern: str, at: int) -> int:
-        match = compiled(pattern).match(self.source, at)
+        match = re.compile(pattern).match(self.source, at)
         return match.end() if match else at
 
     def _skip(self, end: int) -> None:
@@ -239,7 +237,7 @@ class _Scanner:
 
     def _until(self, kind: BlockKind, closing: str, start: int) -> None:
         """Take a block up to the line in which `closing` stands; without one the rest of the text is in it."""
-        match = compiled(closing).search(self.source, start)
+        match = re.compile(closing).search(self.source, start)
         if match:
             self._take(kind, self.source.index("\n", match.end() - 1) + 1)
         else:
@@ -260,7 +258,7 @@ class _Scanner:
         self._item()
 
     def _item(self) -> None:
-        match = compiled(_ITEM).match(self.source, self.at)
+        match = re.compile(_ITEM).match(self.source, self.at)
         assert match
         first_end = self.source.index("\n", match.end()) + 1
         empty = first_end == match.end() + 1
@@ -287,7 +285,7 @@ class _Scanner:
 
     def _quote(self, end: int) -> None:
         last = self.source.rfind("\n", 0, end - 1) + 1
-        if compiled(_DEEP_LINE).search(self.source, self.at, end):
+        if re.compile(_DEEP_LINE).search(self.source, self.at, end):
             self._hand_over()
         elif self._matches(_CLOSED, end) or self._matches(_EMPTY_QUOTE_LINE, last):
             self._take(BlockKind.QUOTE, end)
@@ -308,7 +306,7 @@ class _Scanner:
         source, found, end, points = self.source, self.found, self.at, self.points
         while True:
             for _ in range(points):
-                fresh = compiled(_FRESH).search(source, end)
+                fresh = re.compile(_FRESH).search(source, end)
                 end = fresh.end() if fresh else len(source)
             whole = end == len(source)
             stretch = source[self.at : end] + ("\n" if whole else "")

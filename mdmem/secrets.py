@@ -8,16 +8,13 @@ where one of its rule's literals stands in the text.
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator
+from re import Match, Pattern
 
-from mdmem.library import counted
-from mdmem.patterns import compiled, pattern
-from mdmem.records import dataclass, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from re import Match, Pattern
+from mdmem.startup.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +42,16 @@ class Rule:
     leads: bool = False
 
 
-_PLACEHOLDER = pattern(
+_PLACEHOLDER = re.compile(
     r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
     r"^(?:none|null|true|false|undefined|secret|password|passwd)$|"
     r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|settings\.|secrets\.|vault:|::|\(\)|=>|://"
 )
-_CHUNK = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_HEXADECIMAL = pattern(r"[0-9a-f]{16,}")
-_SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (pattern(one) for one in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
-_EXAMPLE = pattern(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
-_LINE_END = pattern(r"\r\n?|\n")
+_CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_HEXADECIMAL = re.compile(r"[0-9a-f]{16,}")
+_SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
+_EXAMPLE = re.compile(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
+_LINE_END = re.compile(r"\r\n?|\n")
 _ANY_CASE = "(?i)"
 _LONGEST_NAME = 40
 """Of a secret."""
@@ -65,7 +62,7 @@ _LONGEST_RANDOM_CHUNK = 3.2
 
 def _entropy(text: str) -> float:
     """Shannon's entropy of the characters of a text, in bits a character."""
-    return -sum(n / len(text) * math.log2(n / len(text)) for n in counted(text).values()) if text else 0.0
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
 
 
 def _is_no_placeholder(value: str) -> bool:
@@ -224,7 +221,7 @@ RULES: tuple[Rule, ...] = (
 
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
 """What a line carries that looks like a secret and is none."""
-_ALLOWED = pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
+_ALLOWED = re.compile(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
 """The comments that let a line pass: mdmem's own, and those that people's other scanners know."""
 
 
@@ -273,7 +270,7 @@ def _by_rule(rule: Rule, text: str) -> Iterator[tuple[str, int, int]]:
 
 def _matches(rule: Rule, text: str) -> Iterator[Match[str]]:
     """Where a rule's pattern matches. One that begins with a literal is tried at each of those only: ten times as fast."""
-    whole = compiled(rule.pattern)
+    whole = re.compile(rule.pattern)
     if not rule.leads:
         return _overlapping(whole, text)
     tried = (whole.match(text, start) for start in sorted(start for literal in rule.literals for start in _starts(literal, text)))

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta, tzinfo
 from statistics import fmean, median, stdev
 
 from mdmem.events import Event, Outcome
-from mdmem.library import date, timedelta, tzinfo
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from mdmem.model.searches import Quality
-
+from mdmem.model.searches import Quality
+from mdmem.startup.records import dataclass
 
 SEARCH = "search"
 """The verb whose quality is watched."""

@@ -14,22 +14,23 @@ nothing, and in which all of them may be carried out again.
 
 from __future__ import annotations
 
+import re
+from datetime import date, datetime
+
 from mdmem.document import RUNGS, Document, Section, address_of, clean_input, fold, join_path, nearest, plain_title, tree_etag
 from mdmem.editors.section import heading
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.facts import content, in_section, write
-from mdmem.library import date, datetime
 from mdmem.model import PATH_SEPARATOR, FilePath
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, EditSection, Log, WriteOptions
-from mdmem.patterns import pattern
 
 TASKS_PATH = FilePath("memory/tasks.md")
 NEW_TASKS = "# Tasks\n"
 """What the file is to begin with."""
 _KIND = "task"
 _LEVEL = 2
-_DAY = pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 
 
 def start(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:

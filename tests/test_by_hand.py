@@ -17,8 +17,8 @@ from mdmem import files
 from mdmem.memory import Memory, background, freshness
 from mdmem.model.searches import Hit, Search
 from mdmem.model.writes import Contradict, Log, WriteOptions
-from mdmem.records import replace
 from mdmem.search.overlay import kept_length
+from mdmem.startup.records import replace
 
 NEAR = 0.04
 """How far a score may be from the one after an update, as a share of it."""

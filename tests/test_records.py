@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdmem
-from mdmem import records
+from mdmem.startup import records
 
 STANDARD: Mapping[str, Callable[..., Any]] = vars(dataclasses)
 OWN: Mapping[str, Callable[..., Any]] = vars(records)

@@ -21,9 +21,9 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.once import INTERRUPTIONS
 from mdmem.repo import Repository, commits, line, process, runner
 from mdmem.repo.patches import FilePatch, parse_patches
+from mdmem.startup.launch import INTERRUPTIONS
 
 A = "a" * 40
 

@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from datetime import date
 
 import pytest
@@ -107,9 +105,3 @@ def test_cost_grows_with_the_file_not_its_square() -> None:
     markdown = "".join(f"# S{number}\n\n- fact {number}\n\n" for number in range(3000))
     found = entries(parse(markdown), MEMORY)
     assert [entry.section for entry in found] == [(f"S{number}",) for number in range(3000)]
-
-
-@pytest.mark.parametrize("module", ["entries", "words", "schema", "query", "ranking", "indexer"])
-def test_importing_does_not_load_the_search_engine(module: str) -> None:
-    code = f"import sys, mdmem.search.{module}; sys.exit('tantivy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,6 +1,4 @@
 import itertools
-import subprocess
-import sys
 
 import pytest
 from generated_markdown import documents
@@ -174,11 +172,6 @@ def test_what_is_too_long_to_compare_by_words_is_compared_by_lines() -> None:
     assert [piece for piece, _ in word_difference(long, longer)] == [Piece.OUT, Piece.IN]
     many, more = ("".join(f"line {number} {end}\n" for number in range(30)) for end in ("a", "b"))
     assert [piece for piece, _ in word_difference(many, more)] == [Piece.OUT, Piece.IN]
-
-
-def test_only_those_who_look_back_load_difflib() -> None:
-    asked = "import sys, mdmem.history.trails; print({'difflib', 'sqlite3'} & sys.modules.keys())"
-    assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 # When.

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mdmem import patterns
 from mdmem.cli import quick
+from mdmem.cli.call import Call
 from mdmem.cli.commands import command
 from mdmem.cli.progress import say
 from mdmem.cli.table import TABLE
 from mdmem.errors import json_line, report
-from mdmem.paths import Path
+from mdmem.startup import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mdmem.cli.call import Call
+    from mdmem.cli import app
+else:
+    app = late.module("mdmem.cli.app")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
-    status = report(lambda: _run(words), _wants_json(words))
-    patterns.keep()
-    return status
+    return report(lambda: _run(words), _wants_json(words))
 
 
 def _run(words: Sequence[str]) -> int:
@@ -45,8 +45,6 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _by_typer(words: Sequence[str]) -> Call | None:
-    from mdmem.cli import app  # here, so that the short way does not pay for loading Typer
-
     return app.parse(words)
 
 
@@ -58,7 +56,7 @@ def _open_streams() -> None:
     """Standard streams that take what is printed: those that the caller closed lead nowhere, the others speak UTF-8."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
     for stream in (sys.stdout, sys.stderr):
         # They are text files, which can be reconfigured; typeshed knows no more of them than that they are written to.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]

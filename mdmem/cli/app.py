@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -13,10 +14,6 @@ from mdmem.cli import commands, options
 from mdmem.cli.call import Answer, Call
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 
 def _version(wanted: bool) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from mdmem.cli.progress import Progress, say
 from mdmem.errors import TextProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
-from mdmem.paths import Path
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from mdmem import check
 from mdmem.cli.call import Answer
 from mdmem.errors import UsageProblem
-from mdmem.model.writes import WriteOptions
+from mdmem.model import FactId
+from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.show import writes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from mdmem.model import FactId
-    from mdmem.model.writes import WriteResult
 
 
 def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:

@@ -6,11 +6,9 @@ makes the command line of them, `table` is made of that. They are not evaluated 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
 
-    from mdmem.cli.call import Answer
+from mdmem.cli.call import Answer
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("upkeep", "init"),

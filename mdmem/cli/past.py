@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
 from mdmem.cli.call import Answer, Call, colour, opened
 from mdmem.errors import UsageProblem
 from mdmem.model.past import AskHistory
 from mdmem.show import past
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Annotated
-
     import typer
 
     from mdmem.cli.options import File, Json, Nth, Preamble

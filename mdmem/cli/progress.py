@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from mdmem.errors import printable
+from mdmem.startup import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    import typer
+else:
+    typer = late.module("typer")
+
 
 _LONG_REBUILD = 200
 """From this many files on a rebuild shows its progress."""
@@ -30,8 +34,6 @@ class Progress:
         if total < _LONG_REBUILD:
             return
         if self._bar is None:
-            import typer  # here, so that only a long rebuild pays for loading it
-
             self._bar = typer.progressbar(length=total, label="indexing", file=sys.stderr)
             self._bar.__enter__()
         self._bar.update(1)

@@ -7,13 +7,11 @@ knows, and that no words mean one thing here and another there.
 
 from __future__ import annotations
 
-from mdmem.cli.call import Call
-from mdmem.records import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, TypeAlias
+from mdmem.cli.call import Call
+from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, opened
 from mdmem.errors import UsageProblem
@@ -10,10 +11,7 @@ from mdmem.layout import is_markdown
 from mdmem.model.reads import Show
 from mdmem.show import reads
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Annotated
-
     import typer
 
     from mdmem.cli.options import Json, Nth, Preamble

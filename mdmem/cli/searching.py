@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
 from mdmem.cli.call import Answer, Call, colour, opened
 from mdmem.errors import UsageProblem
 from mdmem.model.searches import ListFacts, Search
 from mdmem.show import hits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Annotated
-
     import typer
 
     from mdmem.cli.options import Json, Kind, SectionOption, Tags
+
 
 _COMBINED_DAYS = 7
 

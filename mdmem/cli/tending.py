@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, colour, given, opened
 from mdmem.cli.changes import write_options, written
 from mdmem.errors import UsageProblem
 from mdmem.model.writes import WriteOptions
 from mdmem.show import reads, upkeep, writes
+from mdmem.startup import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Annotated
-
     import typer
 
     from mdmem.cli.options import Actor, Json, Reason, Session, TaskName, Writing
+    from mdmem.show import figures
+else:
+    figures = late.module("mdmem.show.figures")
+
 
 _SEARCH = "search"
 
@@ -110,8 +114,6 @@ def stats(
     the share without a hit, hits, the score of the first, how far the median score stays behind it (spread), the age of what was found
     in days; and a sentence where the newest week is unlike those before it by more than chance.
     """
-    from mdmem.show import figures  # here, so that no other command pays for loading it
-
     if what is None:
         done = opened(call).figures(weeks)
         nothing = "" if done.verbs else "nothing was done in these weeks"
@@ -124,6 +126,4 @@ def stats(
 
 
 def _nearest(what: str) -> str:
-    from difflib import get_close_matches  # here, so that only a failure pays for loading it
-
     return f"Did you mean {_SEARCH}?" if get_close_matches(what, [_SEARCH]) else f"mdmem stats, or mdmem stats {_SEARCH}"

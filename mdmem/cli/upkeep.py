@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from mdmem import check, memory, secrets
 from mdmem.cli.call import Answer, Call, given, opened
 from mdmem.errors import UsageProblem
 from mdmem.model.reads import Initialise
-from mdmem.paths import Path
 from mdmem.show import reads, upkeep
 from mdmem.show.words import one_line, short
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Annotated
-
     import typer
 
     from mdmem.cli.options import Json

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, given, opened
 from mdmem.cli.changes import let_through, write_options, written
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
+from mdmem.model.reads import Show
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions
-from mdmem.paths import Path
-from mdmem.records import replace
 from mdmem.show import writes
+from mdmem.startup import late
+from mdmem.startup.records import replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Annotated
-
     import typer
 
+    from mdmem.cli import editor as editor_room
     from mdmem.cli.options import Allow, AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
+    from mdmem.show import hits, upkeep
+else:
+    editor_room = late.module("mdmem.cli.editor")
+    hits = late.module("mdmem.show.hits")
+    upkeep = late.module("mdmem.show.upkeep")
 
 
 def edit_section(
@@ -82,32 +86,9 @@ def edit_section(
         write_options(shared, supersedes),
     )
     if editor:
-        from mdmem.model.reads import Show  # here, so that no other write pays for loading it
-
         seen = workspace.show(Show(file, section, nth, preamble))
-        change = replace(change, text=_edited(seen.text.strip("\r\n") + "\n"), expect=expect or seen.etag)
+        change = replace(change, text=editor_room.edited(seen.text.strip("\r\n") + "\n"), expect=expect or seen.etag)
     return written(workspace.apply(change))
-
-
-def _edited(text: str) -> str:
-    """`text` as the user leaves it in their editor."""
-    program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not program or not sys.stdin.isatty():
-        raise UsageProblem("--editor needs a terminal and $EDITOR", "Without them: --body -")
-    import shlex  # here, so that no other command pays for loading them
-    import subprocess
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
-        place = Path(folder) / "section.md"
-        place.write_bytes(text.encode())
-        try:
-            status = subprocess.run([*shlex.split(program), str(place)], check=False).returncode
-        except (ValueError, OSError) as problem:
-            raise UsageProblem(f"$EDITOR is {program!r}, which cannot be run: {problem}; nothing is changed") from problem
-        if status:
-            raise UsageProblem(f"{program} ended with an error; nothing is changed")
-        return place.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def log(
@@ -182,8 +163,6 @@ def forget(
 
 
 def _purge(call: Call, wanted: Purge, yes: bool, dry_run: bool) -> Answer:
-    from mdmem.show import upkeep  # here, so that no other write pays for loading it
-
     workspace = opened(call)
     if dry_run:
         plan = workspace.plan_purge(wanted)
@@ -260,7 +239,5 @@ def conflicts(
         return written(opened(call).apply(Resolve(*resolve, options)))
     if options != WriteOptions():
         raise UsageProblem("the options of a write go with --resolve")
-    from mdmem.show import hits  # here, so that no write pays for loading it
-
     found = opened(call).conflicts()
     return Answer(hits.conflicts_json(found), hits.conflicts_text(found), () if found else ("no conflicts",))

@@ -5,16 +5,12 @@ Each check is a generator of findings. One that cannot be made is a finding itse
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
 from mdmem.doctor import contents, repository, state
 from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import MdmemError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from mdmem.search.indexer import Index
-
+from mdmem.search.indexer import Index
 
 HISTORY_SECONDS = 30.0
 """How long history is searched for secrets."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
 from typing import Protocol
 
 from mdmem import files
-from mdmem.library import StrEnum, contextmanager
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from mdmem.config import Settings
-    from mdmem.files import Found
-    from mdmem.model import FileKind, FilePath
-    from mdmem.paths import Path
-    from mdmem.repo import Identity, Repository
-    from mdmem.search.indexer import Index
-
+from mdmem.config import Settings
+from mdmem.files import Found
+from mdmem.model import FileKind, FilePath
+from mdmem.repo import Identity, Repository
+from mdmem.search.indexer import Index
+from mdmem.startup.records import dataclass
 
 DAY_SECONDS = 86_400
 

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from mdmem import check, files, layout, secrets
 from mdmem.doctor.case import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.library import defaultdict
+from mdmem.files import Found
 from mdmem.model import CommitId, FilePath
-from mdmem.paths import Path
-from mdmem.patterns import pattern
 from mdmem.repo.ignored import ignored
 from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from mdmem.files import Found
-
-
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20
-_COMMIT_LINE = pattern(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
+_COMMIT_LINE = re.compile(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 
 
 # Memory files.

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 from mdmem import config, files, hookfiles
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
-from mdmem.patterns import pattern
 from mdmem.repo import locks
 from mdmem.repo.runner import run
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mdmem.paths import Path
-
 
 _OLDEST_GIT = (2, 36)
 """The first with `core.fsync`, which makes a commit survive a power cut."""
 _FSCK_SECONDS = 120.0
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
-_VERSION = pattern(r"(\d+)\.(\d+)")
+_VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
 def check_git(case: Case) -> Iterator[Finding]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from mdmem import events, files, versions
 from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
 from mdmem.events import Outcome
-from mdmem.library import UTC, datetime, timedelta
-from mdmem.patterns import pattern
 from mdmem.repo.runner import TEMPORARIES
 from mdmem.search.finder import BrokenIndex
 from mdmem.search.indexer import INDEX_NAME, Index
@@ -18,16 +20,9 @@ from mdmem.search.query import Filter
 from mdmem.search.seen import EMPTY
 from mdmem.versions import BrokenVersions
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mdmem.paths import Path
-
-
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20
-_TEMPORARY = pattern(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
+_TEMPORARY = re.compile(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
 
 
 def check_state(case: Case) -> Iterator[Finding]:

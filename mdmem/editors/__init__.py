@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.document import Document
-    from mdmem.model import Op, SectionPath, Superseded
+from mdmem.document import Document
+from mdmem.model import Op, SectionPath, Superseded
+from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from mdmem.document import Document, Section, is_blank
 from mdmem.editors import Edited
 from mdmem.editors.section import append, heading, inserted
 from mdmem.errors import SectionProblem
 from mdmem.facts import same
 from mdmem.model import Op
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.library import date
-
 
 _TIME_LEVEL = 2
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+
 from mdmem.document import Document, Section, blank_line, find, is_blank, join_path, matches, parse, with_line_end
 from mdmem.editors import Edited
+from mdmem.editors.likeness import likeness, meeting
 from mdmem.editors.section import append, create, same_outline
 from mdmem.errors import FactProblem, SectionProblem
 from mdmem.facts import (
@@ -22,18 +28,9 @@ from mdmem.facts import (
     write,
 )
 from mdmem.layout import parse_day
-from mdmem.library import counted, defaultdict
 from mdmem.model import Fact, FactId, Op, SectionPath, Superseded
 from mdmem.model.writes import Action, EditSection, Remember
-from mdmem.patterns import pattern
-from mdmem.records import dataclass, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from mdmem.library import date
-
+from mdmem.startup.records import dataclass, replace
 
 _HOMES = {"preference": "Preferences", "decision": "Decisions"}
 _HOME = "Facts"
@@ -43,7 +40,7 @@ _LIKE, _LIKE_IN_PLACE = 0.4, 0.2
 Of two lines of one day of conversation, taken at random, 0.3% are as like as the first and 3% as like as the second, which holds only
 where a person put the one where the other stood.
 """
-_LIST_MARKER = pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
+_LIST_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
 """So many spaces after a list marker begin indented code."""
 
@@ -340,7 +337,7 @@ def _by_section(document: Document, within: Collection[SectionPath]) -> dict[Sec
 
 
 def _without(known: Iterable[Item], others: Iterable[Item]) -> list[Item]:
-    left = counted(item.fact.id for item in others)
+    left = Counter(item.fact.id for item in others)
     result = []
     for item in known:
         if left[item.fact.id]:
@@ -424,8 +421,6 @@ def _gaps(known: Sequence[Item], some: Iterable[Item], successors: Mapping[int, 
 
 def _by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
     """The likest first, one to one; of one key or of none."""
-    from mdmem.editors.likeness import meeting  # here, so that an edit that replaces nothing does not pay for loading it
-
     rows = []
     for a, b in meeting([item.fact.text for item in removed], [item.fact.text for item in added]):
         one, other = removed[a], added[b]
@@ -452,8 +447,6 @@ def _two_keys(one: Item, other: Item) -> bool:
 
 def _alike(one: Item, other: Item) -> float:
     """How alike two facts are; of one key, their values."""
-    from mdmem.editors.likeness import likeness  # here, as above
-
     key = one.fact.key or other.fact.key
     if key is not None and _same_key(one, other):
         return likeness(split_key(one.fact.text, key)[1], split_key(other.fact.text, key)[1])

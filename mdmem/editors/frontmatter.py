@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from mdmem.document import Document, with_line_end
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+import frontmatter
+from yaml import YAMLError
+
+from mdmem.document import Document, with_line_end
 
 
 def values(document: Document) -> dict[str, Any]:
     """The front matter of a document; empty where there is none or it cannot be read, which must never stop an edit or an index."""
     if not document.front:
         return {}
-    import frontmatter
-    from yaml import YAMLError
-
     try:
         # The reader knows neither `...` as the end nor lone carriage returns.
         found, _ = frontmatter.parse(with_line_end("".join(["---\n", *document.lines[1 : document.front - 1], "---\n"]), "\n"))

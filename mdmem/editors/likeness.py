@@ -8,19 +8,17 @@ has `moved` to another.
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import product
+from operator import itemgetter
 
-from mdmem.characters import nfc
 from mdmem.document import UNSPACED
 from mdmem.facts import UNTIL
-from mdmem.library import cache, counted, defaultdict, itemgetter, lru_cache
-from mdmem.patterns import compiled, pattern
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
+from mdmem.startup.records import dataclass
 
 _SAYING_NOTHING = """
     a an and are as at be been but by every each for from had has have he her his i if in into is it its me more my no not now of on or our
@@ -57,14 +55,14 @@ _ONE_STORY = (
 )
 """Words that tell one story before and after a change; each line a language or two."""
 
-_WORD = pattern(r"\w+(?:[.'’]\w+)*")
+_WORD = re.compile(r"\w+(?:[.'’]\w+)*")
 _FIRST_UNSPACED = "\u0e00"
-_PARTICLES = pattern("[\u3041-\u309f的了在是到和与我你他她也不有就都用户]")
+_PARTICLES = re.compile("[\u3041-\u309f的了在是到和与我你他她也不有就都用户]")
 """Characters that hold sentences together: hiragana and the commonest function characters of Chinese."""
 _DENIALS = frozenset(
     ("no", "not", "never", "don't", "nicht", "nie", "kein", "keine", "keinen", "pas", "jamais", "nunca", "não", "non", "не")
 )
-_DENYING = pattern("[不没沒別]|ない|ません|않|안 ")
+_DENYING = re.compile("[不没沒別]|ない|ません|않|안 ")
 
 _MAX_CHARS = 2000
 _MAX_WORDS = 200
@@ -110,8 +108,6 @@ class _Word:
 def _fold(word: str) -> str:
     if word.isascii():
         return word.casefold()
-    import unicodedata  # here, so that only a word that is not ASCII pays for loading it
-
     plain = unicodedata.normalize("NFKD", word.casefold())
     return "".join(c for c in plain if not unicodedata.combining(c)) or word
 
@@ -152,10 +148,10 @@ def _spaced(text: str, start: int) -> Iterator[_Word]:
 @lru_cache(maxsize=4096)
 def _words(statement: str) -> tuple[_Word, ...]:
     """The words of a statement that say something, each once, in their order."""
-    text = nfc(UNTIL.sub("", statement)[:_MAX_CHARS])
+    text = unicodedata.normalize("NFC", UNTIL.sub("", statement)[:_MAX_CHARS])
     found: dict[str, _Word] = {}
     end = 0
-    for run in () if text.isascii() else compiled(UNSPACED).finditer(text):
+    for run in () if text.isascii() else re.compile(UNSPACED).finditer(text):
         for word in (*_spaced(text[end : run.start()], end), *_pairs(run[0])):
             found.setdefault(word.text, word)
         end = run.end()
@@ -260,5 +256,5 @@ def meeting(ones: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, i
         for stem in _all_stems(statement):
             holders[stem].append(number)
     for number, statement in enumerate(ones):
-        met = counted(other for stem in _all_stems(statement) if len(holders[stem]) <= _COMMON for other in holders[stem])
+        met = Counter(other for stem in _all_stems(statement) if len(holders[stem]) <= _COMMON for other in holders[stem])
         yield from ((number, other) for other, _ in sorted(met.items(), key=itemgetter(1), reverse=True)[:_NEAREST])

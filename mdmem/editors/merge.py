@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 
 from mdmem.document import Document, Section, bare_lines, parse, with_line_end
 from mdmem.editors import Edited
 from mdmem.errors import SectionProblem
 from mdmem.facts import items
 from mdmem.model import FactId, Op, SectionPath
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +88,6 @@ def _section_of(text: str, now: Document, place: int, hunk: _Hunk) -> SectionPat
 
 def _matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int]]:
     """What two lists of lines have in common: where it begins in each, and how long it is."""
-    from difflib import SequenceMatcher
-
     top = 0
     while top < min(len(one), len(other)) and one[top] == other[top]:
         top += 1

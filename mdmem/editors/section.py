@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
 from mdmem.document import (
     Block,
     BlockKind,
@@ -26,13 +29,7 @@ from mdmem.editors import Edited
 from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import PATH_SEPARATOR, Op, SectionPath
 from mdmem.model.writes import Action, EditSection
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
+from mdmem.startup.records import dataclass
 
 _OPS = {
     Action.BODY: Op.REPLACE,
@@ -45,9 +42,9 @@ _OPS = {
 _MAX_LEVEL = 6
 _BLANK_LINE = "\n\n"
 _ANY_LINE_END = r"(?:\r\n|\n|\r(?!\n))"
-_CLOSING_HASHES = pattern(r"((?:^|[ \t])#*)(#)([ \t]*)$")
-_ATX = pattern(r"^( {0,3}#{1,6})([ \t]*)")
-_ATX_CLOSING = pattern(r"[ \t]#+$")
+_CLOSING_HASHES = re.compile(r"((?:^|[ \t])#*)(#)([ \t]*)$")
+_ATX = re.compile(r"^( {0,3}#{1,6})([ \t]*)")
+_ATX_CLOSING = re.compile(r"[ \t]#+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +301,6 @@ def _splice(document: Document, target: _Target, words: str, text: str, separato
 
 def standing(words: str, text: str) -> list[tuple[int, int]]:
     """Where words stand in a text, whatever the line ends; overlapping places count one by one."""
-    import re  # here, so that only words to find, which are not kept as a pattern, pay for loading it
-
     pattern = _ANY_LINE_END.join(re.escape(line) for line in with_line_end(words, "\n").split("\n"))
     return [found.span(1) for found in re.finditer(f"(?=({pattern}))", text)]
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from mdmem.document import bare_lines, join_path, split_lines
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Superseded
-from mdmem.patterns import pattern
-from mdmem.records import dataclass, field
+from mdmem.model.trail import Commit, Origin
+from mdmem.repo.patches import FilePatch
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, field
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from mdmem.model.trail import Commit, Origin
-    from mdmem.repo.patches import FilePatch
+    from mdmem import secrets
+else:
+    secrets = late.module("mdmem.secrets")
 
 
 _QUOTED_LINES = 20
@@ -23,11 +26,11 @@ _QUOTED_CHARACTERS = 200
 _SUBJECT_CHARACTERS = 200
 _TRAILER_CHARACTERS = 1000
 _PIECE = 256
-_LIST_MARKER = pattern(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
-_PATH = pattern(r"(?i)^(.+?\.md): ")
-_FACT = pattern(r"[0-9a-f]{8}")
-_COMMIT = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REVERTED_BY_GIT = pattern(r"(?m)^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
+_LIST_MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
+_PATH = re.compile(r"(?i)^(.+?\.md): ")
+_FACT = re.compile(r"[0-9a-f]{8}")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REVERTED_BY_GIT = re.compile(r"(?m)^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
 _BY_A_PERSON = Provenance(Source.USER_STATED, Source.USER_STATED.confidence)
 
 Pair = tuple[FactId, FactId]
@@ -111,8 +114,6 @@ def _common(old: Sequence[object], new: Sequence[object], most: int) -> int:
 
 
 def _quoted(before: str, after: str) -> list[str]:
-    from mdmem import secrets  # here, so that who only reads messages does not pay for loading it
-
     removed, added = changed_lines(before, after)
     parts = (("-", secrets.redact("".join(removed))), ("+", secrets.redact("".join(added))))
     changed = [(sign, line.strip()) for sign, part in parts for line in split_lines(part) if line.strip()]
@@ -224,8 +225,6 @@ def _pairs(values: Iterable[str]) -> Iterable[Pair]:
 def origin(commit: Commit) -> Origin:
     """What a commit says of the lines it brings in. One without `Mdmem-Op` is a person's, who counts as the user."""
     provenance = said(commit.message).provenance
-    from mdmem.model.trail import Origin  # here, so that no write pays for loading it
-
     return Origin(commit.id, commit.time, provenance.source, provenance.confidence)
 
 

@@ -8,32 +8,24 @@ written. The commit's trailers say what took whose place; of a person's commit t
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
+from typing import Protocol, TypeVar
 
-from mdmem.document import bare_lines
+from mdmem.document import Document, bare_lines
 from mdmem.editors.facts import difference
 from mdmem.history.messages import Said, common_ends, origin, said, section_name
 from mdmem.history.sections import Part, changed, partners, whole
-from mdmem.library import deque
+from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Brought, Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
-from mdmem.records import dataclass, field, replace
 from mdmem.search.entries import entries
+from mdmem.startup.records import dataclass, field, replace
 from mdmem.versions import Ending, Step
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-    from typing import Protocol, TypeVar
-
-    from mdmem.document import Document
-    from mdmem.model import CommitId, FactId, FilePath, SectionPath
-
-    One = TypeVar("One")
-    Other = TypeVar("Other")
-else:
-    Protocol = object
-
+One = TypeVar("One")
+Other = TypeVar("Other")
 _NOTHING: Mapping[str, Origin] = MappingProxyType({})
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _FEW = 16

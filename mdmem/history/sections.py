@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property
 
 from mdmem.document import Document, Section, is_blank
 from mdmem.history.messages import common_ends
-from mdmem.library import cached_property, deque
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
-
-    from mdmem.model import SectionPath
-
+from mdmem.model import SectionPath
+from mdmem.startup.records import dataclass
 
 _COMMONPLACE = 50
 """A line that stands in more sections than this tells nothing about any of them."""

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import date
+from enum import StrEnum
 from io import StringIO
+from typing import Protocol
 
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
-from mdmem.library import StrEnum, deque
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Fate, Landmark, Mark, MarkKind, Occurrence, Revision
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from typing import Protocol
-
-    from mdmem.library import date
-else:
-    Protocol = object
+from mdmem.startup.records import dataclass
 
 _CONTEXT_LINES = 3
 _NO_LINE_END = "\n\\ No newline at end of file\n"
 """How a patch says it of the line before."""
-_WORD = pattern(r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|.")
+_WORD = re.compile(r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|.")
 """A word, white space, or one sign; scripts without spaces (Thai to Khmer, Japanese, Chinese) go sign by sign."""
 _ALIKE = 0.5
 """Two lines of which less than this is the same are shown whole, one out and one in: mixed word by word they could not be read."""
@@ -243,8 +239,6 @@ def line_difference(before: str, after: str) -> str:
 
     It is a patch for `git apply`: lines end at `\\n` only, and keep a `\\r` before it.
     """
-    import difflib  # here, so that only those who look back pay for loading it
-
     old, new = (StringIO(text).readlines() for text in (before, after))
     hunks = difflib.unified_diff(old, new, n=_CONTEXT_LINES)
     return "".join(line if line.endswith("\n") else f"{line}{_NO_LINE_END}" for number, line in enumerate(hunks) if number > 1)
@@ -289,8 +283,6 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Piece, str
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str], bool]]:
     """What stands in one and in the other, in order, and whether it is the same."""
-    import difflib  # here, so that only those who look back pay for loading it
-
     for tag, from_old, to_old, from_new, to_new in difflib.SequenceMatcher(None, old, new).get_opcodes():
         yield old[from_old:to_old], new[from_new:to_new], tag == "equal"
 

@@ -7,26 +7,60 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from mdmem.events import Watch
 from mdmem.memory.workspace import Progress, Say, Workspace, locate, open_at
+from mdmem.model import CommitId, FilePath, Problem
+from mdmem.model.reviews import Reviewed
+from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
+from mdmem.model.writes import Change, Purge, WriteOptions, WriteResult
+from mdmem.startup import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from mdmem import doctor, hookfiles, secrets, stats
     from mdmem.doctor import Finding
-    from mdmem.events import Watch
+    from mdmem.memory import (
+        adopting,
+        background,
+        counting,
+        freshness,
+        guarding,
+        past,
+        purging,
+        reading,
+        reviewing,
+        searching,
+        tasking,
+        writing,
+    )
     from mdmem.memory.adopting import Initialised
-    from mdmem.model import CommitId, FilePath, Problem
     from mdmem.model.past import AskHistory, Blame, FactHistory, SectionHistory, Stays
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
-    from mdmem.model.reviews import Reviewed
-    from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
-    from mdmem.model.writes import Change, Purge, WriteOptions, WriteResult
-    from mdmem.paths import Path
     from mdmem.purge import Purged, PurgePlan
+    from mdmem.search import catalogue
     from mdmem.search.catalogue import TagCount
     from mdmem.stats import Figures, SearchFigures
+else:
+    doctor = late.module("mdmem.doctor")
+    hookfiles = late.module("mdmem.hookfiles")
+    adopting = late.module("mdmem.memory.adopting")
+    background = late.module("mdmem.memory.background")
+    counting = late.module("mdmem.memory.counting")
+    freshness = late.module("mdmem.memory.freshness")
+    guarding = late.module("mdmem.memory.guarding")
+    past = late.module("mdmem.memory.past")
+    purging = late.module("mdmem.memory.purging")
+    reading = late.module("mdmem.memory.reading")
+    reviewing = late.module("mdmem.memory.reviewing")
+    searching = late.module("mdmem.memory.searching")
+    tasking = late.module("mdmem.memory.tasking")
+    writing = late.module("mdmem.memory.writing")
+    catalogue = late.module("mdmem.search.catalogue")
+    secrets = late.module("mdmem.secrets")
+    stats = late.module("mdmem.stats")
 
 
 def _silent(_: str) -> None:
@@ -35,8 +69,6 @@ def _silent(_: str) -> None:
 
 def _catch_up(workspace: Workspace) -> None:
     """Have the index catch up in the background."""
-    from mdmem.memory import background
-
     background.start_catching_up(workspace)
 
 
@@ -44,8 +76,6 @@ def _redacted(name: str | None) -> str | None:
     """A name without secrets."""
     if not name:
         return name
-    from mdmem import secrets
-
     return secrets.redact(name)
 
 
@@ -68,8 +98,6 @@ class Memory:
 
     def _watch(self, verb: str, options: WriteOptions | None = None) -> Watch:
         """Times a verb and records how it ends."""
-        from mdmem.events import Watch
-
         actor = (options and options.actor) or os.environ.get("MDMEM_ACTOR") or self.workspace.settings.actor
         session = options.session if options else None
         return Watch(self.workspace.state, verb, _redacted(actor), _redacted(session))
@@ -80,8 +108,6 @@ class Memory:
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
-        from mdmem.memory import writing
-
         return self._write(writing.VERBS[type(change)], change.options, lambda: writing.apply(self.workspace, change, self._say))
 
     def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
@@ -99,9 +125,6 @@ class Memory:
         Raises:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
-        from mdmem.memory import purging
-        from mdmem.model.writes import WriteOptions
-
         with self._watch("plan-purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
             plan = purging.plan(self.workspace, wanted)
             watch.done(False)
@@ -113,9 +136,6 @@ class Memory:
         Raises:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
-        from mdmem.memory import purging
-        from mdmem.model.writes import WriteOptions
-
         with self._watch("purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
             done = purging.carry_out(self.workspace, wanted, self._say)
             watch.done(done.plan.found, commit=done.commit)
@@ -132,8 +152,6 @@ class Memory:
         Raises:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
-        from mdmem.memory import writing
-
         with self._watch("save") as watch:
             commit, paths = writing.save(self.workspace, text, self._say, allow)
             watch.done(commit is not None, commit=commit)
@@ -147,8 +165,6 @@ class Memory:
         Raises:
             PathProblem, SectionProblem: there is none.
         """
-        from mdmem.memory import reading
-
         return reading.show(self.workspace, wanted)
 
     def outline(self, file: str | None = None) -> Outline:
@@ -157,8 +173,6 @@ class Memory:
         Raises:
             PathProblem: there is no such file.
         """
-        from mdmem.memory import reading
-
         return reading.outline(self.workspace, file)
 
     def search(self, wanted: Search) -> SearchResult:
@@ -167,8 +181,6 @@ class Memory:
         Raises:
             UsageProblem: an option's value is out of its range.
         """
-        from mdmem.memory import searching
-
         with self._watch("search") as watch:
             found = searching.search(self.workspace, wanted, self._say, self._progress)
             watch.answered(searching.quality(self.workspace, wanted, found))
@@ -176,8 +188,6 @@ class Memory:
 
     def facts(self, wanted: ListFacts) -> tuple[Hit, ...]:
         """The facts of memory, by path and line."""
-        from mdmem.memory import searching
-
         return searching.facts(self.workspace, wanted, self._say, self._progress)
 
     def history(self, wanted: AskHistory) -> SectionHistory | FactHistory:
@@ -186,8 +196,6 @@ class Memory:
         Raises:
             SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
         """
-        from mdmem.memory import past
-
         with self._watch("history"):
             return past.tell(self.workspace, wanted, self._say)
 
@@ -197,8 +205,6 @@ class Memory:
         Raises:
             SectionProblem, PathProblem: there is no such section.
         """
-        from mdmem.memory import past
-
         with self._watch("blame"):
             return past.blame(self.workspace, section, file, nth, self._say)
 
@@ -208,8 +214,6 @@ class Memory:
         Raises:
             TextProblem: there is no text.
         """
-        from mdmem.memory import past
-
         with self._watch("when"):
             return past.when(self.workspace, text, self._say)
 
@@ -219,8 +223,6 @@ class Memory:
         Raises:
             TextProblem, SectionProblem: the name or the goal cannot be used.
         """
-        from mdmem.memory import tasking
-
         return tasking.start(self.workspace, name, goal, options, self.apply)
 
     def note_task(self, name: str, text: str, options: WriteOptions) -> WriteResult:
@@ -229,8 +231,6 @@ class Memory:
         Raises:
             TextProblem, SectionProblem: there is no such task, or no text.
         """
-        from mdmem.memory import tasking
-
         return tasking.note(self.workspace, name, text, options, self.apply)
 
     def end_task(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
@@ -239,8 +239,6 @@ class Memory:
         Raises:
             MdmemError: there is no such task, or no text; or a change was refused or failed.
         """
-        from mdmem.memory import tasking
-
         return self._write("task-done", options, lambda: tasking.done(self.workspace, name, outcome, options, self._say))
 
     def show_task(self, name: str) -> SectionView:
@@ -249,23 +247,15 @@ class Memory:
         Raises:
             SectionProblem: there is no such task.
         """
-        from mdmem.memory import tasking
-
         return tasking.show(self.workspace, name)
 
     def tasks(self) -> tuple[str, ...]:
         """The names of the tasks that are not done."""
-        from mdmem.memory import tasking
-
         return tasking.names(self.workspace)
 
     def review(self) -> Reviewed:
         """What could be tidied in the curated files."""
-        from mdmem.memory import reviewing
-
         with self._watch("review"):
-            from mdmem.model.reviews import Reviewed
-
             return Reviewed(reviewing.advice(self.workspace, self._say))
 
     def tidy(self, options: WriteOptions) -> Reviewed:
@@ -274,8 +264,6 @@ class Memory:
         Raises:
             MdmemError: a change was refused; those before it are done.
         """
-        from mdmem.memory import reviewing
-
         with self._watch("review-apply", options) as watch:
             found = reviewing.carry_out(self.workspace, options, self.apply, self._say)
             watch.done(bool(found.done))
@@ -283,29 +271,19 @@ class Memory:
 
     def unknown(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
         """What is to be said where nothing was found in a file or a section: that memory holds nothing there at all."""
-        from mdmem.memory import searching
-
         return searching.unknown(self.workspace, file, section, self._say)
 
     def conflicts(self) -> tuple[ConflictView, ...]:
         """The facts that contradict each other, both sides of each."""
-        from mdmem.memory import searching
-
         return searching.conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...]) -> tuple[Hit, ...]:
         """The facts with one of these tags at least: those with most of them first, then the newest."""
-        from mdmem.model.searches import ListFacts
-        from mdmem.search.catalogue import most_tagged
-
-        return most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
+        return catalogue.most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
 
     def tags(self) -> tuple[TagCount, ...]:
         """The catalogue of labels, most used first."""
-        from mdmem.model.searches import ListFacts
-        from mdmem.search.catalogue import catalogue
-
-        return catalogue(self.facts(ListFacts()))
+        return catalogue.catalogue(self.facts(ListFacts()))
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """What is wrong with memory files as they are on disk.
@@ -313,14 +291,10 @@ class Memory:
         Raises:
             PathProblem: a named file is not there.
         """
-        from mdmem.memory import reading
-
         return reading.check_files(self.workspace, files)
 
     def status(self) -> WorkspaceStatus:
         """What is where and how fresh."""
-        from mdmem.memory import searching
-
         return searching.status(self.workspace)
 
     def reindex(self, full: bool = False) -> int:
@@ -329,16 +303,11 @@ class Memory:
         Raises:
             RepositoryProblem: `busy`. StorageProblem: it cannot be written.
         """
-        from mdmem.memory import freshness
-
         with self._watch("reindex"):
             return freshness.rebuild(self.workspace, full, self._say, self._progress).index.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Everything around the workspace that is known to go wrong, looked at; with `fix` mended where that is safe."""
-        from mdmem import doctor
-        from mdmem.memory import freshness
-
         with self._watch("doctor") as watch:
             found = doctor.examine(self.workspace, lambda: freshness.is_current(self.workspace), self.reindex, fix)
             watch.done(any(finding.fixed for finding in found))
@@ -350,9 +319,6 @@ class Memory:
         Raises:
             UsageProblem: the number of weeks is out of its range.
         """
-        from mdmem import stats
-        from mdmem.memory import counting
-
         return counting.told(self.workspace, weeks, stats.figures)
 
     def search_figures(self, weeks: int) -> SearchFigures:
@@ -361,9 +327,6 @@ class Memory:
         Raises:
             UsageProblem: the number of weeks is out of its range.
         """
-        from mdmem import stats
-        from mdmem.memory import counting
-
         return counting.told(self.workspace, weeks, stats.searches)
 
     def install_hooks(self) -> tuple[str, ...]:
@@ -372,9 +335,6 @@ class Memory:
         Raises:
             RepositoryProblem: `hooks-managed`, with the lines to add by hand.
         """
-        from mdmem import hookfiles
-        from mdmem.memory import guarding
-
         with self._watch("hooks-install") as watch:
             guarding.require_hooks_free(self.workspace)
             written = hookfiles.install(self.workspace.repository.hooks_dir, sys.executable)
@@ -383,8 +343,6 @@ class Memory:
 
     def uninstall_hooks(self) -> tuple[str, ...]:
         """Take out mdmem's own hooks; their names."""
-        from mdmem import hookfiles
-
         with self._watch("hooks-uninstall") as watch:
             removed = hookfiles.uninstall(self.workspace.repository.hooks_dir)
             watch.done(bool(removed))
@@ -392,8 +350,6 @@ class Memory:
 
     def hooks(self) -> dict[str, str]:
         """How each hook stands."""
-        from mdmem import hookfiles
-
         return hookfiles.state(self.workspace.repository.hooks_dir)
 
 
@@ -403,8 +359,6 @@ def initialise(wanted: Initialise) -> Initialised:
     Raises:
         MdmemError: the folder cannot hold one, or git cannot take a commit now.
     """
-    from mdmem.memory import adopting
-
     return adopting.initialise(wanted)
 
 
@@ -413,8 +367,6 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 
     Paths are from the workspace that `folder` is in; from the root of the work tree where it is in none.
     """
-    from mdmem.memory import guarding
-
     return guarding.staged_problems_here(folder, environment)
 
 

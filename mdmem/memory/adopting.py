@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from mdmem import check, config, files, hookfiles, layout, repo
+from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import Watch
 from mdmem.memory.background import start_catching_up
 from mdmem.memory.guarding import require_hooks_free
 from mdmem.memory.workspace import Workspace, is_marked, open_at
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Problem
-from mdmem.paths import Path
-from mdmem.records import dataclass, replace
-from mdmem.repo import commits
+from mdmem.model.reads import Initialise
+from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mdmem.config import Settings
-    from mdmem.model.reads import Initialise
-    from mdmem.repo import Repository
-
+from mdmem.startup.records import dataclass, replace
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 

@@ -8,10 +8,7 @@ import threading
 from contextlib import suppress
 
 from mdmem import files, repo
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.memory.workspace import Workspace
+from mdmem.memory.workspace import Workspace
 
 
 def start_catching_up(workspace: Workspace) -> threading.Thread | None:

@@ -7,23 +7,26 @@ to an update.
 
 from __future__ import annotations
 
-from mdmem import files, layout
-from mdmem.document import load
+from collections import defaultdict, deque
+from collections.abc import Collection, Hashable, Sequence
+from typing import TYPE_CHECKING
+
+from mdmem import contradictions, files, layout
+from mdmem.document import Document, load
 from mdmem.errors import PathProblem
-from mdmem.library import defaultdict, deque
 from mdmem.memory.standing import identity
+from mdmem.memory.workspace import Workspace
 from mdmem.model import FilePath, Source
 from mdmem.model.trail import Claim, Entry
 from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.schema import Life, Row
+from mdmem.startup import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
-
-    from mdmem.document import Document
-    from mdmem.memory.workspace import Workspace
+    from mdmem.editors import frontmatter
+else:
+    frontmatter = late.module("mdmem.editors.frontmatter")
 
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000
@@ -64,8 +67,6 @@ def lay_over(workspace: Workspace, index: Index, changed: Collection[str], gone:
 def _tags(document: Document) -> tuple[str, ...]:
     if not document.front:
         return ()
-    from mdmem.editors import frontmatter  # here, so that only front matter pays for loading it
-
     return frontmatter.tags(document)
 
 
@@ -109,8 +110,6 @@ def _contradict(workspace: Workspace, listed: Sequence[Entry]) -> bool:
     """Whether some entries of a file hold one key in one section."""
     if not any(entry.key for entry in listed):
         return False
-    from mdmem import contradictions  # here, so that only keys pay for loading it
-
     source = Source.USER_STATED
     claims = [
         Claim(

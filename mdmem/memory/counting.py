@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from datetime import date, datetime, tzinfo
 from typing import TypeVar
 
 from mdmem import config, events
 from mdmem.errors import UsageProblem
-from mdmem.library import date, datetime, tzinfo
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from mdmem.events import Event
-    from mdmem.memory.workspace import Workspace
-
+from mdmem.events import Event
+from mdmem.memory.workspace import Workspace
 
 T = TypeVar("T")
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from mdmem import files, quiet
-from mdmem.digests import sha256
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
-from mdmem.library import suppress
 from mdmem.memory.workspace import Progress, Say, Workspace, known_in, open_at
 from mdmem.model import CommitId, FilePath
-from mdmem.records import dataclass
+from mdmem.repo import commits
 from mdmem.search.finder import BrokenIndex
 from mdmem.search.indexer import INDEX_NAME, FileEntries, Index
 from mdmem.search.seen import EMPTY, Seen, SeenFile, stamp_text, stamps_digest
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.versions import Versions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mdmem.paths import Path
-    from mdmem.versions import Versions
+    from mdmem import versions
+    from mdmem.memory import by_hand, pages, trail
+else:
+    by_hand = late.module("mdmem.memory.by_hand")
+    pages = late.module("mdmem.memory.pages")
+    trail = late.module("mdmem.memory.trail")
+    versions = late.module("mdmem.versions")
 
 
 _ROUNDS = 3
@@ -53,7 +62,7 @@ def _survey(workspace: Workspace) -> _Survey:
     what = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
     commit = workspace.repository.head()
     stamps = workspace.memory_paths(stamp_text)
-    return _Survey(commit, stamps, sha256(what.encode("utf-8", "surrogateescape"))[:16], stamps_digest(stamps))
+    return _Survey(commit, stamps, hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16], stamps_digest(stamps))
 
 
 def _has_seen(index: Index, survey: _Survey) -> bool:
@@ -105,8 +114,6 @@ def _lay_over(workspace: Workspace, index: Index, survey: _Survey) -> bool:
     seen = index.seen
     if seen.commit is None or (seen.commit, seen.settings) != (survey.commit, survey.settings):
         return False
-    from mdmem.memory import by_hand  # here, so that a search that finds all as it was does not pay for loading it
-
     try:
         return by_hand.lay_over(workspace, index, *seen.unlike(survey.stamps))
     except BrokenIndex:
@@ -118,8 +125,6 @@ def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | Non
     workspace.ensure_state()
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
-            from mdmem import versions  # here, so that no search pays for loading it
-
             versions.discard(workspace.state)
         return _bring_up(workspace, full, progress)
 
@@ -170,8 +175,6 @@ def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progr
 
     Where it is not the one that is `stored`, the table keeps what that one has still to take out.
     """
-    from mdmem.memory import trail  # here, so that a search that finds all as it was does not pay for loading it
-
     with trail.fresh(workspace) as known:
         since = _since(index, known)
         if index.seen != EMPTY and (since is None or index.seen.settings != survey.settings):
@@ -184,8 +187,6 @@ def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progr
 
 
 def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Versions, since: int, progress: Progress | None) -> None:
-    from mdmem.memory import pages  # here, as above
-
     commit = known.head.commit if known.head else None
     before = dict(index.seen.files)
     touched = pages.touched(known, since)
@@ -234,10 +235,6 @@ def catch_up(root: Path) -> None:
     """
     workspace = open_at(root)
     workspace.ensure_state()
-    from contextlib import ExitStack  # here, so that nobody pays for loading it who does not work in the background
-
-    from mdmem.repo import commits
-
     with ExitStack() as queue:
         try:
             queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
-from mdmem import check, hookfiles, layout, repo
+from mdmem import check, events, hookfiles, layout, repo
 from mdmem.memory.workspace import Workspace, is_marked, open_in, was_used
 from mdmem.model import FilePath, Problem
-from mdmem.records import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from mdmem.paths import Path
-    from mdmem.repo import Repository
+from mdmem.repo import Repository
+from mdmem.startup.records import replace
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -61,8 +57,6 @@ def record_refusal(folder: Path, environment: Mapping[str, str], refused: Sequen
         refused: what stood in the way; paths as `staged_problems` gives them.
         seconds: how long it took to find out.
     """
-    from mdmem import events  # here, so that a commit that is not refused does not pay for loading it
-
     repository = repo.discover(folder)
     folders = [(repository.root / problem.path).parent for problem in refused]
     workspaces = _workspaces(repository, set(folders), environment.get("GIT_INDEX_FILE"))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from difflib import SequenceMatcher
 
 from mdmem import files, history, hookfiles
 from mdmem.document import load
 from mdmem.editors import merge
 from mdmem.errors import MdmemError, RepositoryProblem
-from mdmem.patterns import pattern
+from mdmem.memory.planning import Plan
+from mdmem.memory.workspace import Workspace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.memory.planning import Plan
-    from mdmem.memory.workspace import Workspace
-
-
-_WORD = pattern(r"\w+")
+_WORD = re.compile(r"\w+")
 _MARKERS = ("- ", "* ", "+ ")
 _ALIKE = 0.6
 """From here on two lines are alike, as `difflib` has it for close matches."""

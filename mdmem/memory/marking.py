@@ -6,14 +6,11 @@ from mdmem import history
 from mdmem.document import preamble_etag, section_etag
 from mdmem.errors import FactProblem
 from mdmem.memory import naming, trail
+from mdmem.memory.workspace import Workspace
 from mdmem.model import FactId, FileKind, Op, Provenance
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.memory.workspace import Workspace
+from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from calendar import monthrange
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
 from mdmem import config
 from mdmem.errors import UsageProblem
-from mdmem.library import date, datetime, time, timedelta
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
+from mdmem.memory.workspace import Workspace
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mdmem.memory.workspace import Workspace
+    import dateparser.date as dateparser_date
+else:
+    dateparser_date = late.module("dateparser.date")
 
 
-_MONTH = pattern(r"^(\d{4})(?:-(\d{2}))?$")
-_LIKE_ISO = pattern(r"^\d{4}-\d{1,2}(?:-|$)")
-_COUNTED = pattern(r"(?<!\d)\d{1,3}(?!\d)")
+_MONTH = re.compile(r"^(\d{4})(?:-(\d{2}))?$")
+_LIKE_ISO = re.compile(r"^\d{4}-\d{1,2}(?:-|$)")
+_COUNTED = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
 _LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "tr", "ar", "hi", "zh", "ja", "ko"]
 """Those whose words are tried: to try all that dateparser knows takes seconds."""
-_SAID_OF_THE_LAST = pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
+_SAID_OF_THE_LAST = re.compile(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
 
 
@@ -88,11 +94,9 @@ def iso(workspace: Workspace, text: str) -> Span | None:
 
 def in_words(workspace: Workspace, text: str) -> Span | None:
     """What plain words mean, such as `yesterday`, `last March`, `2 weeks ago`; None where they mean no day."""
-    from dateparser.date import DateDataParser  # here, so that only words pay for loading it
-
     now = workspace.now()
     settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "RETURN_TIME_AS_PERIOD": True}
-    reader = DateDataParser(languages=_LANGUAGES, settings=settings)
+    reader = dateparser_date.DateDataParser(languages=_LANGUAGES, settings=settings)
     said = text.strip()
     found = reader.get_date_data(said)
     if found.date_obj is None and _SAID_OF_THE_LAST.match(said):
@@ -116,6 +120,4 @@ def in_words(workspace: Workspace, text: str) -> Span | None:
 
 
 def _month(year: int, month: int) -> Span:
-    from calendar import monthrange  # here, so that only who names a month pays for loading it
-
     return Span(date(year, month, 1), date(year, month, monthrange(year, month)[1]))

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from mdmem import files
 from mdmem.document import Document, join_path, load
 from mdmem.editors import facts as fact_editor
+from mdmem.editors.facts import Statement
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import Item
+from mdmem.memory.workspace import Workspace
 from mdmem.model import FileKind, FilePath
+from mdmem.model.trail import Mark
+from mdmem.model.writes import Forget
+from mdmem.search.entries import entries
+from mdmem.startup import late
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mdmem.editors.facts import Statement
-    from mdmem.memory.workspace import Workspace
-    from mdmem.model.trail import Mark
-    from mdmem.model.writes import Forget
+    from mdmem.memory import recorded, standing, trail
+else:
+    recorded = late.module("mdmem.memory.recorded")
+    standing = late.module("mdmem.memory.standing")
+    trail = late.module("mdmem.memory.trail")
 
 
 Place = tuple[FilePath, Document, Item]
@@ -54,8 +61,6 @@ def one_place(workspace: Workspace, found: list[Place], name: str, choice: str =
 
 def _missing(workspace: Workspace, name: str) -> FactProblem:
     """That no fact of that name can be meant: what became of it, or what is said in other words."""
-    from mdmem.memory import recorded, trail  # here, so that only a failure pays for loading it
-
     with trail.fresh(workspace) as known:
         fact = recorded.by_text(known, name) or recorded.by_id(known, name)
         if fact is None:
@@ -95,10 +100,6 @@ def _in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]
 
 def marks_on(workspace: Workspace, found: list[Place]) -> list[Mark | None]:
     """What a commit says of each of these facts, besides what stands there: superseded, or retracted."""
-    from mdmem.memory import trail  # here, so that no other write pays for loading it
-    from mdmem.memory.standing import join
-    from mdmem.search.entries import entries
-
     marks: dict[tuple[FilePath, int], Mark | None] = {}
     meant = {item.fact.id for _, _, item in found}
     with trail.fresh(workspace) as known:
@@ -106,8 +107,8 @@ def marks_on(workspace: Workspace, found: list[Place]) -> list[Mark | None]:
             if not any(mark.one in meant for mark in known.marks(path)):
                 continue
             listed = entries(document, path)
-            standing, _ = join(known, path, listed)
-            marks |= {(path, entry.start_line): one.mark for entry, one in zip(listed, standing, strict=True)}
+            joined, _ = standing.join(known, path, listed)
+            marks |= {(path, entry.start_line): one.mark for entry, one in zip(listed, joined, strict=True)}
     return [marks.get((path, item.start + 1)) for path, _, item in found]
 
 

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from mdmem import contradictions, files, layout
 from mdmem.document import load
-from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
-from mdmem.library import defaultdict
+from mdmem.files import Found
 from mdmem.memory.standing import Standing, join, marks_in
+from mdmem.memory.workspace import Workspace
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.trail import Claim, Entry, Fate, Mark, MarkKind, Occurrence
-from mdmem.records import replace
 from mdmem.repo import line
 from mdmem.repo.plain import object_id
 from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries
 from mdmem.search.schema import Life, Row, standing_since
 from mdmem.search.seen import SeenFile, Stamp
+from mdmem.startup import late
+from mdmem.startup.records import replace
+from mdmem.versions import Versions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from mdmem.files import Found
-    from mdmem.memory.workspace import Workspace
-    from mdmem.versions import Versions
+    from mdmem.editors import frontmatter
+else:
+    frontmatter = late.module("mdmem.editors.frontmatter")
 
 
 _RACY_NS = 20_000_000

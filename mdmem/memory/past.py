@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
+
 from mdmem import files, history, layout
-from mdmem.document import find, is_blank, join_path, load, plain_title
+from mdmem.document import Document, find, is_blank, join_path, load, plain_title
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
-from mdmem.history import trails
-from mdmem.memory import recorded, trail
+from mdmem.history import sections, trails
+from mdmem.memory import naming, recorded, trail
 from mdmem.memory.workspace import Say, Workspace, missing_file, read_at
 from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.past import AskHistory, Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
-from mdmem.model.trail import Commit
-from mdmem.records import dataclass, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mdmem.document import Document
-    from mdmem.library import date
-    from mdmem.model.trail import Landmark, Revision
-    from mdmem.versions import Versions
+from mdmem.model.trail import Commit, Landmark, Revision
+from mdmem.startup.records import dataclass, replace
+from mdmem.versions import Versions
 
 _MAX_CHANGES = 10_000
 
@@ -157,8 +152,6 @@ def _newest(workspace: Workspace, known: Versions, path: FilePath, section: _Sta
     rows = known.sections(path)
     if not rows:
         return None
-    from mdmem.history import sections  # here, so that only where disk and HEAD differ it is loaded
-
     head = load(read_at(workspace, path, known.head.commit if known.head else None) or b"")
     old, new = sections.whole(head).parts, sections.whole(section.document).parts
     was = next((old[place] for place, part in sections.partners(old, new).items() if part.place == section.place), None)
@@ -252,8 +245,6 @@ def _rows(known: Versions, fact: FactId, path: FilePath | None) -> set[int]:
 
 def _not_committed(workspace: Workspace, known: Versions, name: str, path: FilePath | None) -> FactHistory | None:
     """The history, empty yet, of a fact that stands on disk and is in no commit."""
-    from mdmem.memory import naming  # here, so that only where the table knows no such fact it is loaded
-
     kinds = tuple(kind for kind in FileKind if kind.is_memory)
     for place, _, item in naming.occurrences(workspace, name, kinds):
         if path in (None, place):

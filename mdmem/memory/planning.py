@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
 from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mdmem import check, files, history, layout, secrets
+from mdmem import check, files, history, layout, secrets, tasks
 from mdmem.document import Document, Section, decode, load, parse, preamble_etag, section_etag
 from mdmem.editors import Edited, daily, section
 from mdmem.editors import facts as fact_editor
@@ -15,19 +20,19 @@ from mdmem.memory.naming import occurrences, one_place
 from mdmem.memory.workspace import Workspace, missing_file
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Problem, Superseded
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
-from mdmem.patterns import pattern
-from mdmem.records import dataclass, replace
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mdmem.library import date, datetime
-    from mdmem.paths import Path
+    from mdmem.editors import merge
+    from mdmem.history import trails
+else:
+    merge = late.module("mdmem.editors.merge")
+    trails = late.module("mdmem.history.trails")
 
 
 _SHOWN_LINES = 5
-_MINUTE = pattern(r"^([01]\d|2[0-3]):[0-5]\d$")
+_MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +214,6 @@ def _clearing(path: FilePath, place: Path, before: bytes | None, old: Document |
 
 def _undone(old: Document, change: Rework) -> Edited:
     """The file with the change taken back; a conflict names the file, and shows how it reads and how it would read."""
-    from mdmem.editors import merge  # here, so that only who takes something back pays for loading it
-
     try:
         return merge.undo(old, change.after, change.before, change.only)
     except SectionProblem as problem:
@@ -227,8 +230,6 @@ def _shown(text: str) -> str:
 
 def _beginning(path: FilePath) -> str:
     """What a new file holds before anything is put into it."""
-    from mdmem import tasks  # here, so that only a new file pays for loading it
-
     return tasks.NEW_TASKS if path == tasks.TASKS_PATH else ""
 
 
@@ -350,7 +351,5 @@ def diff(plan: Plan) -> str:
     start = plan.first or plan
     if plan.after == start.before:
         return ""
-    from mdmem.history import trails  # here, so that only a dry run pays for loading it
-
     head = f"--- {f'a/{plan.path}' if start.old else '/dev/null'}\n+++ b/{plan.path}\n"
     return head + trails.line_difference(start.old.text if start.old else "", plan.edited.text)

@@ -8,14 +8,11 @@ from mdmem import files, purge, repo
 from mdmem.errors import FactProblem
 from mdmem.facts import id_prefix, parse_item
 from mdmem.memory import naming, planning
+from mdmem.memory.workspace import Say, Workspace
 from mdmem.memory.writing import recover
 from mdmem.model import FactId, FileKind
+from mdmem.model.writes import Purge
 from mdmem.purge import Note, Purged, PurgePlan, Scope
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.memory.workspace import Say, Workspace
-    from mdmem.model.writes import Purge
 
 
 def plan(workspace: Workspace, wanted: Purge) -> PurgePlan:

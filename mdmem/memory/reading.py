@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from itertools import islice
 from posixpath import normpath
 
-from mdmem import files, layout
+from mdmem import check, files, layout
 from mdmem.document import (
     Document,
     Section,
@@ -122,8 +123,6 @@ def check_files(workspace: Workspace, named: tuple[str, ...]) -> tuple[Problem, 
     Raises:
         PathProblem: a named file is not there.
     """
-    from mdmem import check  # here, so that who only reads does not pay for loading it
-
     listed = workspace.memory_files()
     paths = [_path(workspace, name) for name in named] or list(listed)
     problems: list[Problem] = []
@@ -135,8 +134,6 @@ def check_files(workspace: Workspace, named: tuple[str, ...]) -> tuple[Problem, 
             problems.append(Problem(path, 1, problem.code, "warning", problem.message, problem.hint))
             continue
         if data is None:
-            import difflib  # here, so that only a failure pays for loading it
-
             near = difflib.get_close_matches(path, listed, n=3)
             raise PathProblem("file-not-found", f"there is no {path}", f"Did you mean {', '.join(near)}?" if near else "")
         problems += check.check_state(path, data, workspace.kind_of(path), workspace.settings)

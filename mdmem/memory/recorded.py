@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from mdmem.errors import TextProblem
 from mdmem.facts import id_prefix, normal, parse_item, parse_text, require_one, write
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.model import FactId, FilePath
-    from mdmem.versions import Versions
+from mdmem.model import FactId, FilePath
+from mdmem.versions import Versions
 
 _NEAR = 3
 _QUOTED = 80

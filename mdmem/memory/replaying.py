@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.document import load
-from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.history.replay import FileChange, Page, step
-from mdmem.library import OrderedDict
+from mdmem.memory.workspace import Progress, Workspace
+from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Landmark, Origin
 from mdmem.repo import line
+from mdmem.repo.line import Changed, LineCommit
+from mdmem.startup import late
+from mdmem.versions import Versions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from mdmem.memory.workspace import Progress, Workspace
-    from mdmem.model import CommitId, FilePath
-    from mdmem.repo.line import Changed, LineCommit
-    from mdmem.versions import Versions
+    from mdmem.editors import frontmatter
+else:
+    frontmatter = late.module("mdmem.editors.frontmatter")
 
 
 _COMMITS_AT_ONCE, _MOST_AT_ONCE = 50, 500

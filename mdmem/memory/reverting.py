@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mdmem import history
 from mdmem.document import decode, parse
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.memory import recorded, trail
 from mdmem.memory.planning import Rework
+from mdmem.memory.workspace import Workspace
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
+from mdmem.model.trail import Occurrence
 from mdmem.model.writes import Revert, WriteResult
-from mdmem.records import dataclass
 from mdmem.repo import line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mdmem.memory.workspace import Workspace
-    from mdmem.model.trail import Occurrence
-    from mdmem.repo.line import Changed, LineCommit
-    from mdmem.versions import Versions
+from mdmem.repo.line import Changed, LineCommit
+from mdmem.startup.records import dataclass
+from mdmem.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+
 from mdmem import files, layout, review
 from mdmem.document import Document, load
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.memory import pages, searching, trail
 from mdmem.memory.standing import join
+from mdmem.memory.workspace import Say, Workspace
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.reviews import Advice, Reviewed
+from mdmem.model.searches import Hit
 from mdmem.model.trail import Claim, Conflict, Entry, Mark, MarkKind
-from mdmem.records import replace
+from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.review import Budget, Sheet, Standing
 from mdmem.search.entries import entries
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from mdmem.library import date
-    from mdmem.memory.workspace import Say, Workspace
-    from mdmem.model.searches import Hit
-    from mdmem.model.writes import Change, WriteOptions, WriteResult
-    from mdmem.versions import Versions
+from mdmem.startup.records import replace
+from mdmem.versions import Versions
 
 _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
 from mdmem import config, files
+from mdmem.document import load
 from mdmem.errors import PathProblem, UsageProblem
-from mdmem.library import date, datetime, defaultdict, timedelta
+from mdmem.facts import held_key, normal
+from mdmem.files import Found
 from mdmem.memory.freshness import Fresh, fresh, is_current
 from mdmem.memory.workspace import Progress, Say, Workspace, both_curated
-from mdmem.model import FileKind, SectionPath
+from mdmem.model import FileKind, FilePath, SectionPath
+from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
-from mdmem.records import replace
+from mdmem.search.explained import in_words
 from mdmem.search.finder import BrokenIndex
+from mdmem.search.quality import quality as measured
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.ranking import Decay
+from mdmem.search.results import Match
+from mdmem.search.seen import Seen, Stamp
+from mdmem.startup import late
+from mdmem.startup.records import replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-
-    from mdmem.files import Found
-    from mdmem.model import FilePath
-    from mdmem.model.reads import WorkspaceStatus
-    from mdmem.search.results import Match
-    from mdmem.search.seen import Seen
+    from mdmem import hookfiles, secrets
+    from mdmem.memory import background, moments, then, trail
+else:
+    hookfiles = late.module("mdmem.hookfiles")
+    background = late.module("mdmem.memory.background")
+    moments = late.module("mdmem.memory.moments")
+    then = late.module("mdmem.memory.then")
+    trail = late.module("mdmem.memory.trail")
+    secrets = late.module("mdmem.secrets")
 
 
 _MAX_HITS = 1000
@@ -49,13 +63,9 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
         found = fresh(workspace, say, progress, current=passing.is_plain and not wanted.explain)
         found, matches = _matches(workspace, found, wanted, passing, today, say, progress)
         if found.behind:
-            from mdmem.memory import background  # here, so that only where there is something to catch up with it is loaded
-
             background.start_catching_up(workspace)
         hits = _holding(workspace, tuple(match.hit for match in matches), today, say)
         return SearchResult(wanted.query, found.commit, found.stale, hits, found.notes)
-    from mdmem.memory import then, trail  # here, so that no other search pays for loading it
-
     found = fresh(workspace, say, progress)
     with trail.fresh(workspace, say, progress) as known:
         landmark, day = then.at(workspace, known, wanted.as_of)
@@ -68,8 +78,6 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
 def _filter(workspace: Workspace, wanted: Search, today: date, as_of: int | None = None) -> Filter:
     since = until = None
     if wanted.since is not None or wanted.until is not None:
-        from mdmem.memory import moments  # here, so that only who names a day pays for loading it
-
         since = moments.first_day(workspace, wanted.since, "--since")
         until = moments.last_day(workspace, wanted.until, "--until")
     return Filter(
@@ -115,21 +123,15 @@ def _real_day(workspace: Workspace) -> date:
 
 def _explained(matches: tuple[Match, ...], asked: str) -> tuple[Match, ...]:
     """The matches with hits that say how their score came about."""
-    from mdmem.search.explained import in_words  # here, so that no other search pays for loading it
-
     return tuple(replace(one, hit=replace(one.hit, why=one.why and in_words(one.why, asked, one.row.entry))) for one in matches)
 
 
 def quality(workspace: Workspace, wanted: Search, found: SearchResult) -> Quality:
     """What the events keep of a search. Ages are by the real clock; what was asked is kept only where the settings say so."""
-    from mdmem.search.quality import quality as measured  # here, so that no other command pays for loading it
-
     told = measured(wanted.query, found.hits, _real_day(workspace))
     told = replace(told, behind=found.stale)
     if not workspace.settings.log_queries:
         return told
-    from mdmem import secrets  # here, so that only where queries are kept it is loaded
-
     return replace(told, query=secrets.redact(wanted.query))
 
 
@@ -138,8 +140,6 @@ def _holding(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say)
     named = {fact for hit in hits for fact in hit.contradicts}
     if not named:
         return hits
-    from mdmem.memory import trail  # here, so that no other search pays for loading it
-
     with trail.fresh(workspace, say) as known:
         standing = {fact: [one.entry.until for one in known.having(fact) if one.ended is None] for fact in named}
     over = {fact for fact, until in standing.items() if until and all(day is not None and day < today for day in until)}
@@ -194,9 +194,6 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
 
 def _unindexed(listed: Iterable[Found], seen: Seen) -> Iterator[tuple[FilePath, str]]:
     """The files that cannot be indexed, and why: as the index saw them, or where they have changed since, as they are."""
-    from mdmem.document import load  # here, so that no search pays for loading them
-    from mdmem.search.seen import Stamp
-
     for found in listed:
         known = seen.files.get(found.path)
         if known is not None and known.stamp == Stamp.of(found.status):
@@ -215,8 +212,6 @@ def _place(hit: Hit) -> tuple[str, SectionPath]:
 
 def _keys(known: Sequence[Hit]) -> Callable[[Hit], str | None]:
     """The key that a fact holds, as the first one of its section writes it; some facts hold one that only others name."""
-    from mdmem.facts import held_key, normal  # here, so that no search pays for loading it
-
     written: dict[tuple[str, SectionPath], dict[str, str]] = defaultdict(dict)
     for hit in known:
         if hit.key is not None:
@@ -232,9 +227,6 @@ def _keys(known: Sequence[Hit]) -> Callable[[Hit], str | None]:
 
 def status(workspace: Workspace) -> WorkspaceStatus:
     """How the workspace stands; nothing is changed by asking."""
-    from mdmem import hookfiles  # here, so that no search pays for loading them
-    from mdmem.model.reads import WorkspaceStatus
-
     listed = workspace.memory_files()
     kinds = [workspace.kind_of(path) for path in listed]
     index, current = is_current(workspace)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Sequence
+
 from mdmem.document import with_line_end
-from mdmem.library import defaultdict, deque
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from mdmem.model import FilePath
-    from mdmem.model.trail import Entry, Mark, Occurrence
-    from mdmem.versions import Versions
+from mdmem.model import FilePath
+from mdmem.model.trail import Entry, Mark, Occurrence
+from mdmem.startup.records import dataclass
+from mdmem.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,11 @@ from collections.abc import Callable
 from mdmem import files, tasks
 from mdmem.document import Document, load
 from mdmem.memory import reading, writing
+from mdmem.memory.workspace import Say, Workspace
 from mdmem.model import Op
+from mdmem.model.reads import SectionView
 from mdmem.model.writes import Change, WriteOptions, WriteResult
-from mdmem.records import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.memory.workspace import Say, Workspace
-    from mdmem.model.reads import SectionView
-
+from mdmem.startup.records import replace
 
 Apply = Callable[[Change], WriteResult]
 

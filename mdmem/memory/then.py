@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date
+
 from mdmem import contradictions
 from mdmem.errors import HistoryProblem
-from mdmem.library import date, defaultdict
 from mdmem.memory import moments, pages
 from mdmem.memory.standing import identity
-from mdmem.records import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mdmem.memory.workspace import Workspace
-    from mdmem.model import FactId, FilePath, SectionPath
-    from mdmem.model.searches import Hit
-    from mdmem.model.trail import Entry, Landmark, Occurrence
-    from mdmem.search.results import Match
-    from mdmem.versions import Versions
+from mdmem.memory.workspace import Workspace
+from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model.searches import Hit
+from mdmem.model.trail import Entry, Landmark, Occurrence
+from mdmem.search.results import Match
+from mdmem.startup.records import replace
+from mdmem.versions import Versions
 
 
 def at(workspace: Workspace, known: Versions, word: str) -> tuple[Landmark, date]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
 from mdmem import files, versions
-from mdmem.digests import sha256
 from mdmem.errors import StorageProblem
-from mdmem.library import contextmanager, suppress
+from mdmem.memory.workspace import Progress, Say, Workspace
+from mdmem.model import CommitId
+from mdmem.startup import late
 from mdmem.versions import BrokenVersions, Versions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mdmem.memory.workspace import Progress, Say, Workspace
-    from mdmem.model import CommitId
+    from mdmem.memory import replaying
+else:
+    replaying = late.module("mdmem.memory.replaying")
 
 
 def table(workspace: Workspace) -> Versions:
@@ -26,7 +30,7 @@ def _settings(workspace: Workspace) -> str:
     shallow = workspace.repository.common_dir / "shallow"
     borders = shallow.read_bytes() if shallow.exists() else b""
     what = repr((workspace.settings.extra_paths, workspace.root.name, workspace.repository.prefix, borders))
-    return sha256(what.encode("utf-8", "surrogateescape"))[:16]
+    return hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 @contextmanager
@@ -70,8 +74,6 @@ def _stored(workspace: Workspace, head: CommitId | None, progress: Progress | No
 
 def _caught_up(workspace: Workspace, known: Versions, head: CommitId | None, progress: Progress | None) -> Versions:
     """A table, brought up to a commit; closed where that fails."""
-    from mdmem.memory import replaying  # here, so that where there is nothing to replay nobody pays for loading it
-
     try:
         replaying.catch_up(workspace, known, head, progress)
     except BaseException:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import os
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TypeAlias, TypeVar
 
-from mdmem import config, files, layout, patterns, repo
-from mdmem.digests import sha256
+from mdmem import config, files, layout, repo
+from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
-from mdmem.library import datetime
 from mdmem.model import CommitId, FileKind, FilePath
-from mdmem.paths import Path
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
 from mdmem.repo import Identity, Repository
+from mdmem.startup.records import dataclass
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import TypeAlias, TypeVar
-
-    from mdmem.config import Settings
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 Say: TypeAlias = "Callable[[str], None]"
@@ -30,7 +27,7 @@ Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with the number of things done and the number to do."""
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
-_AUTHOR = pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
+_AUTHOR = re.compile(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,8 @@ def _state_name(prefix: str) -> str:
     if not prefix:
         return "root"
     word = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in prefix).split())[:40]
-    return f"{word}-{sha256(prefix.encode('utf-8', 'surrogateescape'))[:8]}"
+    digest = hashlib.sha256(prefix.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    return f"{word}-{digest}"
 
 
 def _state_folder(repository: Repository) -> Path:
@@ -163,7 +161,6 @@ def open_in(repository: Repository) -> Workspace:
         WorkspaceProblem: `bad-settings`.
     """
     state = _state_folder(repository)
-    patterns.keep_in(str(state))
     return Workspace(repository.folder, repository, config.load(repository.folder, repository.root), state)
 
 
@@ -192,8 +189,6 @@ def both_curated(workspace: Workspace) -> str | None:
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
     """The failure for a file that is not there; its hint is the memory files whose names are nearest, `otherwise` where there are none."""
-    import difflib  # here, so that only a failure pays for loading it
-
     near = difflib.get_close_matches(path, workspace.memory_files(), n=3)
     hint = f"Did you mean {', '.join(near)}?" if near else otherwise
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)

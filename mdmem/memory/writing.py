@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mdmem import check, files, history, hookfiles, repo
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
-from mdmem.library import contextmanager
-from mdmem.memory import planning
+from mdmem.memory import hooked, planning
 from mdmem.memory.planning import FileChange, Plan, Rework
 from mdmem.memory.workspace import Say, Workspace, read_at
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions, WriteResult
-from mdmem.records import dataclass, replace
-from mdmem.repo import commits
+from mdmem.repo import Identity, Repository, State, commits
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from mdmem.paths import Path
-    from mdmem.repo import Identity, Repository, State
+    from mdmem.memory import marking, reverting
+else:
+    marking = late.module("mdmem.memory.marking")
+    reverting = late.module("mdmem.memory.reverting")
 
 
 VERBS: dict[type[Change], str] = {
@@ -181,8 +183,6 @@ def _commit_note(workspace: Workspace, note: history.Note) -> CommitId:
 
 def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Provenance, say: Say) -> WriteResult:
     """Mark two facts as contradicting each other, or as not doing so."""
-    from mdmem.memory import marking  # here, so that no other write pays for loading it
-
     with _locked(workspace, say):
         recover(workspace, say)
         plan = marking.draw_up(workspace, change)
@@ -202,8 +202,6 @@ def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Proven
 
 def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) -> WriteResult:
     """Take one change back, file by file; what it said without changing a text, by a commit that says so. All of it, or nothing."""
-    from mdmem.memory import reverting  # here, so that no other write pays for loading it
-
     plan = reverting.draw_up(workspace, change)
     for file in plan.files:
         planning.draw_up(workspace, file, planning.target(workspace, file))  # what cannot be done is refused before anything is
@@ -287,8 +285,6 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         ours = _standing(workspace, plan)
         if ours is None and not isinstance(problem, OSError):
             # Somebody saved over it before git read it, so that git found another change than ours, or none.
-            from mdmem.memory import hooked  # here, so that only who meets that pays for loading it
-
             taken_out = hooked.take_out(plan)
             files.drop_record(workspace.state)
             if isinstance(problem, RepositoryProblem):
@@ -307,8 +303,6 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         files.drop_record(workspace.state)
     if commits.holds(workspace.repository, commit.id, plan.path, plan.after):
         return written
-    from mdmem.memory import hooked  # here, so that only where git has something else than was written it is loaded
-
     committed = read_at(workspace, plan.path, commit.id)
     if hooked.carries(committed, plan):
         return written
@@ -331,8 +325,6 @@ def _standing(workspace: Workspace, plan: Plan) -> bytes | None:
     now = files.read(plan.place)
     if now == plan.after:
         return now
-    from mdmem.memory import hooked  # here, as above
-
     return now if hooked.is_by_a_hook(workspace, now, plan) else None
 
 
@@ -363,8 +355,6 @@ def _undo(workspace: Workspace, done: _Written, problem: BaseException) -> None:
     if commits.take_back(workspace.repository, done.commit, done.before, done.plan.path, entry):
         ours = _standing(workspace, done.plan)
         if ours is None:
-            from mdmem.memory import hooked  # here, as below
-
             hooked.take_out(done.plan)
         _put_back(workspace, done.plan, done.folders, done.record, problem, ours)
 

@@ -7,20 +7,15 @@ Paths are POSIX paths relative to the workspace; lines are counted from 1; days 
 
 from __future__ import annotations
 
-from mdmem.library import StrEnum
-from mdmem.records import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import NewType
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NewType
+from mdmem.startup.records import dataclass
 
-    from mdmem.library import date
-
-    CommitId = NewType("CommitId", str)
-    FactId = NewType("FactId", str)
-    FilePath = NewType("FilePath", str)
-else:
-    CommitId = FactId = FilePath = str
+CommitId = NewType("CommitId", str)
+FactId = NewType("FactId", str)
+FilePath = NewType("FilePath", str)
 SectionPath = tuple[str, ...]
 """The headings from the outermost to the section itself, as written. The empty path is the text before the first heading."""
 

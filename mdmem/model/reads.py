@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from mdmem.records import dataclass
+from collections.abc import Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mdmem.model import CommitId, FilePath, SectionPath
+from mdmem.model import CommitId, FilePath, SectionPath
+from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from mdmem.library import StrEnum
-from mdmem.records import dataclass
+from enum import StrEnum
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.model import FactId, FilePath, SectionPath
-    from mdmem.model.writes import Change, WriteResult
+from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model.writes import Change, WriteResult
+from mdmem.startup.records import dataclass
 
 
 class AdviceKind(StrEnum):

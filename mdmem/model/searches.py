@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from mdmem.records import dataclass
+from datetime import date, datetime
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.library import date, datetime
-    from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

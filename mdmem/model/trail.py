@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from mdmem.library import StrEnum
-from mdmem.records import dataclass
+from datetime import date
+from enum import StrEnum
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.library import date
-    from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mdmem.library import StrEnum
+from enum import StrEnum
+
 from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Superseded
-from mdmem.records import dataclass, field
+from mdmem.startup.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
-from mdmem.model import CommitId
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
+from mdmem.model import CommitId, FilePath
 from mdmem.repo import plain
+from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
-from mdmem.repo.worktree import literal, paths_in
+from mdmem.repo.worktree import Identity, Repository, State, literal, paths_in
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from mdmem.repo import locks
+else:
+    locks = late.module("mdmem.repo.locks")
 
-    from mdmem.model import FilePath
-    from mdmem.paths import Path
-    from mdmem.repo.worktree import Identity, Repository, State
 
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
 """Where no hook has anything to say: git need not start two shells to hear that."""
-_LOCKED = pattern(r"Unable to create '[^\n]*\.lock': File exists")
+_LOCKED = re.compile(r"Unable to create '[^\n]*\.lock': File exists")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +182,6 @@ def _retried(
         done = run(repository.folder, arguments, text, extra, seconds)
         if done.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not again(done):
             return done
-        from mdmem.repo import locks  # here, so that only who meets a lock pays for loading it
-
         lock = locks.named_in(done.words)
         if lock and _owns(repository, lock) and locks.is_dead(lock, (repository.root, repository.git_dir, repository.common_dir)):
             lock.unlink(missing_ok=True)
@@ -203,8 +204,6 @@ def _intend_to_add(repository: Repository, paths: Sequence[FilePath], extra: Map
         done = _retried(repository, ["add", "--intent-to-add", "--", *literal(new)], b"", extra, READ_SECONDS)
         if done.status:
             _require_free(done)
-            from mdmem.repo.ignored import ignored  # here, so that only a failure pays for loading it
-
             unseen = sorted(ignored(repository.folder, new))
             code = "ignored-path" if unseen else "git-failed"
             hint = "Take the rule out of .gitignore, or name another file." if unseen else ""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import FilePath
 from mdmem.repo.runner import run
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mdmem.paths import Path
 
 
 def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:

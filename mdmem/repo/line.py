@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Commit
-from mdmem.records import dataclass
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import MARKDOWN
-from mdmem.repo.worktree import literal
+from mdmem.repo.worktree import Repository, literal
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mdmem.repo.worktree import Repository
+    import git
+else:
+    git = late.module("git")
 
 
 _COMMITS_AT_ONCE = 500
@@ -140,8 +142,6 @@ def side(repository: Repository, merge: LineCommit) -> Iterator[tuple[Commit, tu
     first, *others = merge.parents
     if len(first) != _SHA1_DIGITS or not others:
         return
-    import git
-
     span = ["--topo-order", "--full-history", *others, f"^{first}"]
     touching = repository.git("rev-list", *span, "--", MARKDOWN).split()
     ours = repository.git("rev-list", *span, "--extended-regexp", "--grep=^Mdmem-Op: ").split()

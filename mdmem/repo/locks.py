@@ -7,20 +7,16 @@ its time stamp: git closes `index.lock` while hooks run, and a git child can out
 from __future__ import annotations
 
 import os
+import re
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
-from mdmem.paths import Path
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from mdmem.startup.records import dataclass
 
 _MIN_AGE_SECONDS = 2.0
 _PROCESSES = Path("/proc")
-_NAMED = pattern(r"(/[^'\"«»„“\n]*\.lock)")
+_NAMED = re.compile(r"(/[^'\"«»„“\n]*\.lock)")
 _START_FIELD = 19
 """Where `/proc/PID/stat` has the start, in clock ticks after the boot, counted after the name's closing bracket (proc(5), field 22)."""
 

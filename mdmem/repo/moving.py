@@ -7,28 +7,23 @@ needed.
 from __future__ import annotations
 
 import os
+import re
 import shutil
+from collections.abc import Mapping
+from pathlib import Path
 
 from mdmem import files
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
-from mdmem.paths import Path
-from mdmem.patterns import pattern
 from mdmem.repo.objects import LONG_SECONDS, Objects, git
 from mdmem.repo.rewriting import FILE_MODES, KEPT_STASH, Rewrite, Rules, headers_of, staged
 from mdmem.repo.runner import DURABLE, run
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mdmem.repo.worktree import Identity, Repository
-
+from mdmem.repo.worktree import Identity, Repository
 
 _POINTERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")
 _SCRATCH = ("rr-cache", "lost-found")
 _ELSEWHERE = frozenset({"objects", "modules", "mdmem", "worktrees", "lfs", "annex", *_SCRATCH})
-_RAW_DATE = pattern(rb"(\d+ [+-]\d{4})$")
+_RAW_DATE = re.compile(rb"(\d+ [+-]\d{4})$")
 
 
 # Commits of mdmem's own.

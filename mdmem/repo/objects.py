@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.repo.runner import DURABLE, run
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from mdmem.paths import Path
-
 
 LONG_SECONDS = 3600.0
 """What a command may take that goes through all of a repository."""

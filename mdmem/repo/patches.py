@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from re import Match
 
 from mdmem.model import CommitId, FilePath
-from mdmem.patterns import pattern
-from mdmem.records import dataclass
+from mdmem.startup.records import dataclass
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from re import Match
-
-HUNK = pattern(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 """The first line of a hunk: how many lines went, the number of the first new one, how many came; one line where it does not say."""
-_OBJECT_ID = pattern(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
-_QUOTED = pattern(rb"\\([abtnvfr\"\\]|[0-7]{3})")
+_OBJECT_ID = re.compile(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
+_QUOTED = re.compile(rb"\\([abtnvfr\"\\]|[0-7]{3})")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 
 

@@ -8,19 +8,15 @@ gitformat-pack(5), git-config(1).
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import sys
 import zlib
+from collections.abc import Iterator
 
-from mdmem.digests import sha1, sha256
 from mdmem.model import CommitId
 from mdmem.repo import settings
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _SHA1_HEX, _SHA1 = 40, 20
 _BRANCH = b"ref: refs/heads/"
@@ -159,7 +155,7 @@ def _commit_id(line: bytes) -> CommitId | None:
 def object_id(kind: bytes, data: bytes, digits: int = _SHA1_HEX) -> str:
     """The id of an object, as git names it in a repository whose ids have so many digits."""
     named = b"%s %d\0%s" % (kind, len(data), data)
-    return sha1(named) if digits == _SHA1_HEX else sha256(named)
+    return hashlib.sha1(named, usedforsecurity=False).hexdigest() if digits == _SHA1_HEX else hashlib.sha256(named).hexdigest()
 
 
 def tree_entries(tree: bytes, width: int = _SHA1) -> Iterator[tuple[bytes, bytes, str]]:

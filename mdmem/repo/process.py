@@ -13,14 +13,11 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import IO
 
-from mdmem.once import INTERRUPTIONS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import IO
+from mdmem.startup.launch import INTERRUPTIONS
 
 if not hasattr(os, "memfd_create"):  # another system, or an interpreter that was built for old ones
     import tempfile

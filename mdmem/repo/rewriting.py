@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
-from mdmem.paths import Path
-from mdmem.patterns import pattern
-from mdmem.records import dataclass, field
 from mdmem.repo.objects import Objects, git
 from mdmem.repo.plain import tree_entries
 from mdmem.repo.runner import MARKDOWN, TEMPORARIES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from mdmem.repo.worktree import Repository
-
+from mdmem.repo.worktree import Repository
+from mdmem.startup.records import dataclass, field
 
 KEPT_STASH = "refs/mdmem/purge/stash/"
 _SIGNATURES = frozenset({b"gpgsig", b"gpgsig-sha256"})
-_TAG_SIGNATURE = pattern(rb"(?m)^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----")
+_TAG_SIGNATURE = re.compile(rb"(?m)^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----")
 FILE_MODES = frozenset({b"100644", b"100755", b"100664"})
 _TREE_MODES, _SUBMODULE_MODE = frozenset({b"40000", b"040000"}), b"160000"
 _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from mdmem.paths import Path
-
+from mdmem.repo.process import TimeUpError, converse
+from mdmem.startup.records import dataclass
 
 _KEPT = {
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
@@ -67,8 +63,6 @@ def run(
     Raises:
         RepositoryProblem: `git-missing`, or `git-timeout` where it took too long.
     """
-    from mdmem.repo.process import TimeUpError, converse  # here, so that who finds all in git's files does not pay for loading it
-
     command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
     try:
         status, output, words = converse(command, environment(extra), text, seconds)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+from mdmem.startup.records import dataclass
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
 _CRUD, _NEVER = b" .,:;'", b'<>"\\\x7f'

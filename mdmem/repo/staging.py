@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 
 from mdmem.layout import is_markdown
+from mdmem.model import CommitId
 from mdmem.repo import plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from mdmem.model import CommitId
 
 _MANY_FILES = 1000
 """From about here on git is done with them sooner."""

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.paths import Path
-from mdmem.patterns import pattern
-from mdmem.records import dataclass, replace
 from mdmem.repo import plain, settings
 from mdmem.repo.runner import Outcome, run
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from mdmem.library import datetime
+    from mdmem.repo import staging
+else:
+    staging = late.module("mdmem.repo.staging")
 
 
 _UNDER_WAY = {
@@ -29,7 +32,7 @@ _UNDER_WAY = {
     "sequencer": "a cherry-pick or revert",
     "BISECT_LOG": "a bisect",
 }
-_OBJECT = pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
+_OBJECT = re.compile(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,8 +359,6 @@ class Repository:
         """
         place = self._index(index_file)
         commit = self.head()
-        from mdmem.repo import staging  # here, so that only a hook pays for loading it
-
         if self.plain and commit and (found := staging.changes(str(self.git_dir), place, commit)) is not None:
             return [StagedFile(FilePath(os.fsdecode(path)), None, before, after) for path, before, after in found]
         extra = {"GIT_INDEX_FILE": place} if index_file else None
@@ -397,8 +398,6 @@ class Repository:
         """
         place = self._index(index_file)
         commit = self.head()
-        from mdmem.repo import staging  # here, as above
-
         names = [os.fsencode(path) for path in paths]
         if self.plain and commit and (found := staging.held(str(self.git_dir), place, commit, names)) is not None:
             return {FilePath(os.fsdecode(path)) for path in found}

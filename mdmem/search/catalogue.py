@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
-from mdmem.library import defaultdict
-from mdmem.records import dataclass
+from mdmem.model.searches import Hit
 from mdmem.search.schema import folded_label
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mdmem.model.searches import Hit
-
+from mdmem.startup.records import dataclass
 
 _COUNTED = 3
 """So many tags of a fact are what it is about; those after them are remarks, and would fill the catalogue (design)."""

@@ -5,19 +5,15 @@ The cues of an entry are one integer of the index: kinds of answer in its low bi
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+from functools import lru_cache
 from zlib import crc32
 
-from mdmem.library import date, lru_cache
-from mdmem.patterns import compiled, pattern
-from mdmem.records import dataclass
+from mdmem.model.trail import Entry
 from mdmem.search.words import STOP_WORDS, Split, folded, split
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from mdmem.model.trail import Entry
-
+from mdmem.startup.records import dataclass
 
 ASKS, TIME, AMOUNT = 1, 2, 4
 """What an entry shows: it ends in a question, holds words of time, holds an amount."""
@@ -42,22 +38,22 @@ _NUMBERS = """
 """
 _AMOUNTS = frozenset(_NUMBERS.split())
 
-_SPEAKER = pattern(r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s")
-_LAST_BRACKET = pattern(r"\s*\([^()]*\)\s*$")
-_SENTENCE_END = pattern(r"(?<=[.!?。！？؟\n])")
+_SPEAKER = re.compile(r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s")
+_LAST_BRACKET = re.compile(r"\s*\([^()]*\)\s*$")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？؟\n])")
 _MARKS = ("?", "？", "؟")
 
-_ASKS_TIME = pattern(r"(?i)\W*(?:when|how long|(?:what|which) (?:day|date|month|year|time))\b")
-_ASKS_AMOUNT = pattern(r"(?i)\bhow (?:many|often)\b")
+_ASKS_TIME = re.compile(r"(?i)\W*(?:when|how long|(?:what|which) (?:day|date|month|year|time))\b")
+_ASKS_AMOUNT = re.compile(r"(?i)\bhow (?:many|often)\b")
 
-_ISO = pattern(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
-_HAN = pattern(r"(\d{4})年(?:\s*(\d{1,2})月(?:\s*(\d{1,2})日)?)?")
-_YEAR = pattern(r"\b(?:19|20)\d\d\b")
-_DIGIT = pattern(r"\d")
+_ISO = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
+_HAN = re.compile(r"(\d{4})年(?:\s*(\d{1,2})月(?:\s*(\d{1,2})日)?)?")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_DIGIT = re.compile(r"\d")
 _MONTH_NAMES = frozenset(_MONTHS)
-_MONTH = pattern(rf"(?i)\b({'|'.join(_MONTHS)})\b")
+_MONTH = re.compile(rf"(?i)\b({'|'.join(_MONTHS)})\b")
 _VERBS_TOO = frozenset(("may", "march"))
-_YEAR_AFTER = pattern(r",?\s+\d{4}\b")
+_YEAR_AFTER = re.compile(r",?\s+\d{4}\b")
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 
 
@@ -171,7 +167,7 @@ def _date(question: str) -> Named | None:
     year = int(found[0]) if found else None
     for match in _MONTH.finditer(question):
         name, named = match[0], match[0].casefold()
-        near = compiled(rf"\b{_NTH},?\s+(?:of\s+)?(?i:{named})\b|\b(?i:{named})\s+{_NTH}\b").search(question)
+        near = re.compile(rf"\b{_NTH},?\s+(?:of\s+)?(?i:{named})\b|\b(?i:{named})\s+{_NTH}\b").search(question)
         if near or name not in _VERBS_TOO or _YEAR_AFTER.match(question, match.end()):
             day = int(near[1] or near[2]) if near else None
             return Named(year, _MONTHS.index(named) + 1, day)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from mdmem.document import BlockKind, Document
 from mdmem.facts import has_words, parse_item, plain_id, plain_words
 from mdmem.layout import day_of
+from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.trail import Entry
-from mdmem.patterns import pattern
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mdmem.model import Fact, FilePath, SectionPath
-
-
-_COMMENT = pattern(r"(?s)<!--.*?(?:-->|\Z)")
-_SPEAKS = pattern(r"[^\s!-/:-@\[-`{-~]")
+_COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
+_SPEAKS = re.compile(r"[^\s!-/:-@\[-`{-~]")
 """Something other than white space and ASCII punctuation."""
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from mdmem.model.searches import Part, Why
-from mdmem.patterns import pattern
+from mdmem.model.trail import Entry
 from mdmem.search.words import folded, stem
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mdmem.model.trail import Entry
-
-
-_WORD = pattern(r"\w+")
+_WORD = re.compile(r"\w+")
 
 
 def in_words(why: Why, query: str, entry: Entry) -> Why:

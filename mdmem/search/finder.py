@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import date
+from functools import cache, partial
 from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, ParamSpec, TypeVar
+
+import tantivy
 
 from mdmem.errors import StorageProblem
-from mdmem.jsontext import loads
-from mdmem.library import cache, counted, date, itemgetter, partial
 from mdmem.model import FilePath
 from mdmem.model.searches import Hit, Part, Why
-from mdmem.records import dataclass
 from mdmem.search import cues, query, ranking, results, schema
+from mdmem.search.cues import Asked
 from mdmem.search.overlay import Overlay, Statistics, Written
 from mdmem.search.query import Clause, Filter, Lexicon, Wanted
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import Match
+from mdmem.search.schema import Row
+from mdmem.startup.records import dataclass
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from typing import Any, ParamSpec, TypeVar
-
-    import tantivy
-
-    from mdmem.search.cues import Asked
-    from mdmem.search.schema import Row
-
-    Address = tantivy.DocAddress
-    Scored = tuple[float, Any]
-    P = ParamSpec("P")
-    T = TypeVar("T")
+Address = tantivy.DocAddress
+Scored = tuple[float, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _MANY_OF_FILE = 2000
 _TERMS_TRIED = 50
@@ -108,7 +107,7 @@ class Finder:
         """
         entries = [one for path, standing in now for one in self._written(path, standing)]
         replaced = {path: self._of_file(path) for path in paths}
-        hidden = counted(address.segment_ord for found in replaced.values() for address in found)
+        hidden = Counter(address.segment_ord for found in replaced.values() for address in found)
         known = sizes if (len(sizes), sum(sizes)) == (self._searcher.num_segments, self._searcher.num_docs) else ()
         emptied = {segment for segment, count in enumerate(known) if count == hidden[segment]}
         dropped: list[Written] = []
@@ -265,7 +264,7 @@ class Finder:
             except ValueError:  # the term is not in this entry
                 continue
             name, term, weight, said = one
-            parts.append(Part(name, term, said, round(weight * loads(told)["value"], ranking.SCORE_DIGITS)))
+            parts.append(Part(name, term, said, round(weight * json.loads(told)["value"], ranking.SCORE_DIGITS)))
         factors = ranking.told(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay)
         return Why(tuple(parts), tuple(results.founded(self._row(address), factors)))
 
@@ -300,7 +299,7 @@ def _statistics(searcher: tantivy.Searcher, field: str, known: str | None) -> St
     for term in chain([known] if known else (), _some_terms(searcher, field)):
         asked = query.term_query((field, term, 1.0, term))
         for _, address in read(searcher.search, asked, 1, count=False).hits:
-            told = dict(_told(loads(read(asked.explain, searcher, address).to_json())))
+            told = dict(_told(json.loads(read(asked.explain, searcher, address).to_json())))
             return Statistics(told["N"], told["N"] * told["avgdl"])
     return Statistics(searcher.num_docs, 0.0)
 

@@ -7,34 +7,31 @@ seen is written. Without a readable `seen.json` of this version the documents co
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import date
 from itertools import chain, groupby, islice
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import tantivy
 
 from mdmem.errors import StorageProblem
-from mdmem.jsontext import loads
-from mdmem.records import dataclass, replace
+from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.model.searches import Hit
+from mdmem.model.trail import Entry, Origin
 from mdmem.search import schema
 from mdmem.search.finder import BrokenIndex, Finder, failures, read
+from mdmem.search.query import Filter, Wanted
+from mdmem.search.results import Match
 from mdmem.search.schema import Life, Row
 from mdmem.search.seen import EMPTY, SEEN_NAME, UNSEEN, Seen, read_seen, stamps_digest, write_seen
 from mdmem.search.words import ENGLISH
+from mdmem.startup.records import dataclass, replace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-    from typing import ParamSpec, TypeVar
-
-    import tantivy
-
-    from mdmem.library import date
-    from mdmem.model import CommitId, FileKind, FilePath
-    from mdmem.model.searches import Hit
-    from mdmem.model.trail import Entry, Origin
-    from mdmem.paths import Path
-    from mdmem.search.query import Filter, Wanted
-    from mdmem.search.results import Match
-
-    P = ParamSpec("P")
-    T = TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 INDEX_NAME = "index"
 """The folder of the index, in the state folder."""
@@ -115,8 +112,6 @@ class Index:
     @classmethod
     def in_memory(cls, language: str | None = None) -> Index:
         """An empty index that leaves nothing behind."""
-        import tantivy
-
         return cls(None, schema.prepare(tantivy.Index(schema.schema())), EMPTY, language)
 
     @property
@@ -157,7 +152,7 @@ class Index:
         """The number of documents in each segment, deleted ones apart, as the folder has them now."""
         if self._folder is None:
             return []
-        told = loads((self._folder / _DOCUMENTS_NAME / "meta.json").read_text(encoding="utf-8"))["segments"]
+        told = json.loads((self._folder / _DOCUMENTS_NAME / "meta.json").read_text(encoding="utf-8"))["segments"]
         return [one["max_doc"] - (one["deletes"]["num_deleted_docs"] if one["deletes"] else 0) for one in told]
 
     def update(
@@ -191,10 +186,6 @@ class Index:
         self._remember(seen)
 
     def _start_anew(self) -> None:
-        import shutil  # here, so that no search pays for loading it
-
-        import tantivy
-
         assert self._folder is not None  # only an index in a folder can be missing
         documents = self._folder / _DOCUMENTS_NAME
         (self._folder / SEEN_NAME).unlink(missing_ok=True)
@@ -273,8 +264,6 @@ def _gone(commit: CommitId, rows: Iterable[Row], language: str) -> Iterator[tant
 
 
 def _open_documents(folder: Path) -> tantivy.Index:
-    import tantivy
-
     return schema.prepare(tantivy.Index.open(str(folder)))
 
 

@@ -8,18 +8,13 @@ leaves empty and so drops: of a file that is saved time and again. Pure.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from mdmem.library import counted
-from mdmem.records import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from mdmem.library import defaultdict
-    from mdmem.search.query import Clause
-    from mdmem.search.schema import Row
+from mdmem.search.query import Clause
+from mdmem.search.schema import Row
+from mdmem.startup.records import dataclass
 
 _K1, _B = 1.2, 0.75
 _EXACT = 40
@@ -74,7 +69,7 @@ class Overlay:
         self._ask = statistics
         self._told: dict[str, Statistics] = {}
         self._holding = holding
-        self._counts: dict[str, defaultdict[str, int]] = {}
+        self._counts: dict[str, Counter[str]] = {}
 
     def count(self, field: str, term: str) -> int:
         """How many more documents will have a term in a field than have it in the index."""
@@ -84,11 +79,11 @@ class Overlay:
         """The terms of the entries in a field that begin so."""
         return [term for term in self._having(field) if term.startswith(start)]
 
-    def _having(self, field: str) -> defaultdict[str, int]:
+    def _having(self, field: str) -> Counter[str]:
         found = self._counts.get(field)
         if found is None:
-            found = self._counts[field] = counted(term for one in self.entries for term in set(one.terms.get(field, ())))
-            for term, count in counted(term for one in self._dropped for term in set(one.terms.get(field, ()))).items():
+            found = self._counts[field] = Counter(term for one in self.entries for term in set(one.terms.get(field, ())))
+            for term, count in Counter(term for one in self._dropped for term in set(one.terms.get(field, ()))).items():
                 found[term] -= count
         return found
 

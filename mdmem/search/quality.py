@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
+
 from mdmem.model.searches import Hit, Quality
 from mdmem.search.vocabulary import BASE_FORMS
 from mdmem.search.words import folded, query_terms, split, stem
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mdmem.library import date
-
 
 _LOOKED_AT = 8
 """So many of the first hits are looked at for their words: each costs 20 µs, and nobody reads much further."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from operator import attrgetter
 from posixpath import normpath
 
-from mdmem.library import attrgetter, date, datetime, lru_cache, time, timedelta, tzinfo
-from mdmem.records import dataclass
+from tantivy import FieldType, Occur, Query
+
 from mdmem.search import ranking
 from mdmem.search.schema import FACT, MOVED, PAST, address_digest, as_label, file_label, folded_label, schema, statement_label
 from mdmem.search.words import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from tantivy import FieldType, Occur, Query
+from mdmem.startup.records import dataclass
 
 _TOLD_KEPT = 20_000
 _MAX_ASKED = 24
@@ -192,8 +191,6 @@ def _inflected(word: str, lexicon: Lexicon) -> list[str]:
 
 def found_by(looked_for: Iterable[Clause]) -> Query:
     """The query of the index for whatever holds one of these terms."""
-    from tantivy import Occur, Query
-
     should, fields, term, boost = Occur.Should, schema(), Query.term_query, Query.boost_query
     return Query.boolean_query(
         [(should, boost(term(fields, name, said, index_option="freq"), weight)) for name, said, weight, _ in looked_for]
@@ -202,52 +199,38 @@ def found_by(looked_for: Iterable[Clause]) -> Query:
 
 def narrowed(said: Query, wanted: Filter, today: date) -> Query:
     """The same query for what passes the filter."""
-    from tantivy import Occur, Query
-
     return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
 
 
 def term_query(one: Clause) -> Query:
     """The query for the term of a clause, without its weight."""
-    from tantivy import Query
-
     name, said, *_ = one
     return Query.term_query(schema(), name, said, index_option="freq")
 
 
 def passing(wanted: Filter, today: date) -> Query:
     """The query of the index for everything that passes the filter."""
-    from tantivy import Occur, Query
-
     return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(wanted, today)])
 
 
 def of_file(path: str) -> Query:
     """The query for the entries that belong to a file."""
-    from tantivy import Query
-
     return Query.term_query(schema(), "label", file_label("path", path), index_option="basic")
 
 
 def occurrences(statements: Collection[int], wanted: Filter, today: date) -> Query:
     """The query for every occurrence of some statements, by their numbers, that passes the filter, and for a few of other statements."""
-    from tantivy import Occur, Query
-
     said = Query.term_set_query(schema(), "label", [statement_label(number) for number in statements])
     return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
 
 
 def labelled(name: str, *values: str) -> Query:
     """The query for what has a label of this name with one of these values."""
-    from tantivy import Query
-
     return Query.term_set_query(schema(), "label", [as_label(name, encodable(value)) for value in values])
 
 
 def _conditions(wanted: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
     """What a filter asks for; none of it adds to a score."""
-    from tantivy import FieldType, Occur, Query
-
     if wanted.as_of is not None:
         yield Occur.MustNot, _range("begun", FieldType.Integer, lower=wanted.as_of + 1)
         yield Occur.MustNot, _range("ended", FieldType.Integer, upper=wanted.as_of + 1)
@@ -266,8 +249,6 @@ def _conditions(wanted: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
 
 
 def _labels(wanted: Filter) -> Iterator[Query]:
-    from tantivy import Query
-
     place = None if wanted.file is None else normpath(encodable(wanted.file))
     if place not in (None, "."):
         yield labelled("place", place)
@@ -285,8 +266,6 @@ def _labels(wanted: Filter) -> Iterator[Query]:
 
 def _brought_in(wanted: Filter, today: date) -> Query:
     """From `since` to `until`, by the entry's day; where it has none, by its commit's; where it has none either, by today."""
-    from tantivy import FieldType, Occur, Query
-
     first, last = wanted.since or date.min, wanted.until or date.max
     by_day = _range("day", FieldType.Integer, first.toordinal(), last.toordinal() + 1)
     start, end = _seconds(first, wanted.zone), _seconds(last, wanted.zone, days=1)
@@ -306,6 +285,4 @@ def _seconds(day: date, zone: tzinfo | None, days: int = 0) -> int:
 
 def _range(name: str, kind: FieldType, lower: float | None = None, upper: float | None = None) -> Query:
     """From `lower`, inclusive, up to `upper`, exclusive."""
-    from tantivy import Query
-
     return Query.range_query(schema(), name, kind, lower_bound=lower, upper_bound=upper, include_upper=upper is None)

@@ -11,17 +11,15 @@ them again. What is called neutral changed neither by more than its error, and i
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from functools import lru_cache
+from operator import mul
 
-from mdmem.library import date, lru_cache, mul
 from mdmem.model import FileKind, Source
 from mdmem.model.searches import Factor
-from mdmem.records import dataclass
 from mdmem.search.cues import AMOUNT, ASKS, TIME, Asked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
+from mdmem.startup.records import dataclass
 
 FIELD_WEIGHTS = {"text": 1.0, "around": 2.0, "asked": 0.8, "heading": 1.5, "grams": 1.0}
 """Of the fields `schema` builds. `around`, the entry and its neighbours: 63.6 to 74.4 and 47.4 to 53.6. `asked`, the questions of the entry

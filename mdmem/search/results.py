@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, tzinfo
+from functools import lru_cache
 
-from mdmem.library import date, datetime, lru_cache, tzinfo
 from mdmem.model import FileKind, Status
 from mdmem.model.searches import Factor, Hit, Why
-from mdmem.records import dataclass
 from mdmem.search import ranking
+from mdmem.search.query import Filter
 from mdmem.search.schema import Row, statement_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mdmem.search.query import Filter
-
+from mdmem.startup.records import dataclass
 
 _MOMENTS_KEPT = 1024
 _MOST_CURRENT = (Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOVED)

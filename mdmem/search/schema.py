@@ -5,26 +5,25 @@ Change anything here or in `words` and raise `VERSION`: an index of another vers
 
 from __future__ import annotations
 
-from mdmem.digests import short
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
+
 from mdmem.document import plain_title
-from mdmem.jsontext import dumps_short, loads, quoted
 from mdmem.layout import day_of
-from mdmem.library import cache, date, lru_cache
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin
-from mdmem.paths import Path
-from mdmem.patterns import pattern
-from mdmem.records import dataclass, field
 from mdmem.search import ranking
 from mdmem.search.cues import cues, questions
 from mdmem.search.words import encodable, folded, grams, split, spoken, stemmed, terms
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from tantivy import Document, Index, Schema
+from mdmem.startup.records import dataclass, field
 
 VERSION = 8
 
@@ -44,7 +43,7 @@ _NEVER = 2**62
 """When uncommitted text began: after every landmark."""
 _LAST_DAY = date.max.toordinal()
 
-_DAY_NAME = pattern(r"^\d{4}-\d{2}-\d{2}-?")
+_DAY_NAME = re.compile(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"
 _KINDS = {kind.value: kind for kind in FileKind}
 _STATEMENT_LABELS = 2**16
@@ -114,8 +113,6 @@ def schema() -> Schema:
     A document has the label `path`, the file that it belongs to, or `gone`, the commit that ended it; it is replaced together with all
     that have the same.
     """
-    from tantivy import SchemaBuilder
-
     builder = SchemaBuilder()
     builder.add_text_field("label", tokenizer_name="raw", index_option="basic")
     for number in _NUMBERS:
@@ -130,8 +127,6 @@ def schema() -> Schema:
 
 def prepare(index: Index) -> Index:
     """`index`, with the analyzer that the fields name, and reloaded only when asked (no thread watches its folder)."""
-    from tantivy import TextAnalyzerBuilder, Tokenizer
-
     index.register_tokenizer(_TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
@@ -159,7 +154,7 @@ def _folded(title: str) -> str:
 
 def _digest(text: str) -> bytes:
     """Of a fixed length, since a heading can have any."""
-    return short(text.encode("utf-8", "replace"), _DIGEST_BYTES)
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).digest()
 
 
 def folded_label(text: str) -> str:
@@ -249,7 +244,7 @@ class _Place:
 @lru_cache(maxsize=_KEPT)
 def _place(path: FilePath, day: date | None, section: SectionPath, language: str) -> _Place:
     said = split(" ".join((*section, _names(path))))
-    dumped = dumps_short([path, day and day.isoformat(), section])
+    dumped = json.dumps([path, day and day.isoformat(), section], ensure_ascii=False, separators=(",", ":"))
     return _Place(terms(said.spaced, language), said.runs, (*_places(path), *_parts(section)), dumped)
 
 
@@ -297,8 +292,6 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 
 def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | None = None) -> Iterator[Document]:
     """The documents of rows that stand, or stood, near each other; the arguments are those of `values`."""
-    from tantivy import Document
-
     return (Document.from_dict(found, schema()) for found in values(path, rows, language, gone))
 
 
@@ -349,19 +342,29 @@ def _plain_line(text: str) -> str:
 
 def _dump(entry: Entry, course: _Course, place: _Place) -> bytes:
     """A list in three parts. What the entries of a file, and of a section, have in common comes first and is written once."""
-    fact = "null" if entry.fact is None else quoted(entry.fact)
-    own = f"{fact},{entry.start_line},{entry.end_line},{quoted(entry.text)}"
+    fact = "null" if entry.fact is None else json.dumps(entry.fact, ensure_ascii=False)
+    text = json.dumps(entry.text, ensure_ascii=False)
+    own = f"{fact},{entry.start_line},{entry.end_line},{text}"
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
     plain = first_line == _plain_line(entry.text)
     if not plain or entry.kind or entry.key or entry.tags or until:
-        own += f",{dumps_short([entry.kind, entry.key, entry.tags, until, None if plain else first_line])[1:-1]}"
+        own += (
+            ","
+            + json.dumps(
+                [entry.kind, entry.key, entry.tags, until, None if plain else first_line], ensure_ascii=False, separators=(",", ":")
+            )[1:-1]
+        )
     return f"[{course.dumped},{place.dumped},[{own}]]".encode("utf-8", "surrogatepass")
 
 
 def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life, last: CommitId | None) -> str:
     lived = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.standing, life.moved]
     said = origin and [origin.commit, origin.time, origin.source, origin.confidence]
-    return dumps_short([said, uncommitted, kind, lived[:1] if life == standing_since(life.begun) else lived, last])
+    return json.dumps(
+        [said, uncommitted, kind, lived[:1] if life == standing_since(life.begun) else lived, last],
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
 
 
 def _day(text: str | None) -> date | None:
@@ -384,7 +387,7 @@ def _life(begun: int | None, *more: Any) -> Life:
 def row_of(document: Document) -> Row:
     """The row that a document of the index was made of."""
     stored: bytes = document.get_all("row")[0]
-    values = loads(stored.decode("utf-8", "surrogatepass"))
+    values = json.loads(stored.decode("utf-8", "surrogatepass"))
     (said, uncommitted, file_kind, lived, last), (path, day, section), (fact, start, end, text, *more) = values
     kind, key, tags, until, first_line = more or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line

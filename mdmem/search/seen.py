@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
-from mdmem.digests import short
 from mdmem.files import sync_folder
-from mdmem.jsontext import dumps_short, loads
-from mdmem.library import Mapping, cached_property
-from mdmem.records import dataclass, field
+from mdmem.model import CommitId
 from mdmem.search import schema
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from mdmem.model import CommitId
-    from mdmem.paths import Path
+from mdmem.startup.records import dataclass, field
 
 SEEN_NAME = "seen.json"
 _FILES = b',"files":'
@@ -53,7 +49,13 @@ def stamp_text(status: os.stat_result) -> str:
 
 def stamps_digest(stamps: Mapping[str, str]) -> str:
     """What tells the stamps of all files, by path, from others."""
-    return short("\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)]).encode("utf-8", "surrogateescape"), _DIGEST_BYTES).hex()
+    return (
+        hashlib.blake2b(
+            "\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)]).encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES
+        )
+        .digest()
+        .hex()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class _WrittenFiles(Mapping[str, SeenFile]):
 
     @cached_property
     def _files(self) -> dict[str, list[Any]]:
-        found: dict[str, list[Any]] = loads(bytes(self._text).decode("utf-8", "surrogatepass"))
+        found: dict[str, list[Any]] = json.loads(bytes(self._text).decode("utf-8", "surrogatepass"))
         return found
 
     def stamps(self) -> dict[str, str]:
@@ -126,7 +128,7 @@ def read_seen(folder: Path) -> Seen | None:
     try:
         text = (folder / SEEN_NAME).read_bytes()
         end = text.index(_FILES)
-        found, files = loads(text[:end].decode("utf-8", "surrogatepass") + "}"), memoryview(text)[end + len(_FILES) : -1]
+        found, files = json.loads(text[:end].decode("utf-8", "surrogatepass") + "}"), memoryview(text)[end + len(_FILES) : -1]
         if found["version"] != schema.VERSION or found["check"] != crc32(files):
             return None
         return Seen(found["commit"], _WrittenFiles(files), found["settings"], found["paired"], found["stamps"])
@@ -154,4 +156,4 @@ def write_seen(folder: Path, seen: Seen, durably: bool) -> None:
 
 
 def _json(value: object) -> bytes:
-    return dumps_short(value).encode("utf-8", "surrogatepass")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")

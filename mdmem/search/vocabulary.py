@@ -5,13 +5,10 @@ They say nothing of any memory, and were written without one at hand. Each row i
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
 from itertools import chain
-
-from mdmem.library import cache, defaultdict, lru_cache
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _START = 3
 _KEPT = 4096

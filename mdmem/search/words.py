@@ -10,20 +10,17 @@ that language; a query looks for its words in both ways, so that a wrong guess l
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 
-from mdmem.characters import nfkc
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
 from mdmem.document import UNSPACED
-from mdmem.library import cache, lru_cache
-from mdmem.patterns import compiled
-from mdmem.records import dataclass, field
 from mdmem.search import vocabulary
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from tantivy import TextAnalyzer
+from mdmem.startup.records import dataclass, field
 
 _STOP_WORDS = """
     a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was will with
@@ -87,9 +84,9 @@ def split(text: str) -> Split:
     """The words of a text (NFKC), and its runs without spaces; what is no Unicode is replaced."""
     if text.isascii():
         return Split(text, ())
-    normal = nfkc(encodable(text))
-    runs = tuple(compiled(UNSPACED).findall(normal))
-    return Split(compiled(UNSPACED).sub(" ", normal) if runs else normal, runs)
+    normal = unicodedata.normalize("NFKC", encodable(text))
+    runs = tuple(re.compile(UNSPACED).findall(normal))
+    return Split(re.compile(UNSPACED).sub(" ", normal) if runs else normal, runs)
 
 
 def _pairs(run: str) -> list[str]:
@@ -238,28 +235,20 @@ def weak_terms() -> frozenset[str]:
 
 @cache
 def _folding() -> TextAnalyzer:
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
     builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES))
     return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
 
 
 @cache
 def _lowering() -> TextAnalyzer:
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
     return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES)).filter(Filter.lowercase()).build()
 
 
 @cache
 def _stopping(language: str) -> TextAnalyzer:
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
     return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stopword(language)).build()
 
 
 @cache
 def _stemming(language: str) -> TextAnalyzer:
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
     return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer(language)).build()

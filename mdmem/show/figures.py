@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from mdmem.show.words import dim, one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from mdmem.stats import Drift, Figures, SearchFigures, Week
+from mdmem.stats import Drift, Figures, SearchFigures, Week
 
 _BAR = 20
 """The width of the longest bar."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
 from mdmem.document import join_path
-from mdmem.patterns import pattern
+from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
 from mdmem.render import plain
+from mdmem.search.catalogue import TagCount
 from mdmem.show.words import PLAIN, dim, heading, iso, one_line, short, standing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
-    from mdmem.search.catalogue import TagCount
 
 _SNIPPET = 320
 _BOLD = "\x1b[1m"
-_WORD = pattern(r"\w+")
+_WORD = re.compile(r"\w+")
 _PLACES = {
     "text": "in its text",
     "around": "in or near it",
@@ -38,9 +35,9 @@ _FACTORS = {
     "no day": "of no day, so nothing is missing beside it",
 }
 """What raised or lowered a score, by the names that `ranking` gives."""
-_MARKS = pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
-_FENCE = pattern(r"(?:`{3}|~{3})[a-z]*$")
-_SURE_MARKS = pattern(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
+_MARKS = re.compile(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
+_FENCE = re.compile(r"(?:`{3}|~{3})[a-z]*$")
+_SURE_MARKS = re.compile(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
 """Bold words and code as they are mostly written, of which no parser makes anything else."""
 
 

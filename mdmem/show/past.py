@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
 from mdmem.document import join_path
 from mdmem.errors import printable
+from mdmem.history.trails import Piece, line_difference, word_difference
 from mdmem.model import Source
 from mdmem.model.past import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
 from mdmem.show.words import PLAIN, dim, heading, iso, one_line, short
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from mdmem.history.trails import Piece
-
-    Marked = tuple[Piece, str]
+Marked = tuple[Piece, str]
 
 _OUT, _IN = "\x1b[31m", "\x1b[32m"
 _CONTEXT_LINES = 2
@@ -33,8 +30,6 @@ def history_json(found: SectionHistory | FactHistory) -> dict[str, Any]:
 
 
 def _revision_json(one: RevisionView) -> dict[str, Any]:
-    from mdmem.history.trails import line_difference  # here, so that only where it is told it is worked out
-
     end = "\r\n" if "\r\n" in one.before + one.text else "\n"
     before, text = (said and said.rstrip("\r\n") + end for said in (one.before, one.text))  # a revision's last line has no line end
     return {
@@ -130,8 +125,6 @@ def _chain_lines(chain: Sequence[FactLink], words: bool, colour: bool) -> Iterat
 
 def _changed(before: str, after: str, colour: bool) -> Iterator[str]:
     """What differs between two texts, word by word, with some lines around it."""
-    from mdmem.history.trails import Piece, word_difference  # here, so that only who looks back pays for loading it
-
     rows = list(_rows(word_difference(before, after)))
     told = [any(piece is not Piece.KEPT for piece, _ in row) for row in rows]
     near = [any(told[max(0, n - _CONTEXT_LINES) : n + _CONTEXT_LINES + 1]) for n in range(len(rows))]

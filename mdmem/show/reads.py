@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from mdmem.document import join_path
 from mdmem.errors import printable
+from mdmem.model import Problem
+from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
 from mdmem.show.words import heading, one_line, short, steerless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from mdmem.model import Problem
-    from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
 
 
 def section_json(view: SectionView) -> dict[str, Any]:

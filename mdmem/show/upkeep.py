@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mdmem.document import join_path
+from mdmem.model.reviews import Advice, Reviewed
+from mdmem.secrets import Secret
 from mdmem.show.words import one_line, short, steerless
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
     from mdmem.doctor import Finding
-    from mdmem.model.reviews import Advice, Reviewed
     from mdmem.purge import Purged, PurgePlan
-    from mdmem.secrets import Secret
+
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -94,8 +94,6 @@ def _advice_text(advice: Advice) -> str:
 
 def _word(text: str) -> str:
     """A word as a shell takes it, on one line; `$'…'` (bash, zsh, ksh) where it holds what cannot be shown as it is."""
-    import shlex  # here, so that nothing else pays for loading it
-
     if one_line(text) == text:
         return shlex.quote(text)
     escaped = "".join(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, SectionPath, Status
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mdmem.library import date
-    from mdmem.model.searches import Hit
-
+from mdmem.model.searches import Hit
 
 _SHORT_ID = 10
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"

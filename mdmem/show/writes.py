@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op
+from mdmem.model.writes import WriteResult
 from mdmem.show.words import heading, one_line, short
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from mdmem.model.writes import WriteResult
 
 
 def write_json(result: WriteResult) -> dict[str, Any]:

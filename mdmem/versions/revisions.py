@@ -6,13 +6,10 @@ changes often costs what changes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mdmem.versions.rows import REVISIONS, Row
 from mdmem.versions.storage import Store, broken
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _CHUNK = 4096
 

@@ -6,15 +6,14 @@ and are never used twice, except those of rows that were cut away.
 
 from __future__ import annotations
 
-from mdmem.jsontext import dumps_short, loads
-from mdmem.library import date, lru_cache
+import json
+from collections.abc import Iterable, Iterator
+from datetime import date
+from functools import lru_cache
+from typing import Any
+
 from mdmem.model import CommitId, FactId, FilePath, Source
 from mdmem.model.trail import Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
 
 Row = tuple["Any", ...]
 
@@ -128,12 +127,12 @@ def _path(data: bytes) -> FilePath:
 @lru_cache(4096)
 def joined(words: tuple[str, ...]) -> bytes:
     """Several words in one column."""
-    return blob(dumps_short(words))
+    return blob(json.dumps(words, ensure_ascii=False, separators=(",", ":")))
 
 
 @lru_cache(4096)
 def _words(data: bytes) -> tuple[str, ...]:
-    return tuple(loads(decoded(data)))
+    return tuple(json.loads(decoded(data)))
 
 
 def _day(day: date | None) -> str | None:

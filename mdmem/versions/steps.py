@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
-from mdmem.records import dataclass
+from mdmem.model import FactId, FilePath
+from mdmem.model.trail import Brought, Entry, Fate, Landmark, Mark, Occurrence, Revision
+from mdmem.startup.records import dataclass
 from mdmem.versions.revisions import lineage_rows, shorten
 from mdmem.versions.rows import Row, blob, bulk, columns, joined, last_columns, maybe_blob
 from mdmem.versions.storage import Store, broken
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from mdmem.model import FactId, FilePath
-    from mdmem.model.trail import Brought, Entry, Fate, Landmark, Mark, Occurrence, Revision
 
 
 @dataclass(frozen=True, slots=True)

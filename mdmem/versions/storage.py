@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self, TypeVar
 
 from mdmem.errors import StorageProblem
-from mdmem.library import contextmanager, suppress
 from mdmem.versions.rows import APPLICATION, SCHEMA, VERSION, Row, blob
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Self, TypeVar
-
-    from mdmem.paths import Path
-
-    T = TypeVar("T")
-
+T = TypeVar("T")
 VERSIONS_NAME = "versions.db"
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to the name of a file for those that belong to it."""

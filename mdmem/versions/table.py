@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Landmark, Mark, MarkKind, Occurrence, Revision
-from mdmem.records import replace
+from mdmem.startup.records import replace
 from mdmem.versions import steps
 from mdmem.versions.revisions import lineage_rows, whole
 from mdmem.versions.rows import (
@@ -28,17 +33,8 @@ from mdmem.versions.rows import (
     decoded,
     joined,
 )
+from mdmem.versions.steps import Step
 from mdmem.versions.storage import Store, broken, parsed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from contextlib import AbstractContextManager
-    from types import TracebackType
-    from typing import Self
-
-    from mdmem.paths import Path
-    from mdmem.versions.steps import Step
 
 
 class Versions:

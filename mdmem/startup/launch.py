@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal as signals
-    from collections.abc import Callable
-    from types import FrameType
-    from typing import NoReturn
-else:
-    import _signal as signals  # the library's module, which gives numbers names, takes long to load
-
-INTERRUPTIONS = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP)
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """To be terminated, or hung up on, is to be interrupted."""
 _INTERRUPTED = 130
 """The status."""
@@ -23,12 +18,12 @@ _LITTER = 50_000
 """So many new objects before cycles among them are looked for. By default that is done a dozen times while modules are loaded, for nothing."""
 
 
-def once(main: Callable[[], int]) -> NoReturn:
+def launch(main: Callable[[], int]) -> NoReturn:
     """Do it, and leave with its status, without taking the interpreter apart, which takes some 6 ms. What it needs it is to load itself."""
     gc.set_threshold(_LITTER)
     for number in INTERRUPTIONS:
-        if signals.getsignal(number) in (signals.SIG_DFL, signals.default_int_handler):
-            signals.signal(number, _interrupt)
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)
     try:
         status = main()
     except KeyboardInterrupt:  # before there was anything that could say so
@@ -46,7 +41,7 @@ def once(main: Callable[[], int]) -> NoReturn:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Interrupt, once: what is half done then is put back, and that is not to be left half done."""
     for one in INTERRUPTIONS:
-        signals.signal(one, _let_be)
+        signal.signal(one, _let_be)
     raise KeyboardInterrupt
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dataclasses import field as field
     from dataclasses import replace as replace
 else:
-    from mdmem.library import attrgetter
+    from operator import attrgetter
 
     _MISSING = object()
     _OFTEN = 100

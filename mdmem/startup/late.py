@@ -1,0 +1,89 @@
+"""Modules that are loaded when they are first used, and the one table that says which.
+
+Most commands need a small part of the program, and some packages take longer to load than a whole command takes to run. A module that the
+table names is bound at the top of its user as an import would bind it; type checkers and import-linter see the import itself:
+
+    if TYPE_CHECKING:
+        import git
+    else:
+        git = late.module("git")
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+MODULES = frozenset(
+    {
+        # Packages that take long to load (ms of a cold start, Python's own library apart).
+        "dateparser.date",  # 130: only for days in words
+        "git",  # 60: only where history is walked
+        "markdown_it",  # 45: only for Markdown that the scanner hands over
+        "mistune",  # 12: only for text on a terminal
+        "typer",  # 150: only for what the short way in leaves to it
+        "traceback",  # only for a bug
+        # Rooms of one verb, or of few: together some 40 ms.
+        "mdmem.cli",  # so that an interruption while it is loaded is heard
+        "mdmem.cli.app",
+        "mdmem.cli.editor",
+        "mdmem.doctor",
+        "mdmem.editors.frontmatter",  # 40, for a parser of YAML
+        "mdmem.editors.merge",
+        "mdmem.history.trails",
+        "mdmem.hookfiles",
+        "mdmem.memory.adopting",
+        "mdmem.memory.background",
+        "mdmem.memory.by_hand",
+        "mdmem.memory.counting",
+        "mdmem.memory.freshness",
+        "mdmem.memory.guarding",
+        "mdmem.memory.marking",
+        "mdmem.memory.moments",
+        "mdmem.memory.pages",
+        "mdmem.memory.past",
+        "mdmem.memory.purging",
+        "mdmem.memory.reading",
+        "mdmem.memory.recorded",
+        "mdmem.memory.replaying",
+        "mdmem.memory.reverting",
+        "mdmem.memory.reviewing",
+        "mdmem.memory.searching",
+        "mdmem.memory.standing",  # with SQLite
+        "mdmem.memory.tasking",
+        "mdmem.memory.then",
+        "mdmem.memory.trail",  # with SQLite
+        "mdmem.memory.writing",
+        "mdmem.repo.locks",
+        "mdmem.repo.staging",
+        "mdmem.search.catalogue",
+        "mdmem.secrets",  # a hundred regular expressions
+        "mdmem.show.figures",
+        "mdmem.show.hits",
+        "mdmem.show.upkeep",
+        "mdmem.stats",
+        "mdmem.versions",  # with SQLite
+    }
+)
+
+
+def module(name: str) -> Any:
+    """A stand-in for the module called `name`, which is loaded when an attribute of it is first asked for.
+
+    Raises:
+        ValueError: the table does not name it.
+    """
+    if name not in MODULES:
+        raise ValueError(f"the table of late modules does not name {name}")
+    return _LateModule(name)
+
+
+class _LateModule:
+    """A module that may not be loaded yet. It keeps nothing of the module, so that what is replaced there is seen here too."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        __import__(self._name)
+        return getattr(sys.modules[self._name], attribute)
