@@ -21,17 +21,17 @@ from statistics import median
 
 from made_memory import NAMES, Language, make
 
+from mdmem.catchup import index
 from mdmem.document import parse
+from mdmem.entries import entries
 from mdmem.layout import kind_of
-from mdmem.memory import freshness
-from mdmem.memory.workspace import open_at
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.trail import Origin
-from mdmem.search.entries import entries
 from mdmem.search.indexer import INDEX_NAME, FileEntries, Index
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.schema import Life
-from mdmem.search.seen import Seen
+from mdmem.search.snapshot import Seen
+from mdmem.workspace import open_at
 
 TODAY = date(2026, 3, 1)
 QUERIES, SHOWN = 600, 8
@@ -91,7 +91,7 @@ def reindex(folder: Path) -> Index:
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "memory"]):
             identity = ["-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"]
             subprocess.run(["git", *identity, *command], cwd=folder, check=True)
-    return freshness.rebuild(open_at(folder), full=True, say=print).index
+    return index.rebuild(open_at(folder), full=True, say=print).index
 
 
 def ask(index: Index, queries: Sequence[str], runs: int) -> tuple[float, float]:

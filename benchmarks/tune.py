@@ -20,13 +20,13 @@ from pathlib import Path
 from types import ModuleType
 
 from mdmem.document import parse
+from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
-from mdmem.search import ranking, vocabulary, words
-from mdmem.search.entries import entries
+from mdmem.search import english, ranking, terms
 from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
-from mdmem.search.seen import EMPTY
+from mdmem.search.snapshot import EMPTY
 
 METRICS = ("R@5", "R@10", "MRR@10", "R@1000t", "day-R@5")
 CATEGORIES = ("single-hop", "multi-hop", "temporal", "open-domain")
@@ -178,13 +178,13 @@ def main() -> None:
     parser.add_argument("--one", action="store_true", help="one index for all conversations")
     parser.add_argument("--without", action="store_true", help="take one part away from the whole")
     args = parser.parse_args()
-    forms, vocabulary.BASE_FORMS = vocabulary.BASE_FORMS, {}
+    forms, english.BASE_FORMS = english.BASE_FORMS, {}
     bench = Bench(args.data, args.score or args.data.resolve().parent.parent / "score.py", args.one)
     print(f"{'':<26}" + "".join(f"{name:>8}" for name in METRICS))
     before = bench.run(PLAIN)
     _show("plain BM25", before)
-    vocabulary.BASE_FORMS = forms
-    words.stem.cache_clear()
+    english.BASE_FORMS = forms
+    terms.stem.cache_clear()
     bench.indexes = bench.build()
     rows = bench.run(PLAIN)
     _show("irregular forms", rows, before)

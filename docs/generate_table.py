@@ -1,4 +1,4 @@
-"""Write mdmem/cli/table.py, what the short way in knows of the commands, from the command line itself: `make docs`. A test holds that it
+"""Write mdmem/cli/parameter_table.py, what the short way in knows of the commands, from the command line itself: `make docs`. A test holds that it
 is current.
 """
 
@@ -7,16 +7,16 @@ from typing import Any, get_args, get_origin
 
 from typer.main import get_command
 
-from mdmem.cli import quick
+from mdmem.cli import fast_parser
 from mdmem.cli.app import app
 from mdmem.cli.options import Choice
 from mdmem.model import Source
 
-MODULE = Path(quick.__file__).with_name("table.py")
+MODULE = Path(fast_parser.__file__).with_name("parameter_table.py")
 HEAD = '''\
 """The commands of one word and what they take, in the order of the help. Made by `make docs` from the command line as Typer knows it."""
 
-from mdmem.cli.quick import Table
+from mdmem.cli.fast_parser import Table
 from mdmem.model import Source
 
 # fmt: off

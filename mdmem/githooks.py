@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from mdmem import check, quiet
+from mdmem import check
+from mdmem.catchup import debounce
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
 from mdmem.model import Problem
@@ -20,10 +21,11 @@ from mdmem.startup import late
 from mdmem.startup.launch import launch
 
 if TYPE_CHECKING:
-    from mdmem.memory import freshness, guarding
+    from mdmem.catchup import index
+    from mdmem.memory import guards
 else:
-    freshness = late.module("mdmem.memory.freshness")
-    guarding = late.module("mdmem.memory.guarding")
+    index = late.module("mdmem.catchup.index")
+    guards = late.module("mdmem.memory.guards")
 
 
 _MAX_DESCRIPTORS = 65_536
@@ -53,13 +55,13 @@ def _run(words: tuple[str, ...]) -> int:
         case ("catch-up", folder):
             os.nice(_COURTESY)
             os.chdir("/")  # it keeps no folder busy that its caller was in
-            freshness.catch_up(Path(folder))
+            index.catch_up(Path(folder))
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_COURTESY)
             git_dir = os.environ.get("GIT_DIR") or ".git"
-            if quiet.wait_as_one(git_dir, f"{git_dir}/mdmem/waiting"):
-                freshness.catch_up_all(Path.cwd())
+            if debounce.wait_as_one(git_dir, f"{git_dir}/mdmem/waiting"):
+                index.catch_up_all(Path.cwd())
         case _:
             raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
     return 0
@@ -89,12 +91,12 @@ def _pre_commit() -> int:
 def _judge() -> int:
     started = time.monotonic()
     allow = check.allowed(os.environ)
-    problems = guarding.staged_problems(Path.cwd(), os.environ)
+    problems = guards.staged_problems(Path.cwd(), os.environ)
     refused = check.refused(problems, allow)
     for problem in problems:
         _say(problem, problem in refused)
     if refused:
-        guarding.record_refusal(Path.cwd(), os.environ, refused, time.monotonic() - started)
+        guards.record_refusal(Path.cwd(), os.environ, refused, time.monotonic() - started)
     return 1 if refused else 0
 
 

@@ -101,7 +101,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     Commands that run in this process start nothing in the background, unless the test is marked `background`.
     """
     if request.node.get_closest_marker("background") is None:
-        monkeypatch.setattr(import_module("mdmem.memory.background"), "start_catching_up", lambda workspace: None)
+        monkeypatch.setattr(import_module("mdmem.catchup.background"), "start_catching_up", lambda workspace: None)
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")

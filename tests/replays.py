@@ -13,7 +13,7 @@ from mdmem.history import Note, message
 from mdmem.history.replay import FileChange, Page, step
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Superseded
 from mdmem.model.trail import Commit, Entry, Landmark, Mark, Occurrence, Origin, Revision
-from mdmem.versions import Step, Versions
+from mdmem.trail import Step, Versions
 
 MEMORY = FilePath("MEMORY.md")
 TOPIC = FilePath("memory/topic.md")

@@ -11,10 +11,10 @@ from workspaces import NOW, SEED, Desk, append, desk
 
 from mdmem import files, hookfiles
 from mdmem.errors import MdmemError, PathProblem
-from mdmem.memory import adopting, guarding, initialise
+from mdmem.memory import adopting, guards, initialise
 from mdmem.memory.adopting import Initialised
-from mdmem.memory.workspace import locate, open_at
 from mdmem.model.reads import Initialise
+from mdmem.workspace import locate, open_at
 
 TEMPLATES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md")
 
@@ -270,7 +270,7 @@ class TestHooks:
     def test_managed_elsewhere_the_lines_are_told_apart(self, at: Desk):
         at.git("config", "core.hooksPath", "elsewhere")
         with pytest.raises(MdmemError) as refused:
-            guarding.require_hooks_free(at.workspace)
+            guards.require_hooks_free(at.workspace)
         assert refused.value.details["lines"] == hookfiles.lines_to_add(sys.executable)
 
     def test_not_wanted(self, at: Desk):

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from commandline import NOW, Place, mdmem, on_terminal
 
-HEAVY = {"mdmem.doctor", "mdmem.purge", "mdmem.memory.purging", "mdmem.repo.rewriting"}
+HEAVY = {"mdmem.doctor", "mdmem.changes.purge_history", "mdmem.changes.purge", "mdmem.repo.history_rewrite"}
 
 
 @pytest.mark.parametrize(
     ("words", "loaded"),
     [
-        (("mdmem", "log", "x"), "mdmem.memory.writing"),
+        (("mdmem", "log", "x"), "mdmem.changes.apply"),
         (("mdmem", "search", "x"), "mdmem.search.indexer"),
-        (("mdmem.githooks", "pre-commit"), "mdmem.memory.guarding"),
-        (("mdmem", "forget", "likes dark rooms", "--purge", "--dry-run"), "mdmem.repo.rewriting"),
+        (("mdmem.githooks", "pre-commit"), "mdmem.memory.guards"),
+        (("mdmem", "forget", "likes dark rooms", "--purge", "--dry-run"), "mdmem.repo.history_rewrite"),
     ],
     ids=" ".join,
 )

@@ -18,10 +18,10 @@ from conftest import World
 from workspaces import Desk, append
 from workspaces import desk as make_desk
 
-from mdmem import doctor, events, files, hookfiles, versions
+from mdmem import doctor, events, files, hookfiles, trail
+from mdmem.catchup import index
 from mdmem.doctor import Finding, Level, exit_status
 from mdmem.events import Event, Outcome
-from mdmem.memory import freshness
 from mdmem.model import FilePath
 
 TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
@@ -46,18 +46,18 @@ def desk(world: World, repository: Path) -> Desk:
 
 
 def rebuild(desk: Desk, full: bool) -> int:
-    return freshness.rebuild(desk.workspace, full, lambda _: None).index.count
+    return index.rebuild(desk.workspace, full, lambda _: None).index.count
 
 
 def examine(desk: Desk, fix: bool = False, history_seconds: float = doctor.HISTORY_SECONDS) -> tuple[Finding, ...]:
     workspace = desk.workspace
-    return doctor.examine(workspace, partial(freshness.is_current, workspace), partial(rebuild, desk), fix, history_seconds)
+    return doctor.examine(workspace, partial(index.is_current, workspace), partial(rebuild, desk), fix, history_seconds)
 
 
 def about(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
     """What one check says beyond that all is well."""
     workspace = desk.workspace
-    case = doctor.Case(workspace, partial(freshness.is_current, workspace), partial(rebuild, desk), fix, doctor.HISTORY_SECONDS)
+    case = doctor.Case(workspace, partial(index.is_current, workspace), partial(rebuild, desk), fix, doctor.HISTORY_SECONDS)
     return [found for found in doctor.made(check, case) if found.level is not Level.OK]
 
 
@@ -103,7 +103,7 @@ def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
 def test_no_git(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     workspace = desk.workspace
     monkeypatch.setenv("PATH", str(desk.root))
-    (found,) = doctor.examine(workspace, partial(freshness.is_current, workspace), partial(rebuild, desk))
+    (found,) = doctor.examine(workspace, partial(index.is_current, workspace), partial(rebuild, desk))
     assert (found.check, found.level, found.hint) == ("git", Level.ERROR, "Install git.")
 
 
@@ -135,7 +135,7 @@ def test_settings_that_have_become_unreadable(where: str, desk: Desk):
     own = desk.world.home / ".config" / "mdmem" / "config.toml"
     own.parent.mkdir(parents=True)
     (desk.root / "mdmem.toml" if where == "workspace" else own).write_text("langage = 'en'\n")
-    findings = doctor.examine(workspace, partial(freshness.is_current, workspace), lambda _: 0)
+    findings = doctor.examine(workspace, partial(index.is_current, workspace), lambda _: 0)
     (found,) = (one for one in findings if one.check == "settings")
     assert (found.level, found.hint) == (Level.ERROR, "Did you mean language?")
 
@@ -372,7 +372,7 @@ def break_sort(place: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [break_table, break_page, break_value, break_revision, break_sort])
 def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
-    place = desk.workspace.state / versions.VERSIONS_NAME
+    place = desk.workspace.state / trail.VERSIONS_NAME
     spoil(place)
     before = only(desk, "versions")
     assert (before.level, before.fixed, "doctor --fix" in before.hint) == (Level.WARNING, False, True)
@@ -421,7 +421,7 @@ def test_a_broken_index(spoil, desk: Desk):
 
 
 def test_an_index_that_is_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("mdmem.memory.pages._RACY_NS", 0)  # else a file that was just written is read once more
+    monkeypatch.setattr("mdmem.catchup.pages._RACY_NS", 0)  # else a file that was just written is read once more
     desk.write("MEMORY.md", "# Memory\n\n- one\n- two\n- three\n")
     assert (only(desk, "index").level, only(desk, "index").fixed) == (Level.NOTE, False)
     assert "entries: 3" in only(desk, "index", fix=True).message
@@ -683,7 +683,7 @@ def test_nothing_is_mended_while_another_mdmem_writes(desk: Desk):
 
 def test_a_table_that_is_being_written_is_not_discarded(desk: Desk):
     desk.write("mdmem.toml", "lock_timeout = 0.05\n")
-    place = desk.workspace.state / versions.VERSIONS_NAME
+    place = desk.workspace.state / trail.VERSIONS_NAME
     break_table(place)
     with files.lock(desk.workspace.state / files.TRAIL_LOCK, 0):
         assert only(desk, "versions", fix=True).level is Level.ERROR

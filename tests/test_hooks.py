@@ -12,8 +12,8 @@ from conftest import World
 from workspaces import Desk
 
 from mdmem import events, githooks
+from mdmem.catchup import index
 from mdmem.hookfiles import HOOKS, install, lines_to_add
-from mdmem.memory import freshness
 
 WAIT = 20
 LATER = 1 << 32
@@ -337,7 +337,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         assert not (at.workspace.state / "index").exists()  # that is left to the one that waits
         os.utime(mark, (0, 0))
         world.run(workspace, started)
-        assert freshness.is_current(at.workspace)[1]
+        assert index.is_current(at.workspace)[1]
         assert not mark.exists()
 
     @pytest.mark.parametrize("arguments", [("-P", "-m", "mdmem.githooks"), ("-P", "-c", "from mdmem.githooks import start; start()")])
@@ -347,7 +347,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         done = world.run(workspace, ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, *arguments, "pre-commit"], check=False)
         assert (done.returncode, done.stderr.count("conflict markers are left")) == (status, 0 if closed == "2>&-" else 2)
 
-    @pytest.mark.parametrize("missing", ["check", "quiet", "repo/staging"])
+    @pytest.mark.parametrize("missing", ["check", "catchup/debounce", "repo/staged_changes"])
     def test_half_of_mdmem_is_none(self, world: World, workspace: Path, tmp_path: Path, missing: str):
         half = tmp_path / "half"
         shutil.copytree(Path(githooks.__file__).parent, half / "mdmem")

@@ -7,7 +7,7 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem import document
-from mdmem.memory import freshness, pages
+from mdmem.catchup import index, pages
 from mdmem.model.searches import Hit
 from mdmem.model.writes import Forget, Log, Remember
 from mdmem.scan import Found, Parser, scan
@@ -28,7 +28,7 @@ def at(world: World, repository: Path) -> Desk:
 def rebuilt(at: Desk, many: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
     """All that the index holds, the past included, if so many files are many."""
     monkeypatch.setattr(pages, "_MANY", many)
-    return freshness.rebuild(at.workspace, True, say).index.entries(Filter(history=True))
+    return index.rebuild(at.workspace, True, say).index.entries(Filter(history=True))
 
 
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:

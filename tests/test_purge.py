@@ -1,872 +1,102 @@
-"""What is purged is nowhere any more; everything else is as it was."""
+"""`forget --purge` as a verb: which words are meant, and what the note and the events say."""
 
-import os
-import shutil
-import subprocess
-import time
-import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import EMAIL, NAME, World
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from workspaces import STATE
+from conftest import World
+from workspaces import NOW, Desk, append, desk
 
-from mdmem import facts, purge, repo
-from mdmem.errors import FactProblem, RepositoryProblem, TextProblem
-from mdmem.model import FactId
-from mdmem.purge import MARK, Note, Purged, PurgePlan, Scope, purged_message, purged_text, target
-from mdmem.repo import Repository, moving, objects, rewriting
+from mdmem import events
+from mdmem.errors import FactProblem, RefusedChange
+from mdmem.memory import Memory
+from mdmem.model.history import AskHistory
+from mdmem.model.writes import Purge
+from mdmem.trail import VERSIONS_NAME
 
-OTHER_STATE = STATE.with_name("other")
-WORDS = "secret plan of Zoë"
-FACT = facts.fact_id(WORDS)
-WHEN = "@1780000000 +0200"
-OTHER = "# Memory\n\n## Work\n\n- works at Stripe\n"
-
-
-# Bytes -> bytes.
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (f"# T\n\n- a\n- {WORDS}\n- b\n", "# T\n\n- a\n- b\n"),
-        (f"- [fact] {WORDS} #tag <!-- c --> ^id\n- b\n", "- b\n"),
-        ("- secret plan\n  of Zoë\n\n- b\n", "\n- b\n"),
-        (f"* {WORDS.upper()}\n* b\n", "* b\n"),
-        (f"1. {unicodedata.normalize('NFD', WORDS)}\n2. b\n", "2. b\n"),
-        (f"\ufeff- {WORDS}\r\n- b\r\n", "\ufeff- b\r\n"),
-        (f"- {WORDS}\n  - inner {WORDS}\n", "- [PURGED]\n  - inner [PURGED]\n"),
-        (f"- the {WORDS} again {WORDS}\n", "- the [PURGED] again [PURGED]\n"),
-        (f"## {WORDS}\n\ntext\n", "## [PURGED]\n\ntext\n"),
-        (f"- x\n  - {WORDS}\n", "- x\n  - [PURGED]\n"),
-        ("the secret\tplan\r\n  of\u00a0Zoë, x\r\n", "the [PURGED], x\r\n"),
-        ("> a secret plan\n> of Zoë\n", "> a [PURGED]\n"),
-        (f"a{unicodedata.normalize('NFD', WORDS)}b", "a[PURGED]b"),
-        ("- secret plan\n- of Zoë\n", "- secret plan\n- of Zoë\n"),
-        (f"```\n- {WORDS}\n```\n", "```\n- [PURGED]\n```\n"),
-        (f"- {WORDS} {WORDS.upper()}\n- b\n", "- b\n"),
-        (f"---\nname: {WORDS}\n---\n", "---\nname: [PURGED]\n---\n"),
-        ("nothing here\n", "nothing here\n"),
-        (f"NUL \0 {WORDS}", f"NUL \0 {WORDS}"),
-    ],
-)
-def test_text(before: str, after: str) -> None:
-    what = target(WORDS, FACT)
-    assert purged_text(what, before.encode(), True).decode() == after
-    assert purged_text(what, after.encode(), True).decode() == after
-
-
-def test_text_that_is_no_markdown_keeps_its_lines() -> None:
-    assert purged_text(target(WORDS, FACT), f"- {WORDS}\n- b\n".encode(), False) == b"- [PURGED]\n- b\n"
-
-
-def test_an_until_does_not_count() -> None:
-    what = target(f"{WORDS} (until 2026-01-01)", FACT)
-    assert purged_text(what, f"- {WORDS} (until 2027-02-02)\n- the {WORDS} is (until 2026-01-01)\n".encode(), True) == (
-        b"- the [PURGED] is (until 2026-01-01)\n"
-    )
-
-
-def test_text_in_another_encoding() -> None:
-    what = target("secret plan", FactId("00000000"))
-    assert purged_text(what, b"\xe9t\xe9 secret plan\n", True) == b"\xe9t\xe9 [PURGED]\n"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (f"MEMORY.md: remember\n\n+ - {WORDS}\n+ - b\n", "MEMORY.md: remember\n\n+ - [PURGED]\n+ - b\n"),
-        ("x\n\n+ - secret plan\n+ of Zoë\n", "x\n\n+ - [PURGED]\n"),
-        (f"x\n\n- - {WORDS.upper()} #tag\n", "x\n\n- [PURGED]\n"),
-        (f"x\n\nMdmem-Section: A > {WORDS}\n", "x\n\nMdmem-Section: A > [PURGED]\n"),
-        ("MEMORY.md: replace secret plan of…\n", "MEMORY.md: replace [PURGED]…\n"),
-        ("a secret… b\n", "a secret… b\n"),
-        (b"\xe9 " + WORDS.encode(), b"\xe9 [PURGED]"),
-    ],
-)
-def test_message(before: str | bytes, after: str | bytes) -> None:
-    what = target(WORDS, FACT)
-    old, new = (text if isinstance(text, bytes) else text.encode() for text in (before, after))
-    assert purged_message(what, old) == new
-    assert purged_message(what, new) == new
-
-
-@pytest.mark.parametrize(
-    "words", ["abc", " a b c ", "abc (until 2026-01-01)", "(until 2026-01-01)", "PURGED", MARK, "ED] abc", "abc [PUR", ""]
-)
-def test_words_that_cannot_be_purged(words: str) -> None:
-    with pytest.raises(TextProblem):
-        target(words, None)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.text("ab -é\n[]#P", min_size=4, max_size=9), st.lists(st.one_of(st.none(), st.text("ab -*é\n[]#>P", max_size=12)), max_size=8))
-def test_text_is_nowhere_and_other_lines_stay(words: str, parts: list[str | None]) -> None:
-    try:
-        what = target(words, facts.fact_id(words.strip()))
-    except TextProblem:
-        return
-    before = "".join(what.words if part is None else part for part in parts).encode()
-    for change in (lambda data: purged_text(what, data, True), lambda data: purged_message(what, data)):
-        after = change(before)
-        assert what.words.encode() not in after
-        assert change(after) == after
-        lines = after.decode().split("\n")
-        untouched = [line for line in lines if MARK not in line]
-        rest = iter(before.decode().split("\n"))
-        assert all(line in rest or not line for line in untouched)
-
-
-def test_long_white_space_takes_no_time() -> None:
-    data = (b"secret" + b" \n" * 3000) * 20
-    assert purged_text(target(WORDS, None), data, False) == data
-
-
-# Repositories.
-
-
-@dataclass(frozen=True)
-class Vault:
-    """A repository in which something is to be purged."""
-
-    world: World
-    root: Path
-
-    def git(self, *arguments: str | Path, stdin: str = "", **environment: str) -> str:
-        return self.world.git(self.root, *arguments, stdin=stdin, environment=environment).stdout
-
-    def write(self, path: str, text: str) -> Path:
-        place = self.root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-        return place
-
-    def commit(self, message: str, **written: str) -> str:
-        for path, text in written.items():
-            self.write(path.replace("__", "/") + ".md", text)
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", message)
-        return self.id("HEAD")
-
-    def id(self, name: str) -> str:
-        return self.git("rev-parse", name).strip()
-
-    @property
-    def repository(self) -> Repository:
-        return repo.discover(self.root)
-
-    def plan(self) -> PurgePlan:
-        return purge.plan(self.scope(), WORDS, FACT)
-
-    def scope(self, *memory: Path) -> Scope:
-        return Scope(self.repository, self.repository.root / STATE, memory)
-
-    def purge(self, reason: str = "") -> Purged:
-        return purge.purge(self.scope(), WORDS, FACT, Note(WHEN, reason=reason))
-
-    def everything(self) -> bytes:
-        """Every object, and every file of git's folder that is no object."""
-        listed = self.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname)")
-        objects = subprocess.run(
-            ["git", "cat-file", "--batch"],
-            cwd=self.root,
-            env=dict(self.world.environment),
-            input=listed.encode(),
-            capture_output=True,
-            check=True,
-        ).stdout
-        common = self.repository.common_dir
-        return objects + b"".join(
-            str(place).encode() + place.read_bytes() for place in common.rglob("*") if place.is_file() and "objects" not in place.parts
-        )
-
-    def assert_clean(self, *forms: str) -> None:
-        everything = self.everything()
-        for form in forms or (WORDS, unicodedata.normalize("NFD", WORDS), WORDS.upper()):
-            assert form.encode() not in everything
-        done = self.world.git(self.root, "fsck", "--full", "--strict")
-        assert "missing" not in done.stdout + done.stderr
-        assert "dangling" not in done.stdout
-
-    def standing(self) -> tuple[str, ...]:
-        shown = (("for-each-ref",), ("ls-files", "-s"), ("status", "--porcelain=v2"), ("stash", "list"), ("reflog",))
-        files = sorted(p for p in self.root.rglob("*") if p.is_file() and ".git" not in p.parts)
-        return (*(self.git(*words) for words in shown), *(p.read_text(errors="replace") for p in files))
+WORDS = "works at Stripe"
+SECRET = "pass" + "word = hunter2!xYz9"
 
 
 @pytest.fixture
-def vault(world: World, repository: Path) -> Vault:
-    """Two commits without it, one with."""
-    made = Vault(world, repository)
-    made.commit("seed", MEMORY=OTHER)
-    made.commit("other", memory__topic="# Topic\n\n- b\n")
-    made.commit("hold it", MEMORY=f"{OTHER}- {WORDS}\n- after\n")
-    return made
-
-
-def raw(vault: Vault, commit: str) -> tuple[str, ...]:
-    """A commit without its tree and parents."""
-    return tuple(
-        line for line in vault.git("cat-file", "commit", commit).split("\n") if not line.startswith(("tree ", "parent ", "gpgsig"))
-    )
-
-
-def test_a_history(vault: Vault) -> None:
-    first = vault.id("HEAD~1")
-    old = [raw(vault, c) for c in vault.git("rev-list", "--topo-order", "HEAD").split()]
-    plan = vault.plan()
-    assert (plan.files, plan.commits, plan.messages, plan.tags, plan.refs, plan.signatures) == (1, 1, 0, 0, 1, 0)
-    done = vault.purge("asked for")
-    assert done.plan == plan
-    assert done.commit == vault.id("HEAD")
-    assert vault.id("HEAD~2") == first
-    assert [raw(vault, c) for c in vault.git("rev-list", "--topo-order", "HEAD~1").split()] == old
-    assert vault.git("show", "-s", "--format=%s|%an|%ad|%(trailers:unfold)", "--date=raw", "HEAD").split("\n")[:3] == [
-        f"Purged a text from history|{NAME}|1780000000 +0200|Mdmem-Op: purge",
-        "Mdmem-Reason: asked for",
-        "",
-    ]
-    assert vault.id("HEAD^{tree}") == vault.id("HEAD~1^{tree}")
-    assert (vault.root / "MEMORY.md").read_text() == OTHER + "- after\n"
-    assert vault.git("status", "--porcelain") == ""
-    assert vault.git("reflog") == ""
-    vault.assert_clean()
-
-
-def test_a_plan_changes_nothing_and_says_nothing(vault: Vault) -> None:
-    vault.write("USER.md", WORDS)
-    before = vault.standing(), vault.everything()
-    assert WORDS not in repr(vault.plan())
-    assert (vault.standing(), vault.everything()) == before
-
-
-def test_branches_merges_and_renames(vault: Vault) -> None:
-    vault.git("switch", "-q", "-c", "side")
-    vault.git("mv", "MEMORY.md", "memory/moved.md")
-    vault.commit("rename")
-    vault.commit("taken out", memory__moved=OTHER)
-    vault.git("switch", "-q", "main")
-    vault.commit("elsewhere", memory__more=f"{WORDS} in prose\n")
-    vault.git("merge", "-q", "--no-ff", "-m", "merged", "side")
-    vault.git("branch", "untouched", "HEAD~3")
-    graph = vault.git("log", "--graph", "--format=%s|%ae|%ad|%cd", "--all")
-    kept = vault.id("untouched")
-    vault.purge()
-    assert vault.git("log", "--graph", "--format=%s|%ae|%ad|%cd", "main~1", "side") == graph
-    assert vault.id("untouched") == kept
-    assert vault.git("log", "-1", "--format=%s", "main^^2").strip() == "taken out"
-    assert vault.git("diff-tree", "--name-status", "main^^2", "main^^2^").strip() == "M\tmemory"
-    assert vault.git("show", "main:memory/more.md") == "[PURGED] in prose\n"
-    vault.assert_clean()
-
-
-def test_a_commit_that_becomes_empty_stays(vault: Vault) -> None:
-    vault.commit("only it", MEMORY=f"{OTHER}- after\n")
-    vault.commit("again", MEMORY=f"{OTHER}- {WORDS}\n- after\n")
-    vault.purge()
-    assert vault.git("log", "--format=%s").split("\n")[1:4] == ["again", "only it", "hold it"]
-    assert vault.git("diff", "HEAD~3", "HEAD") == ""
-
-
-def test_messages_and_headers(vault: Vault) -> None:
-    text = vault.git("cat-file", "commit", "HEAD")
-    head, _, _ = text.partition("\n\n")
-    made = "\n".join([head, "gpgsig -----BEGIN PGP SIGNATURE-----", " ", " abc", " -----END PGP SIGNATURE-----", "odd-header x", " y"])
-    made += f"\n\nsubject {WORDS}\n\n+ - {WORDS}\n\nMdmem-Section: A > {WORDS}\nMdmem-Op: x\n"
-    signed = vault.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=made).strip()
-    vault.git("reset", "-q", "--hard", signed)
-    vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", "-", stdin=f"latin {WORDS}")
-    plan = vault.plan()
-    assert (plan.messages, plan.signatures) == (2, 1)
-    assert any("1 signatures" in notice for notice in plan.notices)
-    vault.purge()
-    assert vault.git("cat-file", "commit", "HEAD~2").split("\n")[4:] == [
-        *("odd-header x", " y", "", "subject [PURGED]", "", "+ - [PURGED]", "", "Mdmem-Section: A > [PURGED]", "Mdmem-Op: x", ""),
-    ]
-    vault.assert_clean()
-
-
-def test_a_message_alone(vault: Vault) -> None:
-    vault.git("reset", "-q", "--hard", "HEAD~1")
-    tree, first = vault.id("HEAD^{tree}"), vault.id("HEAD~1")
-    vault.git("commit", "-q", "--amend", "-m", f"about {WORDS}")
-    vault.purge()
-    assert (vault.id("HEAD^{tree}"), vault.id("HEAD~2")) == (tree, first)
-    assert vault.git("log", "-1", "--format=%s", "HEAD~1").strip() == f"about {MARK}"
-    vault.assert_clean()
-
-
-def test_another_encoding(vault: Vault) -> None:
-    place = vault.root / ".git" / "message"
-    place.write_bytes(f"été {WORDS} ç\n".encode("latin-1"))
-    vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", place)
-    place.unlink()
-    vault.purge()
-    assert vault.git("log", "-1", "--format=%s|%e", "HEAD~1").strip() == f"été {MARK} ç|ISO-8859-1"
-    assert WORDS.encode("latin-1") not in vault.everything()
-
-
-def test_tags(vault: Vault) -> None:
-    vault.git("tag", "light")
-    vault.git("tag", "-a", "-m", f"about {WORDS}", "words")
-    vault.git("tag", "-a", "-m", "plain", "plain")
-    vault.git("tag", "-a", "-m", "old", "old", "HEAD~1")
-    vault.git("tag", "-a", "-m", "of a tag", "nested", "plain")
-    signed = vault.git("cat-file", "tag", "plain") + "-----BEGIN SSH SIGNATURE-----\nabc\n-----END SSH SIGNATURE-----\n"
-    vault.git("update-ref", "refs/tags/signed", vault.git("hash-object", "-t", "tag", "-w", "--stdin", stdin=signed).strip())
-    old = vault.id("old")
-    plan = vault.plan()
-    assert (plan.tags, plan.refs, plan.signatures) == (4, 6, 1)
-    vault.purge()
-    tip = vault.id("HEAD~1")
-    assert {vault.id(f"{name}^{{commit}}") for name in ("light", "words", "plain", "nested", "signed")} == {tip}
-    assert vault.id("old") == old
-    assert vault.git("cat-file", "tag", "words").endswith(f"\n\nabout {MARK}\n")
-    assert vault.git("cat-file", "tag", "signed").endswith("\n\nplain\n")
-    assert f"tagger {NAME} <{EMAIL}>" in vault.git("cat-file", "tag", "plain")
-    vault.assert_clean()
-
-
-def test_the_stash(vault: Vault) -> None:
-    for number, words in enumerate((f"a {WORDS}", "b", "c")):
-        vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
-        vault.write(f"new{number}.md", WORDS)
-        vault.git("stash", "push", "-q", "-u", "-m", f"stash {words}")
-    vault.purge()
-    assert vault.git("stash", "list").splitlines() == [
-        "stash@{0}: On main: stash c",
-        "stash@{1}: On main: stash b",
-        f"stash@{{2}}: On main: stash a {MARK}",
-    ]
-    assert vault.git("for-each-ref", "refs/mdmem") == ""
-    vault.assert_clean()
-    vault.git("stash", "pop", "-q", "stash@{1}")
-    assert (vault.root / "MEMORY.md").read_text() == f"{OTHER}- after\n- b\n"
-    assert (vault.root / "new1.md").read_text() == MARK
-
-
-def test_notes_follow_their_commits(vault: Vault) -> None:
-    vault.git("notes", "add", "-m", f"note {WORDS}")
-    vault.git("notes", "add", "-m", "old", "HEAD~1")
-    vault.purge()
-    assert vault.git("notes", "show", "HEAD~1").strip() == f"note {MARK}"
-    assert vault.git("notes", "show", "HEAD~2").strip() == "old"
-    vault.assert_clean()
-
-
-def test_other_edits_stay_as_they_were(vault: Vault) -> None:
-    held = f"{OTHER}- {WORDS}\n- after\n"
-    vault.write("MEMORY.md", held + "- staged\n")
-    vault.git("add", "MEMORY.md")
-    vault.write("MEMORY.md", held + f"- staged\n- not staged {WORDS}\n")
-    vault.write("memory/topic.md", "# Topic\n\n- b\n- changed\n")
-    vault.write("new.md", f"new {WORDS}\n")
-    vault.write("kept.md", "kept\n")
-    assert vault.plan().files == 2
-    vault.purge()
-    assert vault.git("show", ":MEMORY.md") == OTHER + "- after\n- staged\n"
-    assert (vault.root / "MEMORY.md").read_text() == f"{OTHER}- after\n- staged\n- not staged {MARK}\n"
-    assert (vault.root / "new.md").read_text() == f"new {MARK}\n"
-    assert vault.git("status", "--porcelain").splitlines() == ["MM MEMORY.md", " M memory/topic.md", "?? kept.md", "?? new.md"]
-    vault.assert_clean()
-
-
-def test_only_in_the_reflog(vault: Vault) -> None:
-    """Taken out by hand, with `git commit --amend`: the words are in no commit of a branch, and in the repository all the same."""
-    vault.commit("hold it", MEMORY=OTHER)
-    vault.git("reset", "-q", "--soft", "HEAD~2")
-    vault.git("commit", "-q", "--allow-empty", "-m", "again")
-    plan = vault.plan()
-    assert (plan.found, plan.files, plan.commits, plan.loose) == (True, 0, 0, 1)
-    assert plan.notices[0] == "It stands in 1 objects to which nothing leads but reflogs, if anything."
-    vault.purge()
-    assert vault.git("log", "--format=%s").splitlines() == ["Purged a text from history", "again", "other", "seed"]
-    vault.assert_clean()
-
-
-def test_only_in_what_follows_a_remote(vault: Vault) -> None:
-    vault.git("update-ref", "refs/remotes/origin/main", "HEAD")
-    vault.git("reset", "-q", "--hard", "HEAD~1")
-    before = vault.standing()
-    for attempt in (vault.plan, vault.purge):
-        with pytest.raises(FactProblem, match="in 1 files or objects") as refused:
-            attempt()
-        assert "git log --remotes" in refused.value.hint
-    assert vault.standing() == before
-
-
-def test_what_another_git_has_just_written_stays(vault: Vault) -> None:
-    """It writes objects first and moves its ref, or writes its index, later."""
-    loose = vault.git("hash-object", "-w", "--stdin", stdin="not committed yet").strip()
-    old = vault.git("hash-object", "-w", "--stdin", stdin="older").strip()
-    place = vault.root / ".git" / "objects" / loose[:2] / loose[2:]
-    later = time.time() + 60
-    os.utime(place, (later, later))
-    packed = vault.git("hash-object", "-w", "--stdin", stdin="fetched, not committed yet").strip()
-    pack = Path(vault.git("pack-objects", "-q", ".git/objects/pack/pack", stdin=packed + "\n").strip())
-    os.utime(vault.root / ".git" / "objects" / "pack" / f"pack-{pack}.pack", (later, later))
-    vault.git("prune-packed")
-    vault.purge()
-    assert vault.git("cat-file", "blob", loose) == "not committed yet"
-    assert vault.git("cat-file", "blob", packed) == "fetched, not committed yet"
-    assert vault.world.git(vault.root, "cat-file", "-e", old, check=False).returncode
-
-
-def test_a_folder_that_became_a_file(vault: Vault) -> None:
-    (vault.root / "memory" / "topic.md").unlink()
-    (vault.root / "memory").rmdir()
-    vault.write("memory", f"a file now, {WORDS}")
-    vault.purge()
-    assert (vault.root / "memory").read_text() == f"a file now, {MARK}"
-    vault.assert_clean()
-
-
-def test_files_that_git_ignores(vault: Vault) -> None:
-    vault.commit("clean", MEMORY=OTHER)
-    vault.write(".gitignore", "*.tmp\nprivate/\n*.log\n")
-    left = [vault.write(name, f"- {WORDS}\n") for name in ("private/x.md", "memory/.mdmem-0123456789abcdef.tmp", "other.log")]
-    vault.purge()
-    assert [place.read_text() for place in left] == ["", f"- {MARK}\n", f"- {WORDS}\n"]
-
-
-def test_memory_files_that_are_not_the_repositorys(vault: Vault, tmp_path: Path) -> None:
-    inner = vault.root / "memory" / "inner"
-    vault.world.git(vault.root, "init", "-q", inner)
-    elsewhere = [tmp_path / "notes.md", inner / "notes.md"]
-    for place in elsewhere:
-        place.write_text(f"- {WORDS}\n")
-    scope = vault.scope(*elsewhere, vault.root / "MEMORY.md", vault.root / "memory" / "topic.md")
-    done = purge.purge(scope, WORDS, FACT, Note(WHEN))
-    assert "2 memory files that are not this repository's hold it and are left as they are." in done.notices
-    assert [place.read_text() for place in elsewhere] == [f"- {WORDS}\n"] * 2
-    assert not any("memory files" in notice for notice in vault.plan().notices)
-    vault.assert_clean()
-
-
-def test_files_that_cannot_be_rewritten(vault: Vault) -> None:
-    (vault.root / "wide.txt").write_bytes(WORDS.encode("utf-16-le"))
-    (vault.root / "long.txt").write_bytes(b"x\n" * 2_500_001 + WORDS.encode())
-    assert any(notice.startswith("2 files of the work tree hold it") for notice in vault.plan().notices)
-
-
-def test_the_id_is_spoken_of_only_where_it_stands(vault: Vault) -> None:
-    assert not any("The fact's id" in notice for notice in vault.plan().notices)
-
-
-def test_who_and_why(vault: Vault) -> None:
-    note = Note(WHEN, actor="agent/main", session=f"about {WORDS}", reason="asked\nfor")
-    purge.purge(vault.scope(), WORDS, FACT, note)
-    assert vault.git("log", "-1", "--format=%b").splitlines() == [
-        *("Mdmem-Op: purge", "Mdmem-Actor: agent/main", f"Mdmem-Session: about {MARK}", "Mdmem-Reason: asked for", ""),
-    ]
-
-
-def test_only_uncommitted(vault: Vault) -> None:
-    vault.git("reset", "-q", "--hard", "HEAD~1")
-    tip = vault.id("HEAD")
-    vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n")
-    vault.git("add", "-A")
-    plan = vault.plan()
-    assert plan.found
-    assert (plan.files, plan.commits, plan.refs) == (1, 0, 0)
-    vault.purge()
-    assert vault.id("HEAD~1") == tip
-    assert vault.git("status", "--porcelain") == ""
-    vault.assert_clean()
-
-
-def test_what_git_leaves_about(vault: Vault) -> None:
-    folder = vault.root / ".git"
-    vault.git("commit", "-q", "--allow-empty", "-m", WORDS)
-    vault.git("reset", "-q", "--hard", "HEAD~1")
-    vault.git("commit-graph", "write", "--reachable")
-    left = [folder / name for name in ("COMMIT_EDITMSG", "SQUASH_MSG", "rr-cache/ab/preimage", "lost-found/other/ab")]
-    for path in (*left, vault.root / STATE / "index" / "x", vault.root / STATE / "a.db"):
-        vault.write(str(path), f"x {WORDS}\n")
-    vault.write(f"{STATE}/events.1.jsonl", WORDS)
-    for name in ("lock", "events.jsonl"):
-        vault.write(f"{STATE}/{name}", "")
-    vault.purge()
-    assert (folder / "SQUASH_MSG").read_text() == f"x {MARK}\n"
-    assert not (folder / "ORIG_HEAD").exists()
-    assert sorted(p.name for p in (vault.root / STATE).iterdir()) == ["events.jsonl", "index.lock", "lock", "trail.lock"]
-    vault.assert_clean()
-
-
-def test_what_is_reported_and_left(vault: Vault) -> None:
-    vault.write(f"{WORDS}.txt", "named\n")
-    (vault.root / "binary").write_bytes(b"\0" + WORDS.encode())
-    (vault.root / "link").symlink_to(WORDS)
-    vault.git("add", "-A")
-    vault.git("-c", f"user.name={WORDS}", "commit", "-q", "-m", "x")
-    vault.git("branch", WORDS.replace(" ", "-"))
-    vault.git("commit", "-q", "--allow-empty", "-m", f"y\n\nMdmem-Supersedes: {FACT} -")
-    vault.git("remote", "add", "origin", "nowhere")
-    vault.git("update-ref", "refs/remotes/origin/main", "HEAD")
-    done = vault.purge()
-    said = " ".join(done.notices)
-    for words in (
-        *("1 remote-tracking refs of 1 remotes", "1 binary objects", "1 names of files", "1 commits hold it in the name"),
-        *("Other clones", "objects in this repository still hold it", "Reflogs are emptied", "The fact's id"),
-    ):
-        assert words in said
-    assert WORDS not in said
-    assert vault.id("refs/remotes/origin/main") != vault.id("HEAD~1")
-
-
-@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-def test_a_detached_head_and_the_object_format(world: World, tmp_path: Path, algorithm: str) -> None:
-    root = tmp_path / algorithm
-    world.git(tmp_path, "init", "-q", f"--object-format={algorithm}", root)
-    made = Vault(world, root)
-    made.git("config", "user.name", NAME)
-    made.git("config", "user.email", EMAIL)
-    made.commit("a", memory__deep__x=f"- {WORDS}\n")
-    made.git("tag", "-a", "-m", "t", "t")
-    made.git("switch", "-q", "--detach")
-    made.commit("b", MEMORY=WORDS)
-    made.purge()
-    assert made.git("log", "--format=%s").splitlines() == ["Purged a text from history", "b", "a"]
-    assert made.id("main") == made.id("HEAD~2")
-    assert made.git("rev-parse", "--abbrev-ref", "HEAD").strip() == "HEAD"
-    made.assert_clean()
-
-
-def test_an_unborn_branch(world: World, repository: Path) -> None:
-    made = Vault(world, repository)
-    made.write("MEMORY.md", WORDS)
-    assert made.purge().commit is None
-    assert (repository / "MEMORY.md").read_text() == MARK
-
-
-def test_a_shallow_clone(vault: Vault, tmp_path: Path) -> None:
-    vault.commit("last", memory__topic="# Topic\n")
-    vault.git("clone", "-q", "--depth=2", f"file://{vault.root}", tmp_path / "shallow")
-    made = Vault(vault.world, tmp_path / "shallow")
-    made.git("config", "user.name", NAME)
-    made.git("config", "user.email", EMAIL)
-    made.git("symbolic-ref", "-d", "refs/remotes/origin/HEAD")
-    made.git("remote", "remove", "origin")
-    assert any("shallow" in notice for notice in made.plan().notices)
-    made.purge()
-    assert made.git("log", "--format=%s").splitlines() == ["Purged a text from history", "last", "hold it"]
-    assert (made.root / ".git" / "shallow").read_text().split() == [made.id("HEAD~2")]
-    made.assert_clean()
-
-
-def test_linked_worktrees(vault: Vault, tmp_path: Path) -> None:
-    linked = tmp_path / "linked"
-    vault.git("worktree", "add", "-q", "--detach", linked)
-    before = vault.standing()
-    with pytest.raises(RepositoryProblem) as refused:
-        vault.purge()
-    assert refused.value.code == "cannot-purge"
-    assert vault.standing() == before
-    other = Vault(vault.world, linked)
-    other.commit("clean", MEMORY=OTHER)
-    vault.purge()
-    assert other.git("log", "--format=%s").splitlines() == ["clean", "hold it", "other", "seed"]
-    assert other.id("HEAD~1") == vault.id("HEAD~1")
-    assert other.git("status", "--porcelain") == ""
-    vault.assert_clean()
-
-
-def test_a_linked_worktree_with_an_odd_name(vault: Vault, tmp_path: Path) -> None:
-    vault.commit("clean", MEMORY=OTHER)
-    vault.git("worktree", "add", "-q", "--detach", tmp_path / "a\nworktree b")
-    vault.purge()
-    assert Vault(vault.world, tmp_path / "a\nworktree b").id("HEAD") == vault.id("HEAD~1")
-    vault.assert_clean()
-
-
-@pytest.mark.parametrize("detached", [False, True])
-def test_a_submodule(vault: Vault, tmp_path: Path, detached: bool) -> None:
-    """git lists its git folder as a work tree."""
-    outer = tmp_path / "outer"
-    vault.world.git(tmp_path, "init", "-q", outer)
-    vault.world.git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", vault.root, "inner")
-    inner = Vault(vault.world, outer / "inner")
-    inner.git("config", "user.name", NAME)
-    inner.git("config", "user.email", EMAIL)
-    inner.git("remote", "remove", "origin")
-    if detached:
-        inner.git("checkout", "-q", "--detach")
-        inner.git("branch", "-q", "-D", "main")
-    inner.purge()
-    assert inner.git("log", "--format=%s").splitlines() == ["Purged a text from history", "hold it", "other", "seed"]
-    inner.assert_clean()
-
-
-def test_from_a_linked_worktree(vault: Vault, tmp_path: Path) -> None:
-    vault.commit("clean", MEMORY=OTHER)
-    vault.git("switch", "-q", "--detach")
-    vault.git("worktree", "add", "-q", tmp_path / "linked", "main")
-    made = Vault(vault.world, tmp_path / "linked")
-    made.write("MEMORY.md", WORDS)
-    made.purge()
-    assert made.git("status", "--porcelain").splitlines() == [" M MEMORY.md"]
-    assert vault.id("HEAD") == made.id("HEAD~1")
-    assert vault.git("status", "--porcelain") == ""
-    made.assert_clean()
-
-
-def gone_worktree(vault: Vault) -> None:
-    vault.git("worktree", "add", "-q", "--detach", vault.root.parent / "gone")
-    shutil.rmtree(vault.root.parent / "gone")
-
-
-def linked(vault: Vault) -> Vault:
-    vault.commit("clean", MEMORY=OTHER)
-    vault.git("worktree", "add", "-q", "--detach", vault.root.parent / "linked")
-    return Vault(vault.world, vault.root.parent / "linked")
-
-
-def worktree_with_refs(vault: Vault) -> None:
-    linked(vault).git("update-ref", "refs/worktree/own", "HEAD")
-
-
-def busy_worktree(vault: Vault) -> None:
-    other = linked(vault)
-    (other.repository.git_dir / "MERGE_HEAD").write_text(vault.id("HEAD~1") + "\n")
-
-
-def staged_in_worktree(vault: Vault) -> None:
-    other = linked(vault)
-    other.write("MEMORY.md", WORDS)
-    other.git("add", "-A")
-    other.write("MEMORY.md", OTHER)
-
-
-def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
-    vault.write(
-        f"{state}/write-ahead.json",
-        '{"path": "a.md", "before": null, "after": "x", "message": "secret plan of Zo\\u00eb", "date": "", "temporary": ""}',
-    )
-
-
-@pytest.mark.parametrize(
-    "arrange",
-    [
-        lambda vault: vault.git("replace", "HEAD", "HEAD~1"),
-        lambda vault: vault.write(".git/info/grafts", vault.id("HEAD") + "\n"),
-        lambda vault: vault.write(".git/objects/pack/pack-x.promisor", ""),
-        gone_worktree,
-        worktree_with_refs,
-        busy_worktree,
-        staged_in_worktree,
-        unfinished_write,
-    ],
-)
-def test_what_is_refused(vault: Vault, arrange: Callable[[Vault], object]) -> None:
-    arrange(vault)
-    before = vault.standing()
-    with pytest.raises(RepositoryProblem) as refused:
-        vault.purge()
-    assert refused.value.code in ("cannot-purge", "repository-busy")
-    assert vault.standing() == before
-
-
-def test_a_plan_where_this_workspace_has_an_unfinished_write(vault: Vault) -> None:
-    """A purge settles it first."""
-    unfinished_write(vault, STATE)
-    assert vault.plan().found
-
-
-def prepared(vault: Vault) -> tuple[rewriting.Rewrite, dict[str, str]]:
-    """As far as a purge comes before it moves the refs."""
-    repository = vault.repository
-    by = purge.rules(target(WORDS, FACT))
-    store = objects.Objects(repository.folder, keep=True)
-    rewrite = rewriting.rewritten(repository, by, store, ())
-    moved = moving.add_note(repository, rewrite, store, f"note\n\n{purge._TRAILER}\n", WHEN, None)
-    store.flush()
-    return rewrite, moved
-
-
-def test_killed_before_the_refs_moved(vault: Vault) -> None:
-    before = vault.standing()
-    prepared(vault)
-    assert vault.standing() == before
-    vault.purge()
-    vault.assert_clean()
-
-
-def test_killed_after_the_refs_moved(vault: Vault) -> None:
-    for words in ("a", "b"):
-        vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
-        vault.git("stash", "push", "-q", "-m", words)
-    moving.move(vault.repository, *prepared(vault))
-    vault.git("fsck", "--full")
-    tip = vault.id("HEAD")
-    done = vault.purge()
-    assert done.commit == tip
-    assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: b", "stash@{1}: On main: a"]
-    assert vault.git("status", "--porcelain") == ""
-    vault.assert_clean()
-
-
-def all_expired(vault: Vault) -> None:
-    vault.git("reflog", "expire", "--expire=all", "--all")
-
-
-def stash_gone(vault: Vault) -> None:
-    all_expired(vault)
-    vault.git("update-ref", "-d", "refs/stash")
-
-
-def one_put_back(vault: Vault) -> None:
-    stash_gone(vault)
-    vault.git("stash", "store", "-m", "On main: a", f"{rewriting.KEPT_STASH}0")
-
-
-def stash_has_no_log(vault: Vault) -> None:
-    (vault.root / ".git" / "logs" / "refs" / "stash").unlink()
-
-
-@pytest.mark.parametrize("killed", [all_expired, stash_gone, one_put_back, stash_has_no_log])
-def test_killed_while_the_stash_is_put_back(vault: Vault, killed: Callable[[Vault], None]) -> None:
-    for words in ("a", "b"):
-        vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
-        vault.git("stash", "push", "-q", "-m", words)
-    moving.move(vault.repository, *prepared(vault))
-    killed(vault)
-    vault.purge()
-    assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: b", "stash@{1}: On main: a"]
-    assert vault.git("for-each-ref", "refs/mdmem") == ""
-    vault.assert_clean()
-
-
-def test_a_stash_of_which_git_does_not_let_go(vault: Vault) -> None:
-    vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- a\n")
-    vault.git("stash", "push", "-q", "-m", "a")
-    hook = vault.root / ".git" / "hooks" / "reference-transaction"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text('#!/bin/sh\n[ "$1" = prepared ] || exit 0\n! grep -qE "^[0-9a-f]+ 0+ refs/stash$"\n')
-    hook.chmod(0o755)
-    with pytest.raises(RepositoryProblem) as refused:
-        vault.purge()
-    assert (refused.value.code, refused.value.message) == ("git-failed", "git update-ref failed")
-    hook.unlink()
-    vault.purge()
-    assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: a"]
-    vault.assert_clean()
-
-
-def test_a_ref_that_moves_meanwhile(vault: Vault) -> None:
-    vault.git("branch", "side")
-    rewrite, moved = prepared(vault)
-    vault.git("update-ref", "refs/heads/side", "HEAD~1")
-    before = vault.standing()
-    with pytest.raises(RepositoryProblem) as refused:
-        moving.move(vault.repository, rewrite, moved)
-    assert refused.value.code == "repository-busy"
-    assert vault.standing() == before
-
-
-def test_killed_after_the_refs_moved_and_then_written_to(vault: Vault) -> None:
-    """The note of the first run is no longer the newest commit, and only what is about to go still holds it."""
-    moving.move(vault.repository, *prepared(vault))
-    vault.git("reset", "-q", "--hard")
-    vault.commit("later", memory__later="- z\n")
-    plan = vault.plan()
-    assert plan.found
-    assert plan.loose > 0
-    vault.purge()
-    vault.assert_clean()
-
-
-def test_twice_is_once(vault: Vault) -> None:
-    for words in ("a", "b"):
-        vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
-        vault.git("stash", "push", "-q", "-m", words)
-    vault.purge()
-    before = vault.standing()
-    assert not vault.plan().found
-    vault.purge()
-    assert vault.standing() == before
-
-
-def test_the_words_are_in_no_argument(vault: Vault, tmp_path: Path) -> None:
-    """A git before the real one writes down what it is called with."""
-    real = shutil.which("git")
-    log = tmp_path / "arguments"
-    shim = tmp_path / "bin" / "git"
-    shim.parent.mkdir()
-    shim.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> "{log}"\nexec "{real}" "$@"\n')
-    shim.chmod(0o755)
-    vault.write("MEMORY.md", WORDS)
-    vault.git("stash", "push", "-q", "-m", WORDS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", f"{shim.parent}:{vault.world.environment['PATH']}")
-        vault.purge(f"because of {WORDS}")
-    said = log.read_text()
-    assert "update-ref" in said
-    assert "stash store" in said
-    assert WORDS not in said
-    vault.assert_clean()
-
-
-def test_objects_in_many_packs(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "_CHUNK_BYTES", 200)
-    for number in range(5):
-        vault.commit(f"{number}", MEMORY=f"{OTHER}- {WORDS}\n- {number}\n")
-    vault.purge()
-    assert vault.git("log", "--format=%s").split()[5:] == ["4", "3", "2", "1", "0", "hold", "it", "other", "seed"]
-    vault.assert_clean()
-
-
-@pytest.mark.parametrize(("option", "flag"), [("--skip-worktree", "S"), ("--assume-unchanged", "h")])
-def test_flags_in_the_index_stay(vault: Vault, option: str, flag: str) -> None:
-    vault.git("update-index", option, "MEMORY.md")
-    vault.purge()
-    assert vault.git("ls-files", "-v").splitlines() == [f"{flag} MEMORY.md", "H memory/topic.md"]
-    vault.assert_clean()
-
-
-def test_line_ends_that_git_converts(vault: Vault) -> None:
-    vault.write(".gitattributes", "* text eol=crlf\n")
-    vault.git("rm", "-q", "--cached", "MEMORY.md")
-    vault.commit("convert", MEMORY=f"{OTHER}- {WORDS}\n- secret plan\n  of Zoë, wrapped\n")
-    (vault.root / "MEMORY.md").unlink()
-    vault.git("checkout", "-q", "--", "MEMORY.md")
-    vault.purge()
-    assert (vault.root / "MEMORY.md").read_bytes() == f"{OTHER}- {MARK}, wrapped\n".replace("\n", "\r\n").encode()
-    assert vault.git("status", "--porcelain") == ""
-    vault.assert_clean()
-
-
-def test_odd_names(vault: Vault) -> None:
-    odd = 'a "b\nc\td é'
-    vault.write(odd, f"x {WORDS}\n")
-    vault.git("add", "-A")
-    vault.git("commit", "-q", "-m", "odd")
-    vault.git("update-ref", 'refs/heads/"quoted', "HEAD")
-    vault.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
-    vault.purge()
-    assert vault.git("show", f"HEAD:{odd}") == f"x {MARK}\n"
-    assert vault.id('refs/heads/"quoted') == vault.id("HEAD~1")
-    assert vault.git("symbolic-ref", "refs/heads/alias").strip() == "refs/heads/main"
-    vault.assert_clean()
-
-
-def test_many_files_make_the_plan_ask(vault: Vault) -> None:
-    for number in range(100):
-        vault.write(f"n{number}.txt", WORDS)
-    plan = vault.plan()
-    assert plan.files == 101
-    assert plan.notices[0] == "It stands in 101 files of the work tree: are these the right words?"
-
-
-def test_a_hook_that_refuses(vault: Vault) -> None:
-    hook = vault.write(".git/hooks/reference-transaction", "#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
-    before = vault.standing()
-    with pytest.raises(RepositoryProblem) as refused:
-        vault.purge()
-    assert refused.value.code == "repository-busy"
-    assert vault.standing() == before
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    return desk(world, repository)
+
+
+def memory(at: Desk) -> Memory:
+    return Memory(at.workspace)
+
+
+def note(at: Desk) -> list[str]:
+    return at.git("log", "-1", "--format=%b").split("\n")[:-2]
+
+
+def test_who_asked_for_it_stands_in_the_note_and_in_the_events(at: Desk):
+    at.workspace.ensure_state()
+    wanted = Purge(WORDS, reason="asked to", actor="agent/main", session="s1")
+    memory(at).plan_purge(wanted)
+    memory(at).purge(wanted)
+    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: agent/main", "Mdmem-Session: s1", "Mdmem-Reason: asked to"]
+    found = [(event.verb, event.actor, event.session) for event in events.read(at.workspace.state)]
+    assert found == [("plan-purge", "agent/main", "s1"), ("purge", "agent/main", "s1")]
+
+
+@pytest.mark.parametrize("by", ["environment", "settings"])
+def test_who_asks_by_default(at: Desk, by: str, monkeypatch: pytest.MonkeyPatch):
+    if by == "environment":
+        monkeypatch.setenv("MDMEM_ACTOR", "agent/b")
+    else:
+        at.write("mdmem.toml", 'actor = "agent/b"\n')
+    memory(at).purge(Purge(WORDS))
+    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: agent/b"]
+
+
+@pytest.mark.parametrize("field", ["reason", "actor", "session"])
+def test_a_secret_in_the_note(at: Desk, field: str):
+    before = at.standing()
+    for attempt in (memory(at).plan_purge, memory(at).purge):
+        with pytest.raises(RefusedChange) as refused:
+            attempt(Purge(WORDS, **{field: f"it was {SECRET}"}))
+        assert refused.value.code == "secret-found"
+        assert SECRET not in refused.value.message
+    assert at.standing() == before
+    memory(at).purge(Purge(WORDS, **{field: f"it was {SECRET}"}, allow=frozenset({"secret"})))
+    assert note(at)[1].endswith(f"it was {SECRET}")
+
+
+def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "x.md").write_text(f"- {WORDS}\n- of another kind\n")
+    own = at.world.home / ".config" / "mdmem"
+    own.mkdir(parents=True)
+    (own / "config.toml").write_text(f"extra_paths = ['{notes}']\n")
+    with pytest.raises(FactProblem, match="stands only where it cannot be taken out from here, in 1 files or objects"):
+        memory(at).purge(Purge("of another kind"))
+    done = memory(at).purge(Purge(WORDS))
+    assert "1 memory files that are not this repository's hold it and are left as they are." in done.notices
+    assert WORDS in (notes / "x.md").read_text()
+    assert WORDS not in at.read("MEMORY.md")
+
+
+def test_the_table_of_versions_keeps_nothing_of_what_a_merge_brought(at: Desk):
+    at.git("checkout", "-q", "-b", "side")
+    memory(at).apply(append("- has a secret plan"))
+    at.git("checkout", "-q", "-")
+    at.git("merge", "-q", "--no-ff", "-m", "merged", "side")
+
+    def holding() -> list[str]:
+        memory(at).history(AskHistory())
+        return [place.name for place in at.workspace.state.iterdir() if place.is_file() and b"has a secret plan" in place.read_bytes()]
+
+    assert VERSIONS_NAME in {name.removesuffix("-wal") for name in holding()}
+    memory(at).purge(Purge("has a secret plan"))
+    assert holding() == []
+
+
+def test_a_workspace_below_the_root(world: World, repository: Path, at: Desk):
+    below = desk(world, repository, "sub", f"# Memory\n\n- {WORDS}\n")
+    assert not any("memory files" in notice for notice in memory(below).purge(Purge(WORDS)).notices)
+    assert WORDS not in below.read("MEMORY.md") + at.read("MEMORY.md")
+    assert [place.name for place in below.root.iterdir()] == ["MEMORY.md"]
+    assert WORDS not in at.git("log", "-p", "--all")

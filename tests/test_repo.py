@@ -21,7 +21,7 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, commits, line, process, runner
+from mdmem.repo import Repository, commits, first_parent, process, runner
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.startup.launch import INTERRUPTIONS
 
@@ -345,7 +345,7 @@ class TestReading:
         third = at.commit("drïtte")
         (at.root / "memory" / "B c.MD").unlink()
         fourth = at.commit("fourth")
-        told = list(line.told(opened(at), line.newer(opened(at), None, CommitId(fourth)) or []))
+        told = list(first_parent.told(opened(at), first_parent.newer(opened(at), None, CommitId(fourth)) or []))
         assert [(one.commit.message, one.commit.author) for one in told] == [
             ("seed\n", NAME),
             ("second\n", NAME),
@@ -360,10 +360,10 @@ class TestReading:
         ]
         blobs = [(change.before and opened(at).blobs([change.before])[0], change.after) for change in changes]
         assert blobs[2] == (b"- one\n- two\n- three\n- five\n", None)
-        assert line.newer(opened(at), CommitId(second), CommitId(fourth)) == [third, fourth]
-        assert line.newer(opened(at), CommitId(fourth), CommitId(fourth)) == []
-        assert line.newer(opened(at), CommitId(fourth), CommitId(second)) is None
-        assert line.newer(opened(at), CommitId(A), CommitId(second)) is None
+        assert first_parent.newer(opened(at), CommitId(second), CommitId(fourth)) == [third, fourth]
+        assert first_parent.newer(opened(at), CommitId(fourth), CommitId(fourth)) == []
+        assert first_parent.newer(opened(at), CommitId(fourth), CommitId(second)) is None
+        assert first_parent.newer(opened(at), CommitId(A), CommitId(second)) is None
 
     def test_what_two_branches_took_out_goes_by_its_last_name(self, at: Desk):
         at.write("memory/t.md", "- a\n")
@@ -374,16 +374,16 @@ class TestReading:
         at.git("switch", "-q", "main")
         at.git("mv", "memory/t.md", "memory/u.md")
         at.commit("moved")
-        assert line.name_now(opened(at), FilePath("memory/t.md"), above) == "memory/u.md"
+        assert first_parent.name_now(opened(at), FilePath("memory/t.md"), above) == "memory/u.md"
         at.git("rm", "-q", "memory/u.md")
         at.commit("gone here")
         at.git("merge", "-q", "-s", "ours", "side")
-        assert line.name_now(opened(at), FilePath("memory/t.md"), above) in ("memory/t.md", "memory/u.md")
+        assert first_parent.name_now(opened(at), FilePath("memory/t.md"), above) in ("memory/t.md", "memory/u.md")
         at.git("reset", "-q", "--hard", above)
         at.git("rm", "-q", "memory/t.md")
         at.commit("gone here too")
         at.git("merge", "-q", "side")
-        assert line.name_now(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
+        assert first_parent.name_now(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
 
     def test_what_a_merge_brought(self, at: Desk):
         at.git("checkout", "-q", "-b", "side")
@@ -397,10 +397,10 @@ class TestReading:
         first = at.commit("meanwhile")
         at.git("merge", "-q", "--no-edit", "side")
         head = CommitId(at.git("rev-parse", "HEAD").strip())
-        assert line.newer(opened(at), CommitId(said), head) is None
-        (merge,) = line.told(opened(at), line.newer(opened(at), CommitId(first), head) or [])
+        assert first_parent.newer(opened(at), CommitId(said), head) is None
+        (merge,) = first_parent.told(opened(at), first_parent.newer(opened(at), CommitId(first), head) or [])
         assert [change.path for change in merge.changes] == ["memory/a.md"]
-        assert [(commit.id, patches) for commit, patches in line.side(opened(at), merge)] == [
+        assert [(commit.id, patches) for commit, patches in first_parent.side(opened(at), merge)] == [
             (brought, (FilePatch(FilePath("memory/a.md"), None, ("- one",)),)),
             (said, ()),
         ]

@@ -11,7 +11,8 @@ from generated_markdown import closed_documents
 from hypothesis import given, settings
 from workspaces import NOW, Desk, desk
 
-from mdmem import review as reviews
+from mdmem.changes import advice as reviews
+from mdmem.changes.advice import Budget, Sheet, Standing, review
 from mdmem.document import parse
 from mdmem.editors.section import edit
 from mdmem.facts import items, parse_text
@@ -19,7 +20,6 @@ from mdmem.model import FactId, FilePath, SectionPath, Source, Status
 from mdmem.model.reviews import Advice, AdviceKind
 from mdmem.model.trail import Claim, Conflict
 from mdmem.model.writes import Action, EditSection, Forget
-from mdmem.review import Budget, Sheet, Standing, review
 
 TODAY = date(2026, 3, 5)
 MEMORY = FilePath("MEMORY.md")

@@ -10,7 +10,7 @@ from mdmem.model import FilePath
 from mdmem.model.trail import Entry
 from mdmem.search.cues import AMOUNT, ASKS, TIME, Named, asked, questions
 from mdmem.search.cues import cues as cues_of
-from mdmem.search.words import folded, split
+from mdmem.search.terms import folded, split
 
 DAY = date(2025, 5, 20)
 

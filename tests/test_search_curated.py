@@ -8,12 +8,12 @@ from datetime import date
 import pytest
 
 from mdmem.document import parse
+from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
-from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
-from mdmem.search.seen import EMPTY
+from mdmem.search.snapshot import EMPTY
 
 TODAY = date(2025, 6, 1)
 

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import parse
+from mdmem.entries import entries
 from mdmem.errors import StorageProblem
 from mdmem.layout import kind_of
 from mdmem.model import CommitId, FilePath, Source, Status
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Origin
 from mdmem.search import schema
-from mdmem.search.entries import entries
-from mdmem.search.finder import BrokenIndex
 from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.schema import Life
-from mdmem.search.seen import EMPTY, UNSEEN, Seen, SeenFile, Stamp
+from mdmem.search.searcher import BrokenIndex
+from mdmem.search.snapshot import EMPTY, UNSEEN, Seen, SeenFile, Stamp
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from workspaces import desk as make_desk
 
+from mdmem.catchup.index import fresh
 from mdmem.config import LANGUAGES
 from mdmem.document import parse
+from mdmem.entries import entries
 from mdmem.layout import kind_of
-from mdmem.memory.freshness import fresh
 from mdmem.model import FilePath
-from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
-from mdmem.search.seen import EMPTY
-from mdmem.search.words import folded, query_terms, split, spoken, stem
+from mdmem.search.snapshot import EMPTY
+from mdmem.search.terms import folded, query_terms, split, spoken, stem
 
 TODAY = date(2025, 6, 1)
 WITHOUT_STOP_WORDS = {"romanian", "turkish"}

@@ -6,16 +6,16 @@ from datetime import date
 import pytest
 
 from mdmem.document import parse
+from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search import query, ranking, schema
-from mdmem.search.entries import entries
 from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Lexicon, Wanted
 from mdmem.search.results import Match
 from mdmem.search.schema import Life, Row
-from mdmem.search.seen import EMPTY
-from mdmem.search.words import related, stem
+from mdmem.search.snapshot import EMPTY
+from mdmem.search.terms import related, stem
 
 TODAY = date(2025, 6, 1)
 

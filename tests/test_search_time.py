@@ -19,7 +19,7 @@ from mdmem.search.indexer import FileEntries, Index
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.results import Match, hit, order
 from mdmem.search.schema import Life, Row
-from mdmem.search.seen import EMPTY, Seen
+from mdmem.search.snapshot import EMPTY, Seen
 
 TODAY = date(2025, 6, 1)
 YESTERDAY = date(2025, 5, 31)

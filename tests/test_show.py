@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdmem.changes.purge_history import Purged, PurgePlan
 from mdmem.doctor import Finding, Level
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Superseded
-from mdmem.model.past import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
+from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
 from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
 from mdmem.model.reviews import Advice, AdviceKind, Reviewed
 from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
 from mdmem.model.writes import WriteResult
-from mdmem.purge import Purged, PurgePlan
 from mdmem.render import plain
 from mdmem.search import ranking
-from mdmem.search.catalogue import TagCount
+from mdmem.search.tags import TagCount
 from mdmem.secrets import Secret
-from mdmem.show import hits, past, reads, upkeep, writes
+from mdmem.show import history, hits, maintenance, reads, writes
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
 HIT = Hit(
@@ -288,7 +288,7 @@ PLAN = PurgePlan(1, 2, 3, 4, 5, 6, 0, (f"said {STEERS}",))
 
 
 def test_findings():
-    assert upkeep.findings_text(FINDINGS).splitlines() == [
+    assert maintenance.findings_text(FINDINGS).splitlines() == [
         "ok      git: git version 2.40",
         f"warning hooks: post-commit is {HIDDEN}missing",
         "        one",
@@ -297,35 +297,35 @@ def test_findings():
         "error   secrets: key in a.md:1",
         "errors: 1, warnings: 1, notes: 0",
     ]
-    assert upkeep.findings_json(FINDINGS)["findings"][2] == {
+    assert maintenance.findings_json(FINDINGS)["findings"][2] == {
         **{"check": "locks", "level": "warning", "message": "removed", "fixed": True, "hint": ""},
     }
 
 
 @pytest.mark.parametrize(("found", "sound"), [(FINDINGS, False), (FINDINGS[:3], True), ((), True)])
 def test_soundness(found: tuple[Finding, ...], sound: bool):
-    assert upkeep.findings_json(found)["sound"] is sound
+    assert maintenance.findings_json(found)["sound"] is sound
 
 
 def test_a_purge():
     numbers = {"files": 1, "commits": 2, "messages": 3, "tags": 4, "refs": 5, "signatures": 6, "loose": 0}
-    assert upkeep.plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
-    assert upkeep.plan_text(PLAN) == f"to purge: 1 files, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
-    assert "5 refs, 7 objects that nothing refers to\n" in upkeep.plan_text(replace(PLAN, loose=7))
+    assert maintenance.plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
+    assert maintenance.plan_text(PLAN) == f"to purge: 1 files, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
+    assert "5 refs, 7 objects that nothing refers to\n" in maintenance.plan_text(replace(PLAN, loose=7))
     done = Purged(PLAN, COMMIT, ("left",))
-    assert upkeep.purged_json(done) == {"changed": True, "commit": COMMIT, "plan": numbers, "notices": ["left"]}
-    assert upkeep.purged_text(done) == f"purged {COMMIT[:10]}"
-    assert upkeep.purged_text(replace(done, commit=None)) == "purged"
+    assert maintenance.purged_json(done) == {"changed": True, "commit": COMMIT, "plan": numbers, "notices": ["left"]}
+    assert maintenance.purged_text(done) == f"purged {COMMIT[:10]}"
+    assert maintenance.purged_text(replace(done, commit=None)) == "purged"
     nothing = Purged(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
-    assert (upkeep.purged_text(nothing), upkeep.purged_json(nothing)["changed"]) == (
+    assert (maintenance.purged_text(nothing), maintenance.purged_json(nothing)["changed"]) == (
         f"it stands nowhere, and nothing is left to purge {COMMIT[:10]}",
         False,
     )
 
 
 def test_redacted():
-    assert upkeep.redacted_json("a", [Secret("key", 3, 9, 2)]) == {"text": "a", "secrets": [{"kind": "key", "line": 2}]}
-    assert upkeep.redacted_text("a\r\n\tb\x1b\n\n") == "a\n\tb\ufffd\n"
+    assert maintenance.redacted_json("a", [Secret("key", 3, 9, 2)]) == {"text": "a", "secrets": [{"kind": "key", "line": 2}]}
+    assert maintenance.redacted_text("a\r\n\tb\x1b\n\n") == "a\n\tb\ufffd\n"
 
 
 def test_saved():
@@ -387,21 +387,21 @@ class TestHistory:
     )
     def test_a_line_a_revision(self, revision: RevisionView, line: str):
         told = replace(STORY, revisions=(revision,))
-        assert past.history_text(told, words=False, colour=False) == f"2026-03-05  0123456789  {line}"
+        assert history.history_text(told, words=False, colour=False) == f"2026-03-05  0123456789  {line}"
 
     def test_word_by_word_with_some_lines_around(self):
         before = "# A\n\none\ntwo\nthree\nfour\nfive\nsix\n\tseven words stand here\n"
         after = before.replace("# A", "# B").replace("stand", "stood")
         told = replace(STORY, revisions=(replace(REVISION, before=before, text=after),) * 2)
-        shown = past.history_text(told, words=True, colour=False).split("\n\n2026")[0].split("\n")[1:]
+        shown = history.history_text(told, words=True, colour=False).split("\n\n2026")[0].split("\n")[1:]
         assert shown == ["    # [-A-]{+B+}", "", "    one", "    …", "    five", "    six", "    \tseven words [-stand-]{+stood+} here"]
 
     def test_in_colour(self):
-        shown = past.history_text(STORY, words=True, colour=True)
+        shown = history.history_text(STORY, words=True, colour=True)
         assert shown == "\x1b[2m2026-03-05  0123456789  remember\x1b[0m\n    # A\n\n    \x1b[31ma\x1b[0m\n    \x1b[32mb\x1b[0m"
 
     def test_json(self):
-        (row,) = past.history_json(STORY)["revisions"]
+        (row,) = history.history_json(STORY)["revisions"]
         assert (row["time"], row["op"], row["section"], row["diff"]) == (
             "2026-03-05T09:30:00+01:00",
             "remember",
@@ -412,20 +412,23 @@ class TestHistory:
     def test_a_chain(self):
         older = replace(LINK, text="two\nlines", end=AT, status=Status.SUPERSEDED, op=None)
         told = FactHistory(FactId("1f3c9a2b"), Status.CURRENT, (older, LINK))
-        assert past.history_text(told, words=False, colour=False) == (
+        assert history.history_text(told, words=False, colour=False) == (
             "2026-03-05 - 2026-03-05  1f3c9a2b  two lines  (superseded)\n    0123456789  by hand, Ada  a.md: A\n"
             "2026-03-05 -             1f3c9a2b  tea  (current)\n    0123456789  log  a.md: A"
         )
-        assert [(link["from"], link["to"]) for link in past.history_json(told)["chain"]] == [(AT.isoformat(),) * 2, (AT.isoformat(), None)]
+        assert [(link["from"], link["to"]) for link in history.history_json(told)["chain"]] == [
+            (AT.isoformat(),) * 2,
+            (AT.isoformat(), None),
+        ]
 
     @given(*[st.text(st.characters(codec=None), max_size=40)] * 2)
     def test_nothing_steers_a_terminal(self, one: str, other: str):
         revision = replace(REVISION, before=one, text=other, author=one, reason=other, path=one, section=(other,), op=None)
         told = (
-            past.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
-            past.history_text(FactHistory(FactId("a"), Status.CURRENT, (replace(LINK, text=one, reason=other),) * 2), True, False),
-            past.blame_text(Blame("a.md", (), (BlamedLine(1, one, COMMIT, AT, other, Source.AUTO, 0.4),)), colour=False),
-            past.stays_text(Stays(one, (StayView(one, (other,), COMMIT, AT, None, None),))),
+            history.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
+            history.history_text(FactHistory(FactId("a"), Status.CURRENT, (replace(LINK, text=one, reason=other),) * 2), True, False),
+            history.blame_text(Blame("a.md", (), (BlamedLine(1, one, COMMIT, AT, other, Source.AUTO, 0.4),)), colour=False),
+            history.stays_text(Stays(one, (StayView(one, (other,), COMMIT, AT, None, None),))),
         )
         assert not set("".join(told)) & set(STEERS + "\r")
 
@@ -437,7 +440,7 @@ class TestBlame:
             BlamedLine(2, "", COMMIT, AT, "Ada", Source.USER_STATED, 0.95),
             BlamedLine(3, "new", None, None, None, None, None),
         )
-        assert past.blame_text(Blame("a.md", ("A",), lines), colour=False) == (
+        assert history.blame_text(Blame("a.md", ("A",), lines), colour=False) == (
             "0123456789 2026-03-05 auto         # A\n0123456789 2026-03-05 user-stated\nuncommitted                        new"
         )
 
@@ -474,16 +477,16 @@ def test_a_review():
         AdviceKind.EXPIRED, FilePath("a.md"), ("A",), 3, (FactId("1f3c9a2b"),), "'x' held\x1b", ("mdmem", "forget", "an x"), True
     )
     told = Reviewed((advice,), ((advice, RESULT),))
-    assert upkeep.reviewed_text(told) == (
+    assert maintenance.reviewed_text(told) == (
         "done: a.md:3: expired: 'x' held\ufffd 0123456789\na.md:3: expired: 'x' held\ufffd\n    mdmem forget 'an x'  (safe)"
     )
-    assert upkeep.reviewed_json(told)["applied"][0]["commit"] == COMMIT
+    assert maintenance.reviewed_json(told)["applied"][0]["commit"] == COMMIT
 
 
 def test_the_command_of_an_advice_can_be_pasted():
     words = ("mdmem", "edit-section", "It's", "--replace", "- it's a \\n\n- b\t\x1b", "--with", "- é\u202e\n")
     advice = Advice(AdviceKind.DUPLICATE, FilePath("a.md"), ("A",), 3, (), "twice", words, True)
-    shown = upkeep.reviewed_text(Reviewed((advice,))).splitlines()[1].strip().removesuffix("  (safe)")
+    shown = maintenance.reviewed_text(Reviewed((advice,))).splitlines()[1].strip().removesuffix("  (safe)")
     assert printable(shown, keep="") == shown
     ran = subprocess.run(["bash", "-c", f"printf '%s\\0' {shown}"], stdout=subprocess.PIPE, check=True, env={"LC_ALL": "C.UTF-8"})
     assert tuple(ran.stdout.decode().split("\0")[:-1]) == words

@@ -8,7 +8,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem import tasks
+from mdmem.changes import task_notes
 from mdmem.document import Document, parse
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
@@ -29,7 +29,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def standing(at: Desk) -> Document | None:
-    return parse(at.read(tasks.TASKS_PATH)) if (at.root / tasks.TASKS_PATH).exists() else None
+    return parse(at.read(task_notes.TASKS_PATH)) if (at.root / task_notes.TASKS_PATH).exists() else None
 
 
 def carry_out(at: Desk, changes: tuple[Change, ...]) -> list[bool]:
@@ -37,84 +37,84 @@ def carry_out(at: Desk, changes: tuple[Change, ...]) -> list[bool]:
 
 
 def begin(at: Desk, name: str, goal: str, now: datetime = AT) -> list[bool]:
-    return carry_out(at, tasks.start(standing(at), name, goal, now, OPTIONS))
+    return carry_out(at, task_notes.start(standing(at), name, goal, now, OPTIONS))
 
 
 def noted(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
-    return carry_out(at, tasks.note(standing(at), name, text, now, OPTIONS))
+    return carry_out(at, task_notes.note(standing(at), name, text, now, OPTIONS))
 
 
 # In a repository.
 
 
 def test_a_task_from_start_to_done(at: Desk) -> None:
-    at.write(tasks.TASKS_PATH, tasks.NEW_TASKS)
+    at.write(task_notes.TASKS_PATH, task_notes.NEW_TASKS)
     assert begin(at, "Move it", "sessions live in Redis") == [True]
     assert noted(at, "move IT", "the migration is written", AT + timedelta(minutes=12)) == [True]
     assert noted(at, "Move it", "all tests pass", AT + timedelta(days=1)) == [True]
     assert noted(at, "Move it", "# not a heading\n```\nnor a fence", AT + timedelta(days=1, minutes=1)) == [True]
-    assert at.read(tasks.TASKS_PATH) == (
+    assert at.read(task_notes.TASKS_PATH) == (
         "# Tasks\n\n## Move it\n\n"
         "- 2026-03-05 10:00 goal: sessions live in Redis\n"
         "- 10:12 the migration is written\n"
         "- 2026-03-06 10:00 all tests pass\n"
         "- 10:01 # not a heading\n  \\```\n  nor a fence\n"
     )
-    assert carry_out(at, tasks.done(standing(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
-    assert at.read(tasks.TASKS_PATH) == "# Tasks\n\n"
+    assert carry_out(at, task_notes.done(standing(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
+    assert at.read(task_notes.TASKS_PATH) == "# Tasks\n\n"
     assert at.read(LOG).endswith("\n\n## 10:00\n\n- [task] Move it: moved, and faster\n")
 
 
 def test_a_task_in_a_file_that_is_not_there(at: Desk) -> None:
     assert begin(at, "Move it", "Redis") == [True]
-    assert tasks.names(standing(at)) == ("Move it",)
+    assert task_notes.names(standing(at)) == ("Move it",)
     assert noted(at, "Move it", "begun") == [True]
 
 
 def test_a_task_that_is_there_is_gone_on_with(at: Desk) -> None:
-    at.write(tasks.TASKS_PATH, FILE)
+    at.write(task_notes.TASKS_PATH, FILE)
     assert begin(at, "MOVE it", "something else") == []
     assert begin(at, "Other one", "something else") == []
-    assert at.read(tasks.TASKS_PATH) == FILE
+    assert at.read(task_notes.TASKS_PATH) == FILE
 
 
 def test_who_begins_the_same_task_at_the_same_moment_loses_nothing(at: Desk) -> None:
-    one = tasks.start(None, "Move it", "Redis", AT, OPTIONS)
-    other = tasks.start(None, "Move it", "Postgres", AT, OPTIONS)
+    one = task_notes.start(None, "Move it", "Redis", AT, OPTIONS)
+    other = task_notes.start(None, "Move it", "Postgres", AT, OPTIONS)
     assert carry_out(at, (*one, *one, *other)) == [True, False, True]
-    assert at.read(tasks.TASKS_PATH).endswith("- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n")
+    assert at.read(task_notes.TASKS_PATH).endswith("- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n")
 
 
 def test_a_note_that_is_given_again_is_written_once(at: Desk) -> None:
-    at.write(tasks.TASKS_PATH, FILE)
+    at.write(task_notes.TASKS_PATH, FILE)
     assert noted(at, "Move it", "begun") == [True]
     assert noted(at, "Move it", "begun") == [False]
 
 
 @pytest.mark.parametrize("interrupted_after", [0, 1])
 def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None:
-    at.write(tasks.TASKS_PATH, FILE)
-    carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS)[:interrupted_after])
-    assert "Move it" in tasks.names(standing(at))
-    carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS))
-    assert tasks.names(standing(at)) == ("Other one",)
+    at.write(task_notes.TASKS_PATH, FILE)
+    carry_out(at, task_notes.done(standing(at), "Move it", "moved", OPTIONS)[:interrupted_after])
+    assert "Move it" in task_notes.names(standing(at))
+    carry_out(at, task_notes.done(standing(at), "Move it", "moved", OPTIONS))
+    assert task_notes.names(standing(at)) == ("Other one",)
     assert at.read(LOG).count("moved") == 1
 
 
 def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> None:
-    at.write(tasks.TASKS_PATH, FILE)
-    carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS)[:1])
+    at.write(task_notes.TASKS_PATH, FILE)
+    carry_out(at, task_notes.done(standing(at), "Move it", "moved", OPTIONS)[:1])
     done = Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
     assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
 
 
 @pytest.mark.parametrize("log", ["", "# 2026-03-05\n\n- by hand\n"])
 def test_what_cannot_be_taken_out_is_not_logged_either(at: Desk, log: str) -> None:
-    at.write(tasks.TASKS_PATH, FILE)
+    at.write(task_notes.TASKS_PATH, FILE)
     if log:
         at.write(LOG, log)
     at.commit()
-    at.hook("pre-commit", f"! git diff --cached --name-only | grep -qx {tasks.TASKS_PATH}")
+    at.hook("pre-commit", f"! git diff --cached --name-only | grep -qx {task_notes.TASKS_PATH}")
     before = at.standing()
     with pytest.raises(MdmemError) as failure:
         Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
@@ -122,34 +122,34 @@ def test_what_cannot_be_taken_out_is_not_logged_either(at: Desk, log: str) -> No
 
 
 def test_done_shown_beforehand_changes_nothing(at: Desk) -> None:
-    at.write(tasks.TASKS_PATH, FILE)
+    at.write(task_notes.TASKS_PATH, FILE)
     before = at.standing()
     done = Memory(at.workspace).end_task("Move it", "moved", replace(OPTIONS, dry_run=True))
     assert (done.commit, at.standing()) == (None, before)
     assert done.diff is not None
-    assert [path in done.diff for path in (LOG, tasks.TASKS_PATH)] == [True, True]
+    assert [path in done.diff for path in (LOG, task_notes.TASKS_PATH)] == [True, True]
 
 
 def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
-    at.write(tasks.TASKS_PATH, FILE)
-    logged, taken_out = tasks.done(standing(at), "Move it", "moved", OPTIONS)
+    at.write(task_notes.TASKS_PATH, FILE)
+    logged, taken_out = task_notes.done(standing(at), "Move it", "moved", OPTIONS)
     noted(at, "Move it", "not quite")
     with pytest.raises(MdmemError) as failure:
         at.apply(taken_out)
     assert failure.value.code == "section-changed"
-    assert "not quite" in at.read(tasks.TASKS_PATH)
+    assert "not quite" in at.read(task_notes.TASKS_PATH)
     assert at.apply(logged).changed
 
 
 def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
-    at.write(tasks.TASKS_PATH, FILE.replace("## Other", "### Plan\n\n- by hand\n\n### Move it\n\n- deeper\n\n## Other"))
+    at.write(task_notes.TASKS_PATH, FILE.replace("## Other", "### Plan\n\n- by hand\n\n### Move it\n\n- deeper\n\n## Other"))
     assert noted(at, "Move it", "begun") == [True]
-    assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(tasks.TASKS_PATH)
+    assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(task_notes.TASKS_PATH)
     assert begin(at, "Plan", "another task") == [True]
-    assert tasks.names(standing(at)) == ("Move it", "Other one", "Plan")
-    carry_out(at, tasks.done(standing(at), "Move it", "moved", OPTIONS))
-    assert tasks.names(standing(at)) == ("Other one", "Plan")
-    assert "by hand" not in at.read(tasks.TASKS_PATH)
+    assert task_notes.names(standing(at)) == ("Move it", "Other one", "Plan")
+    carry_out(at, task_notes.done(standing(at), "Move it", "moved", OPTIONS))
+    assert task_notes.names(standing(at)) == ("Other one", "Plan")
+    assert "by hand" not in at.read(task_notes.TASKS_PATH)
 
 
 # Pure.
@@ -157,16 +157,16 @@ def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
 
 def test_what_is_given() -> None:
     document = parse(FILE)
-    (change,) = tasks.start(document, "New", "x", AT, OPTIONS)
+    (change,) = task_notes.start(document, "New", "x", AT, OPTIONS)
     line = "- 2026-03-05 10:00 goal: x"
     assert change == EditSection("Tasks > New", Action.APPEND, line, file="memory/tasks.md", create=True, options=OPTIONS)
-    logged, taken_out = tasks.done(document, "other one", "y", OPTIONS)
+    logged, taken_out = task_notes.done(document, "other one", "y", OPTIONS)
     assert logged == Log("Other one: y", kind="task", options=OPTIONS)
     assert (taken_out.section, taken_out.action, taken_out.subtree) == ("Tasks > Other `one`", Action.DELETE, True)
-    assert tasks.show(document, "move it") == Show("memory/tasks.md", "Tasks > Move it")
-    assert tasks.show(parse("## A\n\n## B\n"), "b") == Show("memory/tasks.md", "B")
-    assert tasks.names(document) == ("Move it", "Other one")
-    assert tasks.names(None) == ()
+    assert task_notes.show(document, "move it") == Show("memory/tasks.md", "Tasks > Move it")
+    assert task_notes.show(parse("## A\n\n## B\n"), "b") == Show("memory/tasks.md", "B")
+    assert task_notes.names(document) == ("Move it", "Other one")
+    assert task_notes.names(None) == ()
 
 
 @pytest.mark.parametrize(
@@ -180,13 +180,13 @@ def test_what_is_given() -> None:
     ],
 )
 def test_a_note_has_the_day_where_it_is_another(last: str, stamp: str) -> None:
-    (change,) = tasks.note(parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS)
+    (change,) = task_notes.note(parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS)
     assert change.text == f"- {stamp} text"
 
 
 def code(verb: str, *arguments: object) -> str:
     with pytest.raises(MdmemError) as failure:
-        getattr(tasks, verb)(*arguments)
+        getattr(task_notes, verb)(*arguments)
     return failure.value.code
 
 
@@ -217,11 +217,11 @@ def test_refusals(verb: str, arguments: tuple[object, ...], expected: str) -> No
 
 def test_the_nearest_names_are_told() -> None:
     with pytest.raises(MdmemError) as failure:
-        tasks.show(parse(FILE), "Move itt")
+        task_notes.show(parse(FILE), "Move itt")
     assert (failure.value.hint, failure.value.details["near"]) == ("Did you mean: Move it", ["Move it"])
     with pytest.raises(MdmemError) as failure:
-        tasks.show(parse(FILE), "zzz")
+        task_notes.show(parse(FILE), "zzz")
     assert failure.value.hint == "Its tasks are: Move it; Other one"
     with pytest.raises(MdmemError) as failure:
-        tasks.show(None, "zzz")
+        task_notes.show(None, "zzz")
     assert failure.value.hint == "mdmem task start NAME begins one."

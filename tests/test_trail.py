@@ -16,16 +16,17 @@ from hypothesis import strategies as st
 from workspaces import Desk, append, desk, gits
 
 from mdmem import files
+from mdmem.catchup import index, replay, trail_update
 from mdmem.document import parse
 from mdmem.errors import MdmemError
 from mdmem.facts import fact_id, parse_item
 from mdmem.history.sections import parts
-from mdmem.memory import Memory, freshness, replaying, trail
+from mdmem.memory import Memory
 from mdmem.model import CommitId, Op, Source, Status
-from mdmem.model.past import AskHistory, FactHistory, SectionHistory
+from mdmem.model.history import AskHistory, FactHistory, SectionHistory
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
-from mdmem.versions import VERSIONS_NAME, Versions
+from mdmem.trail import VERSIONS_NAME, Versions
 
 DAYS = ["2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10"]
 PLACES = ["Stripe", "Linear", "Figma", "Notion"]
@@ -153,7 +154,7 @@ class TestByHand:
             assert teller.texts("kiwi") == []
             for (hit,) in (teller.search("kiwi", history=True), _named(teller, "kiwi")):
                 assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
-            freshness.rebuild(at.workspace, True, print)
+            index.rebuild(at.workspace, True, print)
         at.commit("gone")
         (hit,) = teller.search("kiwi", history=True)
         assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
@@ -242,7 +243,7 @@ class TestLogs:
         require_what_stood()
         at.git("commit", "-qam", "gone", "--date=2026-01-16T12:00:00")
         require_what_stood()
-        freshness.rebuild(at.workspace, True, print)
+        index.rebuild(at.workspace, True, print)
         require_what_stood()
         assert [hit.status for hit in teller.search("green", history=True)] == [Status.REMOVED]
 
@@ -602,7 +603,7 @@ class TestDamagedTable:
                 teller.at.git("reset", "-q", "--hard", "HEAD~1")
                 purging.close()
 
-            with trail.fresh(workspace, purge_meanwhile) as known:
+            with trail_update.fresh(workspace, purge_meanwhile) as known:
                 assert known.head is not None
                 assert known.head.commit == teller.at.git("rev-parse", "HEAD").strip()
 
@@ -613,7 +614,7 @@ class TestDamagedTable:
         def interrupt(done: int, total: int) -> None:
             raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt), trail.fresh(teller.at.workspace, progress=interrupt):
+        with pytest.raises(KeyboardInterrupt), trail_update.fresh(teller.at.workspace, progress=interrupt):
             pass
 
     def test_a_whole_reindex_builds_it_anew(self, teller: Teller) -> None:
@@ -1020,8 +1021,8 @@ class TestSections:
 class TestTheTable:
     def same_as_anew(self, at: Desk) -> None:
         workspace = at.workspace
-        with trail.fresh(workspace) as known, Versions.in_memory() as anew:
-            replaying.catch_up(workspace, anew, workspace.repository.head())
+        with trail_update.fresh(workspace) as known, Versions.in_memory() as anew:
+            replay.catch_up(workspace, anew, workspace.repository.head())
             assert known.dump() == anew.dump()
 
     def test_after_a_rewritten_history(self, teller: Teller) -> None:
@@ -1064,7 +1065,7 @@ class TestTheTable:
         index.rename(at.workspace.state / "elsewhere")
         index.write_text("no folder")
         assert teller.texts("works at") == ["employer: works at Figma"]
-        with trail.fresh(at.workspace) as known:
+        with trail_update.fresh(at.workspace) as known:
             assert [commit for commit, _, _ in known.dropped()] == [gone]
         index.unlink()
         (at.workspace.state / "elsewhere").rename(index)
@@ -1084,7 +1085,7 @@ class TestTheTable:
         self.same_as_anew(at)
         at.git("reset", "-q", "--hard", "HEAD~")
         self.same_as_anew(at)
-        with trail.fresh(at.workspace) as known:
+        with trail_update.fresh(at.workspace) as known:
             assert known.side(done.commit or CommitId("")) is None
 
     def test_errors(self, teller: Teller) -> None:
@@ -1174,8 +1175,8 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
         with contextlib.suppress(MdmemError):
             act(at, what)
     workspace = at.workspace
-    with trail.fresh(workspace) as known, Versions.in_memory() as anew:
-        replaying.catch_up(workspace, anew, workspace.repository.head())
+    with trail_update.fresh(workspace) as known, Versions.in_memory() as anew:
+        replay.catch_up(workspace, anew, workspace.repository.head())
         assert known.dump() == anew.dump()
         revisions = [row for newest in known.lineages() for row in known.revisions(newest.lineage, quiet=True)]
         for landmark in known.landmarks():

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from conftest import World
 
+from mdmem.changes import apply
 from mdmem.errors import MdmemError
-from mdmem.memory import writing
-from mdmem.memory.workspace import Workspace, open_at
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
 from mdmem.repo import commits, worktree
+from mdmem.workspace import Workspace, open_at
 
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
 MARK, HAND = "- the mark of mdmem", "- a line of Ada's"
@@ -83,7 +83,7 @@ class Desk:
         return open_at(self.root)
 
     def apply(self, change: Change) -> WriteResult:
-        return writing.apply(self.workspace, change, lambda _: None)
+        return apply.apply(self.workspace, change, lambda _: None)
 
     def subjects(self, path: str = "") -> list[str]:
         """The subjects of the commits, newest first."""

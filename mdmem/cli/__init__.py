@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem.cli import quick
+from mdmem.cli import fast_parser
 from mdmem.cli.call import Call
 from mdmem.cli.commands import command
+from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.progress import say
-from mdmem.cli.table import TABLE
 from mdmem.errors import json_line, report
 from mdmem.startup import late
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    call = quick.parse(words, TABLE) or _by_typer(words)
+    call = fast_parser.parse(words, TABLE) or _by_typer(words)
     if call is None:
         return 0
     answer = command(call.command)(call, **call.values)

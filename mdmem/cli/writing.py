@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, given, opened
-from mdmem.cli.changes import let_through, write_options, written
+from mdmem.cli.write_options import let_through, write_options, written
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
 from mdmem.model.reads import Show
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from mdmem.cli import editor as editor_room
     from mdmem.cli.options import Allow, AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
-    from mdmem.show import hits, upkeep
+    from mdmem.show import hits, maintenance
 else:
     editor_room = late.module("mdmem.cli.editor")
     hits = late.module("mdmem.show.hits")
-    upkeep = late.module("mdmem.show.upkeep")
+    maintenance = late.module("mdmem.show.maintenance")
 
 
 def edit_section(
@@ -166,15 +166,15 @@ def _purge(call: Call, wanted: Purge, yes: bool, dry_run: bool) -> Answer:
     workspace = opened(call)
     if dry_run:
         plan = workspace.plan_purge(wanted)
-        return Answer(upkeep.plan_json(plan), upkeep.plan_text(plan))
+        return Answer(maintenance.plan_json(plan), maintenance.plan_text(plan))
     if not yes:
         if call.as_json or not sys.stdin.isatty():
             raise UsageProblem("--purge cannot be undone", "Look at it with --dry-run, then say --yes.")
-        print(upkeep.plan_text(workspace.plan_purge(wanted)), file=sys.stderr)
+        print(maintenance.plan_text(workspace.plan_purge(wanted)), file=sys.stderr)
         if not _agreed("Purge it for good?"):
             return Answer({}, "nothing is changed")
     done = workspace.purge(wanted)
-    return Answer(upkeep.purged_json(done), upkeep.purged_text(done), done.notices)
+    return Answer(maintenance.purged_json(done), maintenance.purged_text(done), done.notices)
 
 
 def _agreed(question: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mdmem.doctor import contents, repository, state
-from mdmem.doctor.case import Case, Finding, Level, Workspace
+from mdmem.doctor.inspection import Case, Finding, Level, Workspace
 from mdmem.errors import MdmemError
 from mdmem.search.indexer import Index
 

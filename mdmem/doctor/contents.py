@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import check, files, layout, secrets
-from mdmem.doctor.case import Case, Finding, Level, Workspace
+from mdmem.doctor.inspection import Case, Finding, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.files import Found
 from mdmem.model import CommitId, FilePath

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mdmem import config, files, hookfiles
-from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
+from mdmem.doctor.inspection import DAY_SECONDS, Case, Finding, Level
 from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
 from mdmem.repo import locks

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mdmem import events, files, versions
-from mdmem.doctor.case import DAY_SECONDS, Case, Finding, Level
+from mdmem import events, files, trail
+from mdmem.doctor.inspection import DAY_SECONDS, Case, Finding, Level
 from mdmem.events import Outcome
 from mdmem.repo.runner import TEMPORARIES
-from mdmem.search.finder import BrokenIndex
 from mdmem.search.indexer import INDEX_NAME, Index
 from mdmem.search.query import Filter
-from mdmem.search.seen import EMPTY
-from mdmem.versions import BrokenVersions
+from mdmem.search.searcher import BrokenIndex
+from mdmem.search.snapshot import EMPTY
+from mdmem.trail import BrokenVersions
 
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20
@@ -91,11 +91,11 @@ def check_versions(case: Case) -> Iterator[Finding]:
     """Whether the table of versions is whole. It is made from the commits: nothing is lost with it."""
     state = case.workspace.state
     try:
-        count = versions.verify(state)
+        count = trail.verify(state)
     except BrokenVersions as problem:
         if case.fix:
             with files.lock(state / files.TRAIL_LOCK, case.workspace.settings.lock_timeout):
-                versions.discard(state)
+                trail.discard(state)
             yield Finding("versions", Level.WARNING, f"{problem.message}; it is discarded, and made anew where it is needed", fixed=True)
         else:
             hint = "mdmem doctor --fix discards it; it is made anew from the commits."

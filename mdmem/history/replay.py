@@ -16,13 +16,13 @@ from typing import Protocol, TypeVar
 
 from mdmem.document import Document, bare_lines
 from mdmem.editors.facts import difference
+from mdmem.entries import entries
 from mdmem.history.messages import Said, common_ends, origin, said, section_name
 from mdmem.history.sections import Part, changed, partners, whole
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Brought, Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
-from mdmem.search.entries import entries
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.versions import Ending, Step
+from mdmem.trail import Ending, Step
 
 One = TypeVar("One")
 Other = TypeVar("Other")

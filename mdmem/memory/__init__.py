@@ -12,53 +12,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.events import Watch
-from mdmem.memory.workspace import Progress, Say, Workspace, locate, open_at
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reviews import Reviewed
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
 from mdmem.model.writes import Change, Purge, WriteOptions, WriteResult
 from mdmem.startup import late
+from mdmem.workspace import Progress, Say, Workspace, locate, open_at
 
 if TYPE_CHECKING:
     from mdmem import doctor, hookfiles, secrets, stats
+    from mdmem.catchup import background, index
+    from mdmem.changes import apply, purge, review, tasks
+    from mdmem.changes.purge_history import Purged, PurgePlan
     from mdmem.doctor import Finding
-    from mdmem.memory import (
-        adopting,
-        background,
-        counting,
-        freshness,
-        guarding,
-        past,
-        purging,
-        reading,
-        reviewing,
-        searching,
-        tasking,
-        writing,
-    )
+    from mdmem.memory import adopting, figures, guards
     from mdmem.memory.adopting import Initialised
-    from mdmem.model.past import AskHistory, Blame, FactHistory, SectionHistory, Stays
+    from mdmem.model.history import AskHistory, Blame, FactHistory, SectionHistory, Stays
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
-    from mdmem.purge import Purged, PurgePlan
-    from mdmem.search import catalogue
-    from mdmem.search.catalogue import TagCount
+    from mdmem.queries import history, search, show
+    from mdmem.search import tags as tag_catalogue
+    from mdmem.search.tags import TagCount
     from mdmem.stats import Figures, SearchFigures
 else:
     doctor = late.module("mdmem.doctor")
     hookfiles = late.module("mdmem.hookfiles")
     adopting = late.module("mdmem.memory.adopting")
-    background = late.module("mdmem.memory.background")
-    counting = late.module("mdmem.memory.counting")
-    freshness = late.module("mdmem.memory.freshness")
-    guarding = late.module("mdmem.memory.guarding")
-    past = late.module("mdmem.memory.past")
-    purging = late.module("mdmem.memory.purging")
-    reading = late.module("mdmem.memory.reading")
-    reviewing = late.module("mdmem.memory.reviewing")
-    searching = late.module("mdmem.memory.searching")
-    tasking = late.module("mdmem.memory.tasking")
-    writing = late.module("mdmem.memory.writing")
-    catalogue = late.module("mdmem.search.catalogue")
+    background = late.module("mdmem.catchup.background")
+    figures = late.module("mdmem.memory.figures")
+    index = late.module("mdmem.catchup.index")
+    guards = late.module("mdmem.memory.guards")
+    history = late.module("mdmem.queries.history")
+    purge = late.module("mdmem.changes.purge")
+    show = late.module("mdmem.queries.show")
+    review = late.module("mdmem.changes.review")
+    search = late.module("mdmem.queries.search")
+    tasks = late.module("mdmem.changes.tasks")
+    apply = late.module("mdmem.changes.apply")
+    tag_catalogue = late.module("mdmem.search.tags")
     secrets = late.module("mdmem.secrets")
     stats = late.module("mdmem.stats")
 
@@ -108,7 +98,7 @@ class Memory:
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
-        return self._write(writing.VERBS[type(change)], change.options, lambda: writing.apply(self.workspace, change, self._say))
+        return self._write(apply.VERBS[type(change)], change.options, lambda: apply.apply(self.workspace, change, self._say))
 
     def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
         """Have something written, and the index catch up."""
@@ -126,7 +116,7 @@ class Memory:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
         with self._watch("plan-purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
-            plan = purging.plan(self.workspace, wanted)
+            plan = purge.plan(self.workspace, wanted)
             watch.done(False)
         return plan
 
@@ -137,7 +127,7 @@ class Memory:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
         with self._watch("purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
-            done = purging.carry_out(self.workspace, wanted, self._say)
+            done = purge.carry_out(self.workspace, wanted, self._say)
             watch.done(done.plan.found, commit=done.commit)
         _catch_up(self.workspace)
         return done
@@ -153,7 +143,7 @@ class Memory:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
         with self._watch("save") as watch:
-            commit, paths = writing.save(self.workspace, text, self._say, allow)
+            commit, paths = apply.save(self.workspace, text, self._say, allow)
             watch.done(commit is not None, commit=commit)
         if commit:
             _catch_up(self.workspace)
@@ -165,7 +155,7 @@ class Memory:
         Raises:
             PathProblem, SectionProblem: there is none.
         """
-        return reading.show(self.workspace, wanted)
+        return show.show(self.workspace, wanted)
 
     def outline(self, file: str | None = None) -> Outline:
         """The sections of a file, with their etags.
@@ -173,7 +163,7 @@ class Memory:
         Raises:
             PathProblem: there is no such file.
         """
-        return reading.outline(self.workspace, file)
+        return show.outline(self.workspace, file)
 
     def search(self, wanted: Search) -> SearchResult:
         """The entries that answer a query best; the index is brought up to date first.
@@ -182,13 +172,13 @@ class Memory:
             UsageProblem: an option's value is out of its range.
         """
         with self._watch("search") as watch:
-            found = searching.search(self.workspace, wanted, self._say, self._progress)
-            watch.answered(searching.quality(self.workspace, wanted, found))
+            found = search.search(self.workspace, wanted, self._say, self._progress)
+            watch.answered(search.quality(self.workspace, wanted, found))
         return found
 
     def facts(self, wanted: ListFacts) -> tuple[Hit, ...]:
         """The facts of memory, by path and line."""
-        return searching.facts(self.workspace, wanted, self._say, self._progress)
+        return search.facts(self.workspace, wanted, self._say, self._progress)
 
     def history(self, wanted: AskHistory) -> SectionHistory | FactHistory:
         """What a section or a fact said before; without either, what was changed in a file or in all memory.
@@ -197,7 +187,7 @@ class Memory:
             SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
         """
         with self._watch("history"):
-            return past.tell(self.workspace, wanted, self._say)
+            return history.tell(self.workspace, wanted, self._say)
 
     def blame(self, section: str | None, file: str | None = None, nth: int | None = None) -> Blame:
         """Which commit brought in each line of a section, or (None) of the text before the first heading.
@@ -206,7 +196,7 @@ class Memory:
             SectionProblem, PathProblem: there is no such section.
         """
         with self._watch("blame"):
-            return past.blame(self.workspace, section, file, nth, self._say)
+            return history.blame(self.workspace, section, file, nth, self._say)
 
     def when(self, text: str) -> Stays:
         """From which commit to which a text stood where in memory, oldest first.
@@ -215,7 +205,7 @@ class Memory:
             TextProblem: there is no text.
         """
         with self._watch("when"):
-            return past.when(self.workspace, text, self._say)
+            return history.when(self.workspace, text, self._say)
 
     def start_task(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
         """Begin a task; one that is there already is gone on with, and nothing is changed.
@@ -223,7 +213,7 @@ class Memory:
         Raises:
             TextProblem, SectionProblem: the name or the goal cannot be used.
         """
-        return tasking.start(self.workspace, name, goal, options, self.apply)
+        return tasks.start(self.workspace, name, goal, options, self.apply)
 
     def note_task(self, name: str, text: str, options: WriteOptions) -> WriteResult:
         """Add a note to a task.
@@ -231,7 +221,7 @@ class Memory:
         Raises:
             TextProblem, SectionProblem: there is no such task, or no text.
         """
-        return tasking.note(self.workspace, name, text, options, self.apply)
+        return tasks.note(self.workspace, name, text, options, self.apply)
 
     def end_task(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
         """Log the outcome of a task and take its notes out: both, or nothing.
@@ -239,7 +229,7 @@ class Memory:
         Raises:
             MdmemError: there is no such task, or no text; or a change was refused or failed.
         """
-        return self._write("task-done", options, lambda: tasking.done(self.workspace, name, outcome, options, self._say))
+        return self._write("task-done", options, lambda: tasks.done(self.workspace, name, outcome, options, self._say))
 
     def show_task(self, name: str) -> SectionView:
         """The notes of a task.
@@ -247,16 +237,16 @@ class Memory:
         Raises:
             SectionProblem: there is no such task.
         """
-        return tasking.show(self.workspace, name)
+        return tasks.show(self.workspace, name)
 
     def tasks(self) -> tuple[str, ...]:
         """The names of the tasks that are not done."""
-        return tasking.names(self.workspace)
+        return tasks.names(self.workspace)
 
     def review(self) -> Reviewed:
         """What could be tidied in the curated files."""
         with self._watch("review"):
-            return Reviewed(reviewing.advice(self.workspace, self._say))
+            return Reviewed(review.advice(self.workspace, self._say))
 
     def tidy(self, options: WriteOptions) -> Reviewed:
         """Do what is safe of that, one commit each; the rest is left to decide.
@@ -265,25 +255,25 @@ class Memory:
             MdmemError: a change was refused; those before it are done.
         """
         with self._watch("review-apply", options) as watch:
-            found = reviewing.carry_out(self.workspace, options, self.apply, self._say)
+            found = review.carry_out(self.workspace, options, self.apply, self._say)
             watch.done(bool(found.done))
         return found
 
     def unknown(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
         """What is to be said where nothing was found in a file or a section: that memory holds nothing there at all."""
-        return searching.unknown(self.workspace, file, section, self._say)
+        return search.unknown(self.workspace, file, section, self._say)
 
     def conflicts(self) -> tuple[ConflictView, ...]:
         """The facts that contradict each other, both sides of each."""
-        return searching.conflicts(self.workspace, self._say, self._progress)
+        return search.conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...]) -> tuple[Hit, ...]:
         """The facts with one of these tags at least: those with most of them first, then the newest."""
-        return catalogue.most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
+        return tag_catalogue.most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
 
     def tags(self) -> tuple[TagCount, ...]:
         """The catalogue of labels, most used first."""
-        return catalogue.catalogue(self.facts(ListFacts()))
+        return tag_catalogue.catalogue(self.facts(ListFacts()))
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """What is wrong with memory files as they are on disk.
@@ -291,11 +281,11 @@ class Memory:
         Raises:
             PathProblem: a named file is not there.
         """
-        return reading.check_files(self.workspace, files)
+        return show.check_files(self.workspace, files)
 
     def status(self) -> WorkspaceStatus:
         """What is where and how fresh."""
-        return searching.status(self.workspace)
+        return search.status(self.workspace)
 
     def reindex(self, full: bool = False) -> int:
         """Bring the index up to date, or build it anew; the number of entries in it.
@@ -304,12 +294,12 @@ class Memory:
             RepositoryProblem: `busy`. StorageProblem: it cannot be written.
         """
         with self._watch("reindex"):
-            return freshness.rebuild(self.workspace, full, self._say, self._progress).index.count
+            return index.rebuild(self.workspace, full, self._say, self._progress).index.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Everything around the workspace that is known to go wrong, looked at; with `fix` mended where that is safe."""
         with self._watch("doctor") as watch:
-            found = doctor.examine(self.workspace, lambda: freshness.is_current(self.workspace), self.reindex, fix)
+            found = doctor.examine(self.workspace, lambda: index.is_current(self.workspace), self.reindex, fix)
             watch.done(any(finding.fixed for finding in found))
         return found
 
@@ -319,7 +309,7 @@ class Memory:
         Raises:
             UsageProblem: the number of weeks is out of its range.
         """
-        return counting.told(self.workspace, weeks, stats.figures)
+        return figures.told(self.workspace, weeks, stats.figures)
 
     def search_figures(self, weeks: int) -> SearchFigures:
         """How the answers of searches looked in the last so many weeks.
@@ -327,7 +317,7 @@ class Memory:
         Raises:
             UsageProblem: the number of weeks is out of its range.
         """
-        return counting.told(self.workspace, weeks, stats.searches)
+        return figures.told(self.workspace, weeks, stats.searches)
 
     def install_hooks(self) -> tuple[str, ...]:
         """Put the hooks where git looks; the names of those that were written.
@@ -336,7 +326,7 @@ class Memory:
             RepositoryProblem: `hooks-managed`, with the lines to add by hand.
         """
         with self._watch("hooks-install") as watch:
-            guarding.require_hooks_free(self.workspace)
+            guards.require_hooks_free(self.workspace)
             written = hookfiles.install(self.workspace.repository.hooks_dir, sys.executable)
             watch.done(bool(written))
         return written
@@ -367,7 +357,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 
     Paths are from the workspace that `folder` is in; from the root of the work tree where it is in none.
     """
-    return guarding.staged_problems_here(folder, environment)
+    return guards.staged_problems_here(folder, environment)
 
 
 __all__ = ["Memory", "initialise", "locate", "staged_problems"]

@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mdmem import check, config, files, hookfiles, layout, repo
+from mdmem.catchup.background import start_catching_up
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import Watch
-from mdmem.memory.background import start_catching_up
-from mdmem.memory.guarding import require_hooks_free
-from mdmem.memory.workspace import Workspace, is_marked, open_at
+from mdmem.memory.guards import require_hooks_free
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Problem
 from mdmem.model.reads import Initialise
 from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
+from mdmem.workspace import Workspace, is_marked, open_at
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 

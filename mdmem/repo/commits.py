@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import plain
+from mdmem.repo import git_files
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
 from mdmem.repo.worktree import Identity, Repository, State, literal, paths_in
@@ -233,12 +233,12 @@ def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
 
 def holds(repository: Repository, commit: CommitId, path: FilePath, data: bytes) -> bool:
     """Whether a commit has these bytes for a path, as git stores them."""
-    found = plain.blob_at(str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")) if repository.plain else None
+    found = git_files.blob_at(str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")) if repository.plain else None
     if found is None:
         asked = run(repository.folder, ["rev-parse", "-q", "--verify", f"{commit}:{repository.prefix}{path}"])
         found = asked.output.decode("utf-8", "replace").strip()
     return (
-        found == plain.object_id(b"blob", data)
+        found == git_files.object_id(b"blob", data)
         or found.encode() == repository.git("hash-object", "--stdin", "--path", path, text=data).strip()
     )
 

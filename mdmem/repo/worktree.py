@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import plain, settings
+from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import Outcome, run
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from mdmem.repo import staging
+    from mdmem.repo import staged_changes
 else:
-    staging = late.module("mdmem.repo.staging")
+    staged_changes = late.module("mdmem.repo.staged_changes")
 
 
 _UNDER_WAY = {
@@ -84,7 +84,7 @@ def discover(folder: Path) -> Repository:
         RepositoryProblem: `not-a-repository`, `broken-repository`, `bare-repository`.
     """
     here = os.path.realpath(folder)
-    if plainly := plain.find(here):
+    if plainly := git_files.find(here):
         top, git_folder = plainly
         return Repository(folder, Path(top), Path(git_folder), Path(git_folder), _prefix(top, here), plain=True)
     found = run(folder, ["rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-toplevel"])
@@ -156,7 +156,7 @@ class Repository:
     @property
     def known_hooks_dir(self) -> Path | None:
         """The same, where that is known without asking git."""
-        plainly = settings.read(str(self.git_dir)) if self.plain else None
+        plainly = git_settings.read(str(self.git_dir)) if self.plain else None
         return self.git_dir / "hooks" if plainly and not plainly.has(b"core", b"hookspath") else None
 
     def run(self, *arguments: str) -> Outcome:
@@ -179,13 +179,13 @@ class Repository:
 
     def identity_known(self) -> bool:
         """Whether git knows who commits, by its settings or the environment; a guess from the host's name does not count."""
-        plainly = settings.read(str(self.git_dir)) if self.plain else None
+        plainly = git_settings.read(str(self.git_dir)) if self.plain else None
         if plainly and plainly.person("AUTHOR") and plainly.person("COMMITTER"):
             return True
         listed = run(self.folder, ["config", "-z", "--get-regexp", r"^((user|author|committer)\.(name|email)|user\.useconfigonly)$"])
         pairs = (one.partition(b"\n") for one in listed.output.split(b"\0"))
         said = {name.decode().lower(): value.strip() if equals else None for name, equals, value in pairs}
-        guessing = settings.is_off(said.get("user.useconfigonly", b""))
+        guessing = git_settings.is_off(said.get("user.useconfigonly", b""))
 
         def has(role: str, part: str) -> bool:
             named = f"GIT_{role.upper()}_{part.upper()}", *(("EMAIL",) if part == "email" and guessing else ())
@@ -202,7 +202,7 @@ class Repository:
 
     def _head(self) -> tuple[str | None, CommitId | None] | None:
         """HEAD's branch and commit, where they are plainly written."""
-        return plain.head(str(self.git_dir)) if self.plain else None
+        return git_files.head(str(self.git_dir)) if self.plain else None
 
     def branch(self) -> str | None:
         """The branch that HEAD is on; None where it is detached.
@@ -228,7 +228,7 @@ class Repository:
     def _settled_state(self, path: FilePath) -> State | None:
         """The state where the index is as HEAD, and the file as both: nothing is to be asked."""
         found = self._head()
-        if found is None or found[1] is None or (tree := plain.tree_of(str(self.git_dir), found[1])) is None:
+        if found is None or found[1] is None or (tree := git_files.tree_of(str(self.git_dir), found[1])) is None:
             return None
         whole = f"{self.prefix}{path}"
         place = self.root / whole
@@ -240,10 +240,10 @@ class Repository:
         except OSError:
             return None
         git_dir, name = str(self.git_dir), os.fsencode(whole)
-        if plain.may_be_converted(git_dir, str(self.root), name, data):
+        if git_files.may_be_converted(git_dir, str(self.root), name, data):
             return None
-        blob = plain.object_id(b"blob", data)
-        if not plain.is_clean(git_dir, tree, name, blob, bool(mode & stat.S_IXUSR)):
+        blob = git_files.object_id(b"blob", data)
+        if not git_files.is_clean(git_dir, tree, name, blob, bool(mode & stat.S_IXUSR)):
             return None
         return State(found[1], found[0], pending=False, ignored=False, known=True, settled=True)
 
@@ -359,7 +359,7 @@ class Repository:
         """
         place = self._index(index_file)
         commit = self.head()
-        if self.plain and commit and (found := staging.changes(str(self.git_dir), place, commit)) is not None:
+        if self.plain and commit and (found := staged_changes.changes(str(self.git_dir), place, commit)) is not None:
             return [StagedFile(FilePath(os.fsdecode(path)), None, before, after) for path, before, after in found]
         extra = {"GIT_INDEX_FILE": place} if index_file else None
         against = commit or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
@@ -399,7 +399,7 @@ class Repository:
         place = self._index(index_file)
         commit = self.head()
         names = [os.fsencode(path) for path in paths]
-        if self.plain and commit and (found := staging.held(str(self.git_dir), place, commit, names)) is not None:
+        if self.plain and commit and (found := staged_changes.held(str(self.git_dir), place, commit, names)) is not None:
             return {FilePath(os.fsdecode(path)) for path in found}
         asked = [(path, name) for path in paths for name in (f":{path}", *([f"{commit}:{path}"] if commit else []))]
         blobs = self.blobs([name for _, name in asked], {"GIT_INDEX_FILE": place} if index_file else None)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from mdmem.model.trail import Entry
-from mdmem.search.words import STOP_WORDS, Split, folded, split
+from mdmem.search.terms import STOP_WORDS, Split, folded, split
 from mdmem.startup.records import dataclass
 
 ASKS, TIME, AMOUNT = 1, 2, 4

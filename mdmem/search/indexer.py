@@ -22,12 +22,12 @@ from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import schema
-from mdmem.search.finder import BrokenIndex, Finder, failures, read
 from mdmem.search.query import Filter, Wanted
 from mdmem.search.results import Match
 from mdmem.search.schema import Life, Row
-from mdmem.search.seen import EMPTY, SEEN_NAME, UNSEEN, Seen, read_seen, stamps_digest, write_seen
-from mdmem.search.words import ENGLISH
+from mdmem.search.searcher import BrokenIndex, Finder, failures, read
+from mdmem.search.snapshot import EMPTY, SEEN_NAME, UNSEEN, Seen, read_seen, stamps_digest, write_seen
+from mdmem.search.terms import ENGLISH
 from mdmem.startup.records import dataclass, replace
 
 P = ParamSpec("P")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from mdmem.model.searches import Hit, Quality
-from mdmem.search.vocabulary import BASE_FORMS
-from mdmem.search.words import folded, query_terms, split, stem
+from mdmem.search.english import BASE_FORMS
+from mdmem.search.terms import folded, query_terms, split, stem
 
 _LOOKED_AT = 8
 """So many of the first hits are looked at for their words: each costs 20 µs, and nobody reads much further."""

@@ -12,7 +12,7 @@ from tantivy import FieldType, Occur, Query
 
 from mdmem.search import ranking
 from mdmem.search.schema import FACT, MOVED, PAST, address_digest, as_label, file_label, folded_label, schema, statement_label
-from mdmem.search.words import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
+from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 from mdmem.startup.records import dataclass
 
 _TOLD_KEPT = 20_000

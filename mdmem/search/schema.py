@@ -22,7 +22,7 @@ from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, Se
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
 from mdmem.search.cues import cues, questions
-from mdmem.search.words import encodable, folded, grams, split, spoken, stemmed, terms
+from mdmem.search.terms import encodable, folded, grams, split, spoken, stemmed, terms
 from mdmem.startup.records import dataclass, field
 
 VERSION = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mdmem.show.words import dim, one_line
+from mdmem.show.formatting import dim, one_line
 from mdmem.stats import Drift, Figures, SearchFigures, Week
 
 _BAR = 20

@@ -9,8 +9,8 @@ from typing import Any
 from mdmem.document import join_path
 from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
 from mdmem.render import plain
-from mdmem.search.catalogue import TagCount
-from mdmem.show.words import PLAIN, dim, heading, iso, one_line, short, standing
+from mdmem.search.tags import TagCount
+from mdmem.show.formatting import PLAIN, dim, heading, iso, one_line, short, standing
 
 _SNIPPET = 320
 _BOLD = "\x1b[1m"

@@ -9,7 +9,7 @@ from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
-from mdmem.show.words import heading, one_line, short, steerless
+from mdmem.show.formatting import heading, one_line, short, steerless
 
 
 def section_json(view: SectionView) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import WriteResult
-from mdmem.show.words import heading, one_line, short
+from mdmem.show.formatting import heading, one_line, short
 
 
 def write_json(result: WriteResult) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+"""The detached catch-up, started and waited for."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import suppress
+
+from mdmem import files, repo
+from mdmem.workspace import Workspace
+
+
+def start_catching_up(workspace: Workspace) -> threading.Thread | None:
+    """Start a detached process that brings the index up to date, unless one runs or waits already. It is never a reason to fail.
+
+    Returns:
+        A thread that ends with the process, so that a program that lives on keeps no dead child; None where none was started.
+    """
+    # -P: nothing is imported from the folder that the user is in.
+    command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
+    null = os.devnull
+    streams = [(os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)]
+    try:
+        if any(files.is_locked(workspace.state / name) for name in (files.QUEUE_LOCK, files.INDEX_LOCK)) or not sys.executable:
+            return None
+        child = os.posix_spawn(sys.executable, command, repo.environment(), file_actions=streams, setsid=True)
+        waiting = threading.Thread(target=_wait_for, args=(child,), name="mdmem catch-up", daemon=True)
+        waiting.start()
+    except (OSError, RuntimeError):  # the latter: the system has no room for a thread
+        return None
+    return waiting
+
+
+def _wait_for(child: int) -> None:
+    with suppress(ChildProcessError):  # somebody else has waited for it
+        os.waitpid(child, 0)

@@ -1,0 +1,71 @@
+"""The commands that look back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdmem.cli.call import Answer, Call, colour, opened
+from mdmem.errors import UsageProblem
+from mdmem.model.history import AskHistory
+from mdmem.show.history import blame_json, blame_text, history_json, history_text, stays_json, stays_text
+
+if TYPE_CHECKING:
+    import typer
+
+    from mdmem.cli.options import File, Json, Nth, Preamble
+
+
+def history(
+    call: Call,
+    what: Annotated[
+        str | None, typer.Argument(metavar="SECTION|FACT", help="A section, or a fact: its exact text, its id, or six digits of it.")
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file", metavar="FILE", help="A Markdown file, relative to the workspace. [default: MEMORY.md for a section, else all]"
+        ),
+    ] = None,
+    nth: Nth = None,
+    preamble: Preamble = False,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most changes to tell.")] = 20,
+    words: Annotated[bool, typer.Option("-p", help="Show what each change did, word by word.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Tell what a section or a fact said before.
+
+    Of a section every change, newest first. Of a fact what it replaced and what replaced it, oldest first. Without either the newest
+    changes of the file, or of all memory.
+    """
+    if what is not None and preamble:
+        raise UsageProblem("history takes a section or a fact, or --preamble")
+    found = opened(call).history(AskHistory(what, file, nth, limit, preamble))
+    if call.as_json:
+        return Answer(history_json(found), "")
+    text = history_text(found, words, colour())
+    return Answer({}, text, found.notes if text else (*found.notes, "nothing is committed yet"))
+
+
+def blame(
+    call: Call,
+    section: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
+    file: File = None,
+    nth: Nth = None,
+    preamble: Preamble = False,
+    as_json: Json = False,
+) -> Answer:
+    """Tell which commit brought in each line of a section."""
+    if (section is None) is not preamble:
+        raise UsageProblem("name a section, or give --preamble")
+    found = opened(call).blame(section, file, nth)
+    return Answer(blame_json(found), blame_text(found, colour()), found.notes)
+
+
+def when(
+    call: Call,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words as they stand in a file.")],
+    as_json: Json = False,
+) -> Answer:
+    """Tell when a text came into memory, and when it went."""
+    found = opened(call).when(text)
+    return Answer(stays_json(found), stays_text(found), found.notes if found.stays else (*found.notes, "no commit has it"))

@@ -1,0 +1,131 @@
+"""The commands that set a workspace up, look at it and keep it in order."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from mdmem import check, memory, secrets
+from mdmem.cli.call import Answer, Call, given, opened
+from mdmem.errors import UsageProblem
+from mdmem.model.reads import Initialise
+from mdmem.show import maintenance, reads
+from mdmem.show.formatting import one_line, short
+
+if TYPE_CHECKING:
+    import typer
+
+    from mdmem.cli.options import Json
+
+
+def init(
+    call: Call,
+    folder: Annotated[str | None, typer.Argument(metavar="DIR", help="Where. [default: -C, else MDMEM_WORKSPACE, else here]")] = None,
+    no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git's hooks.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Make a workspace, or adopt a folder with memory in it.
+
+    No existing file is altered, and twice is harmless.
+    """
+    done = memory.initialise(Initialise(folder or call.workspace, not no_hooks))
+    found = {
+        "workspace": str(done.workspace),
+        "made_repository": done.made_repository,
+        "written": list(done.written),
+        "commit": done.commit,
+        "hooks": list(done.hooks),
+        "notes": list(done.notes),
+    }
+    wrote = f", wrote {', '.join(done.written)}" if done.written else ""
+    return Answer(found, one_line(f"workspace in {done.workspace}{wrote} {short(done.commit)}".rstrip()), done.notes)
+
+
+def check_(
+    call: Call,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Which files. [default: all of memory]")] = None,
+    staged: Annotated[bool, typer.Option("--staged", help="Judge what is staged, as the pre-commit hook does.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Say what is wrong with memory files.
+
+    With --staged: with what is about to be committed.
+    """
+    if staged and files:
+        raise UsageProblem("--staged takes no files")
+    if staged:
+        start = Path(call.workspace or ".")
+        problems = memory.staged_problems(start, os.environ)
+        status = 1 if check.refused(problems, check.allowed(os.environ)) else 0
+    else:
+        problems = opened(call).check(tuple(files or ()))
+        status = 1 if any(problem.level == "error" for problem in problems) else 0
+    said = "\n".join(map(reads.problem_text, problems))
+    return Answer(reads.problems_json(problems), said, () if problems else ("no problems",), status)
+
+
+def redact(call: Call, as_json: Json = False) -> Answer:
+    """Copy standard input, each secret as [REDACTED:KIND].
+
+    Everything else is copied byte for byte, up to 5,000,000 bytes. It needs no workspace.
+    """
+    text = given("-")
+    clean = secrets.redact(text)
+    if call.as_json or sys.stdout.isatty():
+        return Answer(maintenance.redacted_json(clean, secrets.find(text)), maintenance.redacted_text(clean))
+    sys.stdout.buffer.write(clean.encode("utf-8", "surrogateescape"))
+    return Answer({}, "")
+
+
+def status(call: Call, as_json: Json = False) -> Answer:
+    """Say what is where, and how fresh the index is."""
+    found = opened(call).status()
+    return Answer(reads.status_json(found), reads.status_text(found), found.notes)
+
+
+def doctor(
+    call: Call,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can safely be mended.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Find what is wrong around the workspace, and mend it.
+
+    git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent failures. The exit status is 1 if
+    an error remains.
+    """
+    found = opened(call).examine(fix)
+    answer = maintenance.findings_json(found)
+    return Answer(answer, maintenance.findings_text(found), status=0 if answer["sound"] else 1)
+
+
+def reindex(
+    call: Call,
+    full: Annotated[bool, typer.Option("--full", help="Build it anew.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Bring the search index up to date."""
+    count = opened(call).reindex(full)
+    return Answer({"entries": count}, f"{count} entries indexed")
+
+
+def hooks_install(call: Call, as_json: Json = False) -> Answer:
+    """Put the hooks where git looks.
+
+    A hook that is there already is kept and runs first.
+    """
+    installed = opened(call).install_hooks()
+    return Answer({"installed": list(installed)}, f"installed {', '.join(installed)}" if installed else "all hooks are there")
+
+
+def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
+    """Take mdmem's own hooks out, and put kept ones back."""
+    removed = opened(call).uninstall_hooks()
+    return Answer({"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were there")
+
+
+def hooks_status(call: Call, as_json: Json = False) -> Answer:
+    """Say how each hook stands."""
+    found = opened(call).hooks()
+    return Answer({"hooks": found}, "\n".join(f"{name}: {state}" for name, state in found.items()))

@@ -1,0 +1,129 @@
+"""The commands that look after memory: tasks under way, and what could be tidied."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated
+
+from mdmem.cli.call import Answer, Call, colour, given, opened
+from mdmem.cli.write_options import write_options, written
+from mdmem.errors import UsageProblem
+from mdmem.model.writes import WriteOptions
+from mdmem.show import maintenance, reads, writes
+from mdmem.startup import late
+
+if TYPE_CHECKING:
+    import typer
+
+    from mdmem.cli.options import Actor, Json, Reason, Session, TaskName, Writing
+    from mdmem.show import figures
+else:
+    figures = late.module("mdmem.show.figures")
+
+
+_SEARCH = "search"
+
+
+def task_start(
+    call: Call,
+    name: TaskName,
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be reached; '-' reads it.")],
+    **shared: Writing,
+) -> Answer:
+    """Begin a task, or go on with one that is there.
+
+    Its notes stand in memory/tasks.md until it is done. Of one that is there they are shown, and nothing is changed.
+    """
+    memory = opened(call)
+    result = memory.start_task(name, given(goal), write_options(shared))
+    if result.changed or result.diff is not None:
+        return written(result)
+    notes = memory.show_task(name)
+    return Answer(
+        writes.write_json(result) | {"text": notes.text}, f"{writes.write_text(result)}\n{reads.section_text(notes, sys.stdout.isatty())}"
+    )
+
+
+def task_note(
+    call: Call,
+    name: TaskName,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads it.")],
+    **shared: Writing,
+) -> Answer:
+    """Add a note to a task, with its time."""
+    return written(opened(call).note_task(name, given(text), write_options(shared)))
+
+
+def task_done(
+    call: Call,
+    name: TaskName,
+    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="What came of it, for the day's log; '-' reads it.")],
+    **shared: Writing,
+) -> Answer:
+    """End a task: log its outcome, take its notes out."""
+    result = opened(call).end_task(name, given(outcome), write_options(shared))
+    return written(result, result.added)
+
+
+def task_show(
+    call: Call,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The task. [default: the names of all are listed]")] = None,
+    as_json: Json = False,
+) -> Answer:
+    """Read the notes of a task."""
+    memory = opened(call)
+    if name is None:
+        names = memory.tasks()
+        return Answer(reads.tasks_json(names), reads.tasks_text(names), () if names else ("no tasks",))
+    view = memory.show_task(name)
+    return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
+
+
+def review(
+    call: Call,
+    apply: Annotated[bool, typer.Option("--apply", help="Do what is safe, one commit each.")] = False,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    as_json: Json = False,
+) -> Answer:
+    """List what could be tidied in the curated files.
+
+    Facts that expired or were superseded and still stand, duplicates, contradictions, sections untouched for long, files over their
+    budget: each with the command that does it, or that shows what to decide on.
+    """
+    if not apply and (actor or session or reason):
+        raise UsageProblem("--actor, --session and --reason go with --apply")
+    memory = opened(call)
+    found = memory.tidy(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
+    return Answer(maintenance.reviewed_json(found), maintenance.reviewed_text(found), () if found.advice else ("nothing to tidy",))
+
+
+def stats(
+    call: Call,
+    what: Annotated[
+        str | None, typer.Argument(metavar="WHAT", help="search: how its answers looked. [default: what was done, by command]")
+    ] = None,
+    weeks: Annotated[int, typer.Option("--weeks", metavar="N", help="The last N weeks, the one under way included.")] = 12,
+    as_json: Json = False,
+) -> Answer:
+    """Show what was done, as figures over weeks.
+
+    How often each command ran, how long it took (median, and what 95 of 100 stay below), how often it was refused or failed. Of searches:
+    the share without a hit, hits, the score of the first, how far the median score stays behind it (spread), the age of what was found
+    in days; and a sentence where the newest week is unlike those before it by more than chance.
+    """
+    if what is None:
+        done = opened(call).figures(weeks)
+        nothing = "" if done.verbs else "nothing was done in these weeks"
+        return Answer(figures.figures_json(done), figures.figures_text(done, colour()), figures.notes(done.damaged, nothing))
+    if what != _SEARCH:
+        raise UsageProblem(f"there are no figures of {what!r}", _nearest(what))
+    found = opened(call).search_figures(weeks)
+    nothing = "" if found.weeks else "no search in these weeks"
+    return Answer(figures.searches_json(found), figures.searches_text(found, colour()), figures.notes(found.damaged, nothing))
+
+
+def _nearest(what: str) -> str:
+    return f"Did you mean {_SEARCH}?" if get_close_matches(what, [_SEARCH]) else f"mdmem stats, or mdmem stats {_SEARCH}"

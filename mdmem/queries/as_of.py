@@ -1,0 +1,90 @@
+"""Memory as it was: which state a date or a commit means, and what a search finds as it stood in that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date
+
+from mdmem import contradictions
+from mdmem.catchup import pages
+from mdmem.catchup.entry_states import identity
+from mdmem.errors import HistoryProblem
+from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model.searches import Hit
+from mdmem.model.trail import Entry, Landmark, Occurrence
+from mdmem.queries import dates
+from mdmem.search.results import Match
+from mdmem.startup.records import replace
+from mdmem.trail import Versions
+from mdmem.workspace import Workspace
+
+
+def at(workspace: Workspace, known: Versions, word: str) -> tuple[Landmark, date]:
+    """The landmark that a date, a moment or a commit means, and the day on which expiry is judged.
+
+    Raises:
+        UsageProblem: what looks like a date is none.
+        HistoryProblem: `before-history`, `commit-not-found`.
+    """
+    if (span := dates.iso(workspace, word)) is not None:
+        return _at_end_of(workspace, known, word, span)
+    commit = workspace.repository.commit_named(word)
+    if commit is None and (span := dates.in_words(workspace, word)) is not None:
+        return _at_end_of(workspace, known, word, span)
+    found = known.landmark_of(commit) if commit else None
+    if found is None:
+        why = "does not lie on the first-parent line of HEAD" if commit else "is no date and no commit"
+        raise HistoryProblem("commit-not-found", f"{word[:80]!r} {why}", workspace.shallow() or "mdmem history lists commits.")
+    return found, workspace.moment(found.time).date()
+
+
+def _at_end_of(workspace: Workspace, known: Versions, word: str, span: dates.Span) -> tuple[Landmark, date]:
+    """The newest landmark of the days up to the end of a span."""
+    seconds, day = dates.end_of(workspace, span)
+    found = known.latest(seconds)
+    if found is None:
+        first = min(known.landmarks(), key=lambda one: one.time, default=None)
+        since = f"memory begins on {workspace.moment(first.time):%Y-%m-%d}" if first else "nothing is committed yet"
+        raise HistoryProblem("before-history", f"{word} lies before the first commit: {since}", workspace.shallow())
+    return found, day
+
+
+def as_they_stood(workspace: Workspace, known: Versions, landmark: Landmark, day: date, matches: Sequence[Match]) -> tuple[Hit, ...]:
+    """The hits with the lines of their files as a landmark has them, and with what contradicted them then, on that day."""
+    paths = list(dict.fromkeys(match.row.entry.path for match in matches))
+    found = workspace.repository.read(landmark.commit, paths)
+    entries = {path: pages.at_commit(found, path) for path in paths}
+    against = _against(known, landmark, day, [entry for listed in entries.values() for entry in listed])
+
+    def then(match: Match) -> Hit:
+        row, wanted = match.row.entry, identity(match.row.entry)
+        same = next((entry for entry in entries[row.path] if identity(entry) == wanted), row)
+        others = tuple(dict.fromkeys(against.get((row.path, row.section, row.fact), ())))
+        return replace(match.hit, start_line=same.start_line, end_line=same.end_line, contradicts=others)
+
+    return tuple(then(match) for match in matches)
+
+
+def _against(
+    known: Versions, landmark: Landmark, day: date, listed: Sequence[Entry]
+) -> dict[tuple[FilePath, SectionPath, FactId | None], list[FactId]]:
+    """What contradicted the facts among these entries, and those that are marked so, by file, section and id."""
+    marks = known.pairs(landmark.number)
+    by_key = contradictions.found([pages.claim(entry, None) for entry in listed if entry.fact], (), day)
+    facts = {one.id for found in by_key for one in (found.one, found.other)}
+    facts |= {fact for mark in marks for fact in (mark.one, mark.other) if fact}
+    standing = [one for fact in facts for one in known.having(fact) if _stood(known, one, landmark.number)]
+    claims = [pages.claim(one.entry, one) for one in sorted(standing, key=lambda one: (one.entry.path, one.entry.start_line, one.number))]
+    against: dict[tuple[FilePath, SectionPath, FactId | None], list[FactId]] = defaultdict(list)
+    for found in contradictions.found(claims, marks, day):
+        for one, other in ((found.one, found.other), (found.other, found.one)):
+            against[one.path, one.section, one.id].append(other.id)
+    return against
+
+
+def _stood(known: Versions, one: Occurrence, number: int) -> bool:
+    """Whether an occurrence stood at a landmark, and nothing said that it did not count."""
+    there = one.begun <= number and (one.ended is None or one.ended > number)
+    marks = known.marks_of(one.number, ever=True) if there else ()
+    return there and not any(mark.begun <= number and (mark.ended is None or mark.ended > number) for mark in marks)

@@ -1,0 +1,123 @@
+"""Days and moments as the user writes them: ISO dates, and the plain words of many languages."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+from mdmem import config
+from mdmem.errors import UsageProblem
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    import dateparser.date as dateparser_date
+else:
+    dateparser_date = late.module("dateparser.date")
+
+
+_MONTH = re.compile(r"^(\d{4})(?:-(\d{2}))?$")
+_LIKE_ISO = re.compile(r"^\d{4}-\d{1,2}(?:-|$)")
+_COUNTED = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
+_LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "tr", "ar", "hi", "zh", "ja", "ko"]
+"""Those whose words are tried: to try all that dateparser knows takes seconds."""
+_SAID_OF_THE_LAST = re.compile(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
+_HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days that a text means, both inclusive; `moment` where it means a time of day."""
+
+    first: date
+    last: date
+    moment: datetime | None = None
+
+
+def first_day(workspace: Workspace, text: str | None, name: str) -> date | None:
+    """The first day of what `text` means; `name` is the option that gave it.
+
+    Raises:
+        UsageProblem: it means no day.
+    """
+    return None if text is None else _required(workspace, text, name).first
+
+
+def last_day(workspace: Workspace, text: str | None, name: str) -> date | None:
+    """The last day of what `text` means; `name` is the option that gave it.
+
+    Raises:
+        UsageProblem: it means no day.
+    """
+    return None if text is None else _required(workspace, text, name).last
+
+
+def _required(workspace: Workspace, text: str, name: str) -> Span:
+    found = iso(workspace, text) or in_words(workspace, text)
+    if found is None:
+        raise UsageProblem(f"{name} is {text[:80]!r}, which is not a date", _HINT)
+    return found
+
+
+def end_of(workspace: Workspace, span: Span) -> tuple[int, date]:
+    """The last second of a span, in seconds since 1970, and its day."""
+    end = span.moment or datetime.combine(span.last, time(23, 59, 59), config.zone(workspace.settings.timezone))
+    return int(end.timestamp()), span.last
+
+
+def iso(workspace: Workspace, text: str) -> Span | None:
+    """What an ISO date, month, year or moment means; None for what does not look like one.
+
+    Raises:
+        UsageProblem: it looks like one and is none.
+    """
+    said = text.strip()
+    try:
+        if match := _MONTH.match(said):
+            return _month(int(match[1]), int(match[2])) if match[2] else Span(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
+        if not _LIKE_ISO.match(said):
+            return None
+        if len(said) == len("2026-11-21"):
+            day = date.fromisoformat(said)
+            return Span(day, day)
+        moment = datetime.fromisoformat(said)
+    except ValueError as problem:
+        raise UsageProblem(f"{text[:80]!r} is not a date", _HINT) from problem
+    zone = config.zone(workspace.settings.timezone)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    day = moment.astimezone(zone).date()
+    return Span(day, day, moment)
+
+
+def in_words(workspace: Workspace, text: str) -> Span | None:
+    """What plain words mean, such as `yesterday`, `last March`, `2 weeks ago`; None where they mean no day."""
+    now = workspace.now()
+    settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "RETURN_TIME_AS_PERIOD": True}
+    reader = dateparser_date.DateDataParser(languages=_LANGUAGES, settings=settings)
+    said = text.strip()
+    found = reader.get_date_data(said)
+    if found.date_obj is None and _SAID_OF_THE_LAST.match(said):
+        found = reader.get_date_data(_SAID_OF_THE_LAST.sub("", said))
+    if found.date_obj is None:
+        return None
+    day = found.date_obj.date()
+    # What is counted (`2 weeks ago`) means a day, what is named (`last week`, `March`) all of it.
+    match "day" if _COUNTED.search(said) and found.period != "time" else found.period:
+        case "time":
+            return Span(day, day, found.date_obj.replace(tzinfo=found.date_obj.tzinfo or now.tzinfo))
+        case "week":
+            monday = day - timedelta(days=day.weekday())
+            return Span(monday, monday + timedelta(days=6))
+        case "month":
+            return _month(day.year, day.month)
+        case "year":
+            return Span(date(day.year, 1, 1), date(day.year, 12, 31))
+        case _:
+            return Span(day, day)
+
+
+def _month(year: int, month: int) -> Span:
+    return Span(date(year, month, 1), date(year, month, monthrange(year, month)[1]))

@@ -1,0 +1,117 @@
+"""Results of looking after memory: the doctor's findings, purges, reviews, redacted texts."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mdmem.document import join_path
+from mdmem.model.reviews import Advice, Reviewed
+from mdmem.secrets import Secret
+from mdmem.show.formatting import one_line, short, steerless
+
+if TYPE_CHECKING:
+    from mdmem.changes.purge_history import Purged, PurgePlan
+    from mdmem.doctor import Finding
+
+
+_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
+    """What the doctor found; `sound` is false where an error remains."""
+    rows = ({"check": f.check, "level": f.level, "message": f.message, "fixed": f.fixed, "hint": f.hint} for f in findings)
+    return {"findings": list(rows), "sound": not any(f.level == "error" and not f.fixed for f in findings)}
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """What the doctor found, a line each, hints below; at the end how much of it remains."""
+    rows = []
+    for found in findings:
+        label = "fixed" if found.fixed else found.level.value
+        rows.append(one_line(f"{label:<8}{found.check}: {found.message}"))
+        rows += [f"        {one_line(row)}" for row in found.hint.splitlines()]
+    left = Counter(found.level.value for found in findings if not found.fixed)
+    return "\n".join([*rows, f"errors: {left['error']}, warnings: {left['warning']}, notes: {left['note']}"])
+
+
+def plan_json(plan: PurgePlan) -> dict[str, Any]:
+    """A purge that is not carried out."""
+    return {"changed": False, "commit": None, "plan": _numbers(plan), "notices": list(plan.notices)}
+
+
+def _numbers(plan: PurgePlan) -> dict[str, int]:
+    return {name: getattr(plan, name) for name in ("files", "commits", "messages", "tags", "refs", "signatures", "loose")}
+
+
+def plan_text(plan: PurgePlan) -> str:
+    """A purge in numbers and sentences."""
+    numbers = f"{plan.files} files, {plan.commits} commits, {plan.messages} messages, {plan.tags} tags, {plan.refs} refs"
+    numbers += f", {plan.loose} objects that nothing refers to" if plan.loose else ""
+    return "\n".join([f"to purge: {numbers}", *(one_line(f"  {notice}") for notice in plan.notices)])
+
+
+def purged_json(done: Purged) -> dict[str, Any]:
+    """A purge that is done."""
+    return {"changed": done.plan.found, "commit": done.commit, "plan": _numbers(done.plan), "notices": list(done.notices)}
+
+
+def purged_text(done: Purged) -> str:
+    """A purge that is done, with the commit that says so; an earlier one may have left nothing to do."""
+    return f"{'purged' if done.plan.found else 'it stands nowhere, and nothing is left to purge'} {short(done.commit)}".rstrip()
+
+
+def reviewed_json(found: Reviewed) -> dict[str, Any]:
+    """What could be tidied, and what was."""
+    applied = [{**_advice_json(advice), "commit": result.commit} for advice, result in found.done]
+    return {"advice": [_advice_json(advice) for advice in found.advice], "applied": applied}
+
+
+def _advice_json(advice: Advice) -> dict[str, Any]:
+    return {
+        "kind": advice.kind,
+        "path": advice.path,
+        "section": join_path(advice.section),
+        "line": advice.line,
+        "facts": list(advice.facts),
+        "message": advice.message,
+        "command": list(advice.command),
+        "safe": advice.safe,
+    }
+
+
+def reviewed_text(found: Reviewed) -> str:
+    """What was tidied, a line each that ends in its commit; what could be, with the command that does it or shows more below."""
+    done = [one_line(f"done: {_where(advice)} {short(result.commit)}".rstrip()) for advice, result in found.done]
+    return "\n".join([*done, *map(_advice_text, found.advice)])
+
+
+def _advice_text(advice: Advice) -> str:
+    return f"{one_line(_where(advice))}\n    {' '.join(map(_word, advice.command))}{'  (safe)' if advice.safe else ''}"
+
+
+def _word(text: str) -> str:
+    """A word as a shell takes it, on one line; `$'…'` (bash, zsh, ksh) where it holds what cannot be shown as it is."""
+    if one_line(text) == text:
+        return shlex.quote(text)
+    escaped = "".join(
+        _ESCAPED.get(c) or (c if one_line(c) == c else "".join(f"\\x{byte:02x}" for byte in c.encode(errors="surrogateescape")))
+        for c in text
+    )
+    return f"$'{escaped}'"
+
+
+def _where(advice: Advice) -> str:
+    return f"{advice.path}:{advice.line}: {advice.kind}: {advice.message}"
+
+
+def redacted_json(clean: str, found: Iterable[Secret]) -> dict[str, Any]:
+    """A text without its secrets, and what kind of secret stood in which line."""
+    return {"text": clean, "secrets": [{"kind": secret.kind, "line": secret.line} for secret in found]}
+
+
+def redacted_text(clean: str) -> str:
+    """A text without its secrets, for a terminal."""
+    return steerless(clean).removesuffix("\n")

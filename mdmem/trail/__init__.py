@@ -1,0 +1,12 @@
+"""The table of versions: what each commit made of the entries and sections of memory, kept in SQLite in the state folder.
+
+It is a cache, filled from the commits: a file that is damaged, foreign or of another version counts as empty and is replaced at the
+first write. Each reading call costs what it returns, whatever the table holds, except `containing`.
+"""
+
+from mdmem.trail.rows import VERSION
+from mdmem.trail.steps import Ending, Step
+from mdmem.trail.storage import VERSIONS_NAME, BrokenVersions, discard
+from mdmem.trail.table import Versions, verify
+
+__all__ = ["VERSION", "VERSIONS_NAME", "BrokenVersions", "Ending", "Step", "Versions", "discard", "verify"]

@@ -1,0 +1,369 @@
+"""The open table: all that may be asked of it, and the two ways in which it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.trail import Commit, Landmark, Mark, MarkKind, Occurrence, Revision
+from mdmem.startup.records import replace
+from mdmem.trail import steps
+from mdmem.trail.revision_texts import lineage_rows, whole
+from mdmem.trail.rows import (
+    LANDMARKS,
+    MARKS,
+    OCCURRENCES,
+    PAIRS,
+    REVISIONS,
+    SIDES,
+    STANDING,
+    Row,
+    as_dropped,
+    as_landmark,
+    as_mark,
+    as_occurrence,
+    as_revision,
+    as_side,
+    blob,
+    decoded,
+    joined,
+)
+from mdmem.trail.steps import Step
+from mdmem.trail.storage import Store, broken, parsed
+
+
+class Versions:
+    """Landmarks, occurrences, revisions and marks.
+
+    Whoever is going to write opens it while holding the trail's lock: what replaces the file meanwhile is not seen by this object.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @classmethod
+    def open(cls, folder: Path, settings: str) -> Self:
+        """The table in a folder, empty where there is none that can be used, or where `settings` (a digest) are not those of the file.
+
+        Nothing is made or deleted on disk before the first write.
+
+        Raises:
+            StorageProblem: the disk does not give the file.
+        """
+        return cls(Store.open(folder, settings))
+
+    @classmethod
+    def anew(cls, folder: Path, settings: str) -> Self:
+        """An empty table that takes the place of whatever the folder holds, at the first write."""
+        return cls(Store.anew(folder, settings))
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """An empty table that leaves nothing behind."""
+        return cls(Store.in_memory())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # Writing.
+
+    def writing(self) -> AbstractContextManager[None]:
+        """One transaction: what fails in it leaves all as it was. One inside another is part of it.
+
+        Raises:
+            StorageProblem: the disk does not take it, or another process is writing.
+        """
+        return self._store.writing()
+
+    def append(self, landmark: Landmark, step: Step) -> None:
+        """Add the next landmark and what it did.
+
+        Raises:
+            ValueError: it is not the next one, or begins what belongs to another one.
+            BrokenVersions: the step goes on from what the table does not hold.
+            StorageProblem: as `writing`.
+        """
+        steps.append(self._store, landmark, step)
+
+    def cut(self, number: int) -> None:
+        """Go back to landmark `number` (0: to nothing). What is dropped is remembered until `forget_dropped`."""
+        with self.writing():
+            steps.cut(self._store, number, [(one, self._paths(one.number, one.number)) for one in self.landmarks(number)])
+
+    # Landmarks.
+
+    @property
+    def head(self) -> Landmark | None:
+        """The newest landmark."""
+        return self._one_landmark(f"{LANDMARKS} ORDER BY number DESC LIMIT 1")
+
+    def landmark(self, number: int) -> Landmark | None:
+        """The landmark of a number."""
+        return self._one_landmark(f"{LANDMARKS} WHERE number = ?", number)
+
+    def landmark_of(self, commit: CommitId) -> Landmark | None:
+        """The landmark that is this commit."""
+        return self._one_landmark(f"{LANDMARKS} WHERE id = ?", blob(commit))
+
+    def side_of(self, number: int, path: FilePath, line: str) -> Commit | None:
+        """The commit from which a merge, the landmark of a number, has a line (without white space around it) of a file."""
+        asked = f"{SIDES} WHERE number = (SELECT side FROM brought WHERE landmark = ? AND path = ? AND line = ?)"
+        return next(iter(self._store.all(as_side, asked, number, blob(path), blob(line))), None)
+
+    def side(self, commit: CommitId) -> Commit | None:
+        """The commit of this id, if a merge has a line from it."""
+        return next(iter(self._store.all(as_side, f"{SIDES} WHERE id = ?", blob(commit))), None)
+
+    def latest(self, time: int) -> Landmark | None:
+        """The landmark with the highest number whose author time is not after `time`."""
+        found = self._store.rows("SELECT number FROM landmarks WHERE reached <= ? ORDER BY reached DESC, number DESC LIMIT 1", time)
+        number = found[0][0] if found else 0
+        late = self._store.rows(
+            "SELECT number FROM landmarks WHERE time < reached AND time <= ? AND number > ? ORDER BY number DESC LIMIT 1", time, number
+        )
+        return self.landmark(late[0][0] if late else number)
+
+    def landmarks(self, above: int = 0, limit: int | None = None) -> tuple[Landmark, ...]:
+        """The landmarks after number `above`, oldest first."""
+        return self._store.all(as_landmark, f"{LANDMARKS} WHERE number > ? ORDER BY number LIMIT ?", above, -1 if limit is None else limit)
+
+    def _one_landmark(self, asked: str, *values: object) -> Landmark | None:
+        return next(iter(self._store.all(as_landmark, asked, *values)), None)
+
+    # Occurrences.
+
+    def standing(self, path: FilePath) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that have not ended, in the order in which they began."""
+        return self._store.all(as_occurrence, f"{STANDING} AND path = ? ORDER BY number", blob(path))
+
+    def last_touches(self) -> dict[FilePath, int]:
+        """The last landmark that touched each file."""
+        rows = self._store.rows("SELECT path, max(landmark) FROM touched GROUP BY path")
+        return {FilePath(decoded(path)): landmark for path, landmark in rows}
+
+    def began_at(self, path: FilePath, number: int) -> bool:
+        """Whether all that stands in a file began with one landmark."""
+        other = "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
+        return not self._store.rows(other, blob(path), number)
+
+    def having(self, fact: FactId) -> tuple[Occurrence, ...]:
+        """Every occurrence of a fact, standing or not, oldest first."""
+        return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
+
+    def facts(self) -> tuple[Occurrence, ...]:
+        """Every occurrence that is a fact, standing or not, the newest first. All of them are read."""
+        return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC")
+
+    def with_prefix(self, prefix: str) -> tuple[FactId, ...]:
+        """The ids that begin so, in their order."""
+        asked = "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
+        return self._store.all(lambda row: FactId(decoded(row[0])), asked, blob(prefix), blob(prefix) + b"\xff")
+
+    def ended(self, above: int, upto: int) -> tuple[Occurrence, ...]:
+        """The occurrences that ended after landmark `above` and not after landmark `upto`, in the order in which they ended."""
+        return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number", above, upto)
+
+    def succeeded_by(self, fact: FactId) -> tuple[Occurrence, ...]:
+        """The occurrences whose place a fact took, by ending them or by a mark that is in force; oldest first."""
+        asked = (
+            f"{OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
+            f" UNION SELECT occurrence FROM marks WHERE other = ? AND kind = '{MarkKind.SUPERSEDED}' AND ended IS NULL) ORDER BY number"
+        )
+        return self._store.all(as_occurrence, asked, blob(fact), blob(fact))
+
+    # Marks.
+
+    def marks(self, path: FilePath | None = None, ever: bool = False) -> tuple[Mark, ...]:
+        """The marks in force, oldest first; with a path those on occurrences that stand in that file, and (`ever`) those taken back."""
+        if path is None:
+            return self._store.all(as_mark, f"{MARKS} WHERE ended IS NULL ORDER BY number")
+        asked = (
+            f"{MARKS} WHERE path = ? AND (? OR ended IS NULL)"
+            " AND (SELECT ended FROM occurrences WHERE number = occurrence) IS NULL ORDER BY number"
+        )
+        return self._store.all(as_mark, asked, blob(path), ever)
+
+    def marks_of(self, number: int, ever: bool = False) -> tuple[Mark, ...]:
+        """The marks in force on the occurrence with this row, oldest first, and (`ever`) those taken back."""
+        return self._store.all(as_mark, f"{MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) ORDER BY number", number, ever)
+
+    def pairs(self, at: int | None = None) -> tuple[Mark, ...]:
+        """The marks of two facts that are in force, or were at a landmark; oldest first."""
+        if at is None:
+            return self._store.all(as_mark, f"{MARKS} WHERE {PAIRS} AND ended IS NULL ORDER BY number")
+        asked = (
+            f"{MARKS} WHERE begun <= :at AND number IN (SELECT number FROM marks WHERE {PAIRS} AND ended IS NULL"
+            f" UNION ALL SELECT number FROM marks WHERE {PAIRS} AND ended > :at) ORDER BY number"
+        )
+        return self._store.all(as_mark, asked, at=at)
+
+    # Revisions.
+
+    def sections(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
+        """The revisions in a file that have not ended, in the order in which they began; all, or those of sections `among` these paths."""
+        rows = self._store.rows(f"{REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
+        if among is not None:
+            wanted = set(map(joined, among))
+            rows = [row for row in rows if row[4] in wanted]
+        return parsed(as_revision, (whole(self._store, row) for row in rows))
+
+    def revisions(self, lineage: int, limit: int | None = None, quiet: bool = False) -> tuple[Revision, ...]:
+        """The revisions of one section, newest first; `quiet` ones only where they are asked for."""
+        wanted = (row for row in lineage_rows(self._store, lineage) if quiet or not row[6])
+        return parsed(as_revision, islice(wanted, limit))
+
+    def lineages(self, path: FilePath | None = None) -> tuple[Revision, ...]:
+        """The newest revision of each section, ended or not; with a path of those that ever were in that file."""
+        if path is None:
+            return self._store.all(as_revision, f"{REVISIONS} WHERE next IS NULL ORDER BY lineage")
+        # From one lineage of the file to the next, so that the number of its revisions does not matter.
+        asked = f"""
+            WITH RECURSIVE found (lineage) AS (
+                SELECT min(lineage) FROM revisions WHERE path = :path
+                UNION ALL
+                SELECT (SELECT min(lineage) FROM revisions WHERE path = :path AND lineage > found.lineage)
+                FROM found WHERE lineage IS NOT NULL
+            )
+            {REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
+        return self._store.all(as_revision, asked, path=blob(path))
+
+    def changes(self, path: FilePath | None, limit: int) -> tuple[tuple[Landmark, Revision | None, Revision | None], ...]:
+        """The newest changes of sections, newest first: the landmark, the revision before and the one after (None: there was none).
+
+        With a path those of what is or was in that file, under the names that it had before too.
+        """
+        rows = self._store.rows(
+            """
+            SELECT number, lineage, begun AS landmark, 0 FROM revisions AS one
+            WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
+                SELECT 1 FROM revisions AS later WHERE later.path = :path AND later.lineage = one.lineage AND later.number > one.number))
+            UNION ALL
+            SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (:path IS NULL OR path = :path)
+            ORDER BY landmark DESC, number DESC LIMIT :limit""",
+            path=None if path is None else blob(path),
+            limit=limit,
+        )
+        found = []
+        for number, lineage, at, ended in rows:
+            landmark = self.landmark(at)
+            older = (row for row in lineage_rows(self._store, lineage) if row[0] <= number and (row[0] == number or not row[6]))
+            now, before = (*parsed(as_revision, islice(older, 2)), None)[:2]
+            if landmark is not None:
+                found.append((landmark, now, None) if ended else (landmark, before, now))
+        return tuple(found)
+
+    def containing(self, text: str) -> tuple[Revision, ...]:
+        """The revisions that hold a text as it is written, oldest first. Every revision is read."""
+        wanted = blob(text)
+        lineages = [lineage for (lineage,) in self._store.rows("SELECT lineage FROM revisions WHERE next IS NULL")]
+        rows = [row for lineage in lineages for row in lineage_rows(self._store, lineage) if wanted in row[-1]]
+        return parsed(as_revision, sorted(rows, key=lambda row: int(row[0])))
+
+    # What the index has to catch up with.
+
+    def paths_since(self, number: int) -> set[FilePath]:
+        """The files that landmarks after `number` touched, and those where a mark that they set or took back changes something.
+
+        What is marked as a contradiction changes with what the other of the two becomes.
+        """
+        return self._paths(number + 1, 2**62)
+
+    def _paths(self, first: int, last: int) -> set[FilePath]:
+        marks = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
+        asked = f"""
+            SELECT path FROM touched WHERE landmark BETWEEN :first AND :last
+            UNION SELECT path FROM ({marks}) WHERE path IS NOT NULL
+            UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
+                SELECT one FROM ({marks}) WHERE path IS NULL UNION SELECT other FROM ({marks}) WHERE path IS NULL)
+            UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
+                SELECT of FROM (
+                    SELECT one AS changed, other AS of FROM marks WHERE {PAIRS} AND ended IS NULL
+                    UNION SELECT other, one FROM marks WHERE {PAIRS} AND ended IS NULL)
+                WHERE EXISTS (
+                    SELECT 1 FROM occurrences AS its WHERE its.fact = changed AND (
+                        its.begun BETWEEN :first AND :last OR its.ended BETWEEN :first AND :last OR EXISTS (
+                            SELECT 1 FROM marks WHERE occurrence = its.number
+                            AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""
+        return set(self._store.all(lambda row: FilePath(decoded(row[0])), asked, first=first, last=last))
+
+    def dropped(self) -> tuple[tuple[CommitId, int, tuple[FilePath, ...]], ...]:
+        """The landmarks that were cut away: commit, number and the files that it changed something in."""
+        return self._store.all(as_dropped, "SELECT id, number, paths FROM dropped ORDER BY row")
+
+    def forget_dropped(self) -> None:
+        """Say that what was cut away is settled."""
+        with self.writing():
+            self._store.run("DELETE FROM dropped")
+
+    def verify(self) -> int:
+        """Read all of it, a row at a time: the number of its landmarks.
+
+        Raises:
+            BrokenVersions: something in it is not what was written.
+        """
+        ((said,),) = self._store.rows("PRAGMA integrity_check(1)")
+        if said != "ok":
+            raise broken(" ".join(said.split()))
+        kinds: tuple[tuple[Callable[[Row], object], str], ...] = (
+            (as_landmark, LANDMARKS),
+            (as_occurrence, OCCURRENCES),
+            (as_mark, MARKS),
+            (as_side, SIDES),
+            (lambda row: (decoded(row[0]), decoded(row[1])), "SELECT path, line FROM brought"),
+            (lambda row: decoded(row[0]), "SELECT path FROM touched"),
+        )
+        for parse, asked in kinds:
+            for row in self._store.each(asked):
+                parsed(parse, [row])
+        for (lineage,) in self._store.rows("SELECT DISTINCT lineage FROM revisions"):
+            for row in lineage_rows(self._store, lineage):
+                parsed(as_revision, [row])
+        self.dropped()
+        return self.head.number if self.head else 0
+
+    def dump(self) -> tuple[tuple[object, ...], ...]:
+        """All that the table says, as a value to be compared; rows are numbered by their order."""
+        occurrences = self._store.all(as_occurrence, f"{OCCURRENCES} ORDER BY number")
+        revisions = self.containing("")
+        place = {one.number: rank for rank, one in enumerate(occurrences, 1)}
+        first = {one.number: rank for rank, one in enumerate(revisions, 1)}
+        marks = self._store.all(as_mark, f"{MARKS} ORDER BY number")
+        return (
+            self.landmarks(),
+            tuple(replace(one, number=place[one.number]) for one in occurrences),
+            tuple(replace(one, number=first[one.number], lineage=first[one.lineage]) for one in revisions),
+            tuple(replace(one, occurrence=place.get(one.occurrence, 0)) for one in marks),
+            self._store.all(tuple, "SELECT added, path FROM marks ORDER BY number"),
+            self._store.all(tuple, "SELECT landmark, path FROM touched ORDER BY landmark, path"),
+            self._store.all(
+                tuple,
+                "SELECT brought.landmark, path, line, id, time, author, message FROM brought JOIN sides ON number = side"
+                " ORDER BY brought.landmark, path, line",
+            ),
+        )
+
+
+def verify(folder: Path) -> int | None:
+    """Read all of the table in a folder, whichever settings it is for: the number of its landmarks; None where there is no table.
+
+    Raises:
+        BrokenVersions: it cannot be used, or what it holds is not what was written.
+        StorageProblem: the disk does not give the file.
+    """
+    store = Store.open_any(folder)
+    if store is None:
+        return None
+    with Versions(store) as known:
+        return known.verify()

@@ -1,0 +1,278 @@
+"""The short way in: what it knows it reads as Typer does, all else it leaves to Typer, and nothing slow is loaded on it."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import tantivy
+import typer
+from conftest import World
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_docs import script
+from typer.main import get_command
+from workspaces import desk
+
+import mdmem
+from mdmem.cli import app, commands, fast_parser
+from mdmem.cli.fast_parser import Parameter
+from mdmem.cli.parameter_table import TABLE
+from mdmem.model import Source
+
+generate_table = script("generate_table")
+PARAMETERS = {name: [Parameter(*row) for row in rows] for name, rows in TABLE.items()}
+
+
+class TestTable:
+    def test_is_current(self):
+        assert generate_table.MODULE.read_text(encoding="utf-8") == generate_table.module(), "run make docs"
+
+    def test_has_every_command_of_one_word(self):
+        assert list(TABLE) == [name for name in commands.COMMANDS if " " not in name]
+
+    @pytest.mark.parametrize(
+        "strange",
+        [
+            Annotated[str, typer.Option("--x", envvar="X")],
+            Annotated[str, typer.Option("--x", callback=lambda value: value)],
+            Annotated[str, typer.Option("--x", prompt=True)],
+            Annotated[bool, typer.Option("--x/--no-x")],
+            Annotated[int, typer.Option("--x", count=True)],
+            Annotated[int, typer.Option("--x", min=1)],
+            Annotated[list[int], typer.Option("--x")],
+            Annotated[tuple[str, int], typer.Option("--x")],
+            Annotated[tuple[str, str, str], typer.Option("--x")],
+            Annotated[Path, typer.Option("--x")],
+        ],
+        ids=["environment", "callback", "question", "two flags", "count", "range", "numbers", "mixed pair", "three", "path"],
+    )
+    def test_nothing_comes_in_that_the_short_way_would_read_otherwise(self, strange: Any):
+        other = typer.Typer()
+
+        def command(x: Any) -> None:
+            """Take it."""
+
+        command.__annotations__["x"] = strange
+        other.command()(command)
+        (parameter, *_) = get_command(other).params
+        with pytest.raises(ValueError, match="the short way does not know a parameter like x"):
+            generate_table.row(parameter)
+
+
+def same(words: Sequence[str]) -> bool:
+    """Whether the short way knows the words; what it makes of them is what Typer makes of them, down to the types."""
+    call = fast_parser.parse(words, TABLE)
+    if call is None:
+        return False
+    by_typer = app.parse(words)
+    assert by_typer is not None
+    assert (call.command, call.workspace, {**call.values}) == (by_typer.command, by_typer.workspace, {**by_typer.values})
+    assert repr(sorted(call.values.items())) == repr(sorted(by_typer.values.items()))
+    return True
+
+
+# Words that are plain, whatever the command.
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    st.sampled_from(["-", "--", "- a", "--json", "-x", "--help", "-n", "a=b", "5", "a b\nc"]),
+)
+
+
+def values(takes: type) -> st.SearchStrategy[str]:
+    if takes is int:
+        return st.integers(0, 10**6).map(str)
+    if takes is float:
+        return st.one_of(st.integers(0, 9).map(str), st.decimals(0, 10, allow_nan=False, places=3).map(lambda number: f"{number:f}"))
+    return st.sampled_from([member.value for member in takes]) if takes is Source else TEXTS
+
+
+@st.composite
+def spelt(draw: st.DrawFn, parameter: Parameter) -> list[str]:
+    """An option in one of the ways in which it can be written."""
+    flag = draw(st.sampled_from(parameter.flags))
+    if parameter.takes is bool:
+        return [flag]
+    if parameter.takes is tuple:
+        return [flag, draw(TEXTS), draw(TEXTS)]
+    value = draw(values(parameter.takes))
+    attached = f"{flag}={value}" if flag.startswith("--") else flag + value
+    return [attached] if value and draw(st.booleans()) else [flag, value]
+
+
+@st.composite
+def plain(draw: st.DrawFn) -> list[str]:
+    """The words of a call that is right."""
+    name = draw(st.sampled_from(sorted(TABLE)))
+    parts: list[list[str]] = []
+    last: list[str] = []
+    for parameter in PARAMETERS[name]:
+        most = 3 if parameter.takes is list else 1
+        count = draw(st.integers(1 if parameter.required else 0, most))
+        if parameter.flags:
+            parts += [draw(spelt(parameter)) for _ in range(count)]
+        elif count == 0 and parameter.takes is not list:
+            break  # what comes after it would be taken for it
+        else:
+            last += [draw(TEXTS) for _ in range(count)]
+    before = draw(st.one_of(st.just([]), TEXTS.map(lambda folder: ["-C", folder])))
+    return [*before, name, *(word for part in draw(st.permutations(parts)) for word in part), "--", *last]
+
+
+@settings(deadline=None)
+@given(plain())
+def test_what_is_right_is_known(words: list[str]):
+    assert same(words)
+
+
+# Any words.
+
+
+def flags() -> list[str]:
+    return sorted({flag for parameters in PARAMETERS.values() for parameter in parameters for flag in parameter.flags})
+
+
+VALUES = [
+    *("", "-", "--", "x", "a b", "- a", "-x", "5", "-5", "+5", "05", "1_0", "5.0", ".5", "5.", "1e3", "0x1", "nan", "inf", " 5", "٣", "²"),
+    *("inferred", "user-stated", "Inferred", "INFERRED", "true", "1", "\udce9", "\0", "é", "9" * 30, "9" * 5000, "0." + "3" * 40),
+]
+WORDS = st.one_of(
+    st.sampled_from(
+        ["-h", "--help", "--version", "-C", "--frob", "--jso", "-nx", "-x", "--no-json", "--json=1", "--=", "-=", "hooks", "status"]
+    ),
+    st.sampled_from(VALUES),
+    st.sampled_from(flags()),
+    st.tuples(st.sampled_from(flags()), st.sampled_from(["=", ""]), st.sampled_from(VALUES)).map("".join),
+)
+
+
+@st.composite
+def nearly_plain(draw: st.DrawFn) -> list[str]:
+    """The words of a call that is right, but for some that came in between and some that were lost."""
+    words = draw(plain())
+    for _ in range(draw(st.integers(1, 3))):
+        place = draw(st.integers(0, len(words)))
+        words[place : place + draw(st.integers(0, 1))] = draw(st.lists(WORDS, max_size=1))
+    return words
+
+
+@settings(deadline=None, max_examples=300)
+@given(nearly_plain())
+def test_no_words_mean_one_thing_here_and_another_there(words: list[str]):
+    same(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["log", "it rained", "--fact", "--tag", "house", "--tag=rain", "--json"],
+        ["-C", "notes", "log", "-"],
+        ["log", "--source", "user-stated", "--confidence", "0.8", "--", "- it rained"],
+        ["edit-section", "Work > Employer", "--append", "- works at Linear", "--expect", "0123456789ab"],
+        ["edit-section", "--body", "--json", "--preamble"],
+        ["remember", "tea", "--key=drink", "--until", "2026-12-31"],
+        ["search", "works", "at", "-n5", "--min-confidence", "0.5"],
+        ["search", "works", "-n", "5", "at"],
+        ["show", "MEMORY.md", "Work", "--nth", "2"],
+        ["show"],
+        ["facts"],
+        ["check", "a.md", "b.md"],
+        ["history", "Work > Employer", "-p", "-n", "5"],
+        ["conflicts", "--resolve", "1f3c9a2b", "- x", "--json"],
+        ["recall", "--tag", "house", "--tag=rain"],
+    ],
+    ids=" ".join,
+)
+def test_known(words: list[str]):
+    assert same(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["frob"],
+        ["hooks", "status"],
+        ["--version"],
+        ["-C"],
+        ["-C", "notes"],
+        ["-C", "a", "-C", "b", "facts"],
+        ["-Cnotes", "facts"],
+        ["log"],
+        ["log", "--help"],
+        ["log", "x", "-h"],
+        ["log", "x", "y"],
+        ["log", "- x"],
+        ["log", "x", "--frob"],
+        ["log", "x", "--kin", "fact"],
+        ["log", "x", "--kind"],
+        ["log", "x", "--kind", "a", "--kind", "b"],
+        ["log", "x", "--json", "--json"],
+        ["log", "x", "--json=yes"],
+        ["log", "x", "--source", "Inferred"],
+        ["log", "x", "--source", "hearsay"],
+        ["log", "x", "--confidence", "1e-1"],
+        ["log", "x", "--confidence", "nan"],
+        ["log", "\udce9"],
+        ["-C", "\udce9", "facts"],
+        ["search"],
+        ["search", "--"],
+        ["search", "x", "-n", "-1"],
+        ["recall"],
+        ["history", "-pn5"],
+        ["conflicts", "--resolve", "1f3c9a2b"],
+        ["conflicts", "--resolve=1f3c9a2b", "8e0d4c11"],
+        ["search", "x", "-n", "many"],
+        ["search", "x", "-n=5"],
+        ["search", "x", "-n", "٣"],
+    ],
+    ids=lambda words: ascii(" ".join(words)),
+)
+def test_left_to_typer(words: list[str]):
+    assert fast_parser.parse(words, TABLE) is None
+
+
+# What is loaded.
+
+_SLOW = {
+    *("typer", "click", "pydantic", "rich", "git", "markdown_it", "mistune", "yaml", "frontmatter", "dateparser", "hypothesis"),
+    *("argparse", "asyncio", "dataclasses", "email", "http", "importlib.metadata", "inspect", "logging", "unittest"),
+}
+_READING = {"mdmem.queries.show", "mdmem.catchup.index", "mdmem.search.indexer", "mdmem.trail", "sqlite3"}
+_WRITING = {"mdmem.changes.apply", "mdmem.changes.plan"}
+_OF_THE_SEARCH = {"tantivy"}
+_PLACES = [str(Path(module.__file__).parents[1]) for module in (mdmem, tantivy)]
+_LOADED = f"import sys; sys.path[:0] = {_PLACES}; from mdmem.cli import main; status = main(); print(status, *sys.modules)"
+"""Without site-packages' own modules, which load at will."""
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed", "unneeded"),
+    [
+        (("log", "it rained {}"), set(), _READING),
+        (("edit-section", "Work", "--append", "- x {}"), set(), _READING),
+        (("remember", "coffee {}", "--key", "drink"), set(), _READING),
+        (("show", "Work"), set(), _WRITING),
+        (("search", "stripe"), _OF_THE_SEARCH, _WRITING),
+        (("facts",), _OF_THE_SEARCH, _WRITING),
+        (
+            ("history", "Work"),
+            set(),
+            _WRITING | {"mdmem.search.indexer", "mdmem.search.searcher"},
+        ),
+    ],
+    ids=["log", "edit-section", "remember", "show", "search", "facts", "history"],
+)
+def test_everyday_commands_load_nothing_slow(world: World, repository: Path, words: tuple[str, ...], allowed: set[str], unneeded: set[str]):
+    place = desk(world, repository)
+    world.run(place.root, [sys.executable, "-m", "mdmem", "reindex"])
+    for number in range(3):  # the first ones compile the patterns that the last one finds
+        bare = [sys.executable, "-I", "-S", "-c", _LOADED, *(word.format(number) for word in words)]
+        said = world.run(place.root, bare).stdout.splitlines()
+    status, *modules = said[-1].split()
+    assert status == "0"
+    assert "mdmem.cli.fast_parser" in modules
+    assert (_SLOW | {"tantivy"}) & set(modules) == allowed
+    assert not unneeded & set(modules)

@@ -1,0 +1,79 @@
+"""Days and moments: ISO dates, and plain words in several languages."""
+
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, desk
+
+from mdmem.errors import MdmemError
+from mdmem.queries import dates
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", "2026-11-22T12:00:00")  # a Sunday
+    return desk(world, repository)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("2026-03-01", "2026-03-01", "2026-03-01"),
+        (" 2026-03-01T23:30 ", "2026-03-01", "2026-03-01"),
+        ("2026-03-01T23:30:00+00:00", "2026-03-01", "2026-03-01"),
+        ("2026-02", "2026-02-01", "2026-02-28"),
+        ("2025", "2025-01-01", "2025-12-31"),
+        ("yesterday", "2026-11-21", "2026-11-21"),
+        ("last Tuesday", "2026-11-17", "2026-11-17"),
+        ("last March", "2026-03-01", "2026-03-31"),
+        ("March", "2026-03-01", "2026-03-31"),
+        ("March 2025", "2025-03-01", "2025-03-31"),
+        ("1 March", "2026-03-01", "2026-03-01"),
+        ("last week", "2026-11-09", "2026-11-15"),
+        ("last month", "2026-10-01", "2026-10-31"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("2 weeks ago", "2026-11-08", "2026-11-08"),
+        ("gestern", "2026-11-21", "2026-11-21"),
+        ("昨天", "2026-11-21", "2026-11-21"),
+    ],
+)
+def test_what_is_meant(at: Desk, text: str, first: str, last: str) -> None:
+    workspace = at.workspace
+    days = dates.first_day(workspace, text, "--since"), dates.last_day(workspace, text, "--until")
+    assert days == (date.fromisoformat(first), date.fromisoformat(last))
+
+
+@pytest.mark.parametrize("text", ["2026-13", "2026-02-30", "2026-1-1", "2026-01-01T99", "0000", "no such day", "", "   ", "\0", "🦓" * 50])
+def test_what_means_no_day_is_refused(at: Desk, text: str) -> None:
+    with pytest.raises(MdmemError) as failure:
+        dates.first_day(at.workspace, text, "--since")
+    assert (failure.value.code, failure.value.exit_status) == ("usage", 2)
+
+
+def test_a_day_ends_with_its_last_second_in_the_user_s_zone(at: Desk) -> None:
+    at.write("mdmem.toml", 'timezone = "Asia/Tokyo"\n')
+    workspace = at.workspace
+    span = dates.iso(workspace, "2026-03-01")
+    assert span is not None
+    assert dates.end_of(workspace, span) == (1772377199, date(2026, 3, 1))
+
+
+def test_a_moment_is_itself(at: Desk) -> None:
+    span = dates.iso(at.workspace, "2026-03-01T12:00:00+02:00")
+    assert span is not None
+    assert dates.end_of(at.workspace, span)[0] == 1772359200
+    spoken = dates.in_words(at.workspace, "2 hours ago")
+    assert spoken is not None
+    assert spoken.moment is not None
+    assert spoken.moment.isoformat() == "2026-11-22T10:00:00+00:00"
+
+
+def test_iso_dates_load_no_words(world: World, at: Desk) -> None:
+    code = (
+        "import sys; from pathlib import Path; from mdmem.queries import dates; from mdmem.workspace import open_at\n"
+        "dates.first_day(open_at(Path('.').resolve()), '2026-03-01', '--since'); print('dateparser' in sys.modules)"
+    )
+    assert world.run(at.root, [sys.executable, "-c", code]).stdout == "False\n"

@@ -1,0 +1,107 @@
+from datetime import date
+
+import pytest
+from generated_markdown import documents
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdmem.document import parse
+from mdmem.entries import entries
+from mdmem.facts import fact_id
+from mdmem.model import FilePath
+from mdmem.model.trail import Entry
+
+MEMORY = FilePath("MEMORY.md")
+
+
+def texts(markdown: str) -> list[str]:
+    return [entry.text for entry in entries(parse(markdown), MEMORY)]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("", []),
+        ("# Only\n\n## Headings\n", []),
+        ("---\ntitle: front matter\n---\n\ntext\n", ["text"]),
+        ("- one\n- two\n", ["one", "two"]),
+        ("* one\n\n\n* two\n", ["one", "two"]),
+        ("1. one\n2) two\n", ["one", "two"]),
+        ("- one\n  - nested\n- two\n", ["one\n- nested", "two"]),
+        ("- [decision] db: postgres #infra #db <!-- why --> ^b1\n", ["db: postgres"]),
+        ("- lives in Oslo (until 2024-05-01)\n", ["lives in Oslo (until 2024-05-01)"]),
+        ("- \n- two\n", ["two"]),
+        ("- <!-- nothing here -->\n- two\n", ["two"]),
+        ("- 👍\n", ["👍"]),
+        ("A paragraph\nof two lines.\n\nAnother.\n", ["A paragraph\nof two lines.", "Another."]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n", ["| a | b |\n|---|---|\n| 1 | 2 |"]),
+        ("```sh\nmake all\n```\n", ["```sh\nmake all\n```"]),
+        ("```\n<!-- stays in code -->\n```\n", ["```\n<!-- stays in code -->\n```"]),
+        ("```\n```\n", []),
+        ("> said\n> so\n", ["> said\n> so"]),
+        ("<!-- a comment -->\n\ntext\n", ["text"]),
+        ("<!-- a comment\n\nthat goes on\n", []),
+        ("<div>shown</div>\n", ["<div>shown</div>"]),
+        ("<!-- hidden --> <b>shown</b>\n", ["<b>shown</b>"]),
+        ("words <!-- hidden --> more\n", ["words  more"]),
+        ("---\n\n***\n", []),
+        ("    indented code\n", ["indented code"]),
+    ],
+)
+def test_texts(markdown: str, expected: list[str]) -> None:
+    assert texts(markdown) == expected
+
+
+def test_all_of_an_item() -> None:
+    markdown = "# Memory\n\n## Work\n\n- [decision] db: postgres (until 2025-03-01) #infra\n  because of JSON\n"
+    found = entries(parse(markdown), FilePath("memory/2024-01-02-notes.md"), ("project",))
+    item = "db: postgres (until 2025-03-01) #infra\nbecause of JSON"
+    assert found == (
+        Entry(
+            path=FilePath("memory/2024-01-02-notes.md"),
+            start_line=5,
+            end_line=6,
+            section=("Memory", "Work"),
+            day=date(2024, 1, 2),
+            text=item,
+            kind="decision",
+            key="db",
+            tags=("project",),
+            until=None,
+            fact=fact_id(item),
+            first_line="- [decision] db: postgres (until 2025-03-01) #infra",
+        ),
+    )
+
+
+def test_tags_are_the_items_own_and_then_the_files_each_once() -> None:
+    (item, paragraph) = entries(parse("- tea #drink #home\n\nprose\n"), MEMORY, ("home", "all"))
+    assert item.tags == ("drink", "home", "all")
+    assert paragraph.tags == ("home", "all")
+    assert paragraph.fact is None
+    assert paragraph.kind is None
+
+
+def test_sections_and_lines() -> None:
+    markdown = "before\n\n# A\n\n- one\n\nSetext\n------\n\n- two\n  more\n\n\n- three\n"
+    found = [(e.section, e.start_line, e.end_line) for e in entries(parse(markdown), MEMORY)]
+    assert found == [((), 1, 1), (("A",), 5, 5), (("A", "Setext"), 10, 11), (("A", "Setext"), 14, 14)]
+
+
+@given(documents, st.integers(0, 40))
+def test_parts_of_a_file_have_the_entries_of_the_whole(text: str, line: int) -> None:
+    document = parse(text)
+    whole = entries(document, MEMORY, ("tag",))
+    assert entries(document, MEMORY, ("tag",), 0, line) + entries(document, MEMORY, ("tag",), line) == whole
+    assert [entry.section for entry in whole] == [document.path_at(entry.start_line - 1) for entry in whole]
+
+
+def test_first_line_is_as_in_the_file() -> None:
+    (entry,) = entries(parse("\ufeff  *  One thing #tag \r\n     and more\r\n"), MEMORY)
+    assert entry.first_line == "*  One thing #tag"
+
+
+def test_cost_grows_with_the_file_not_its_square() -> None:
+    markdown = "".join(f"# S{number}\n\n- fact {number}\n\n" for number in range(3000))
+    found = entries(parse(markdown), MEMORY)
+    assert [entry.section for entry in found] == [(f"S{number}",) for number in range(3000)]

@@ -1,0 +1,570 @@
+"""What is read of a repository without git, beside what git says of the same one."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import NAME, World
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from workspaces import Desk, desk
+
+from mdmem import repo
+from mdmem.errors import MdmemError
+from mdmem.model import CommitId, FilePath
+from mdmem.repo import Repository, git_files, staged_changes
+from mdmem.repo import git_settings as git_settings
+
+HERE = FilePath("MEMORY.md")
+BLOB = "78981922613b2afb6025042ff6bd878ac1994e85"
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def opened(at: Desk) -> Repository:
+    return repo.discover(at.root)
+
+
+def asked(at: Desk) -> Repository:
+    """The same repository, of which git is asked everything."""
+    found = opened(at)
+    return Repository(found.folder, found.root, found.git_dir, found.common_dir, found.prefix, plain=False)
+
+
+class TestFind:
+    @pytest.mark.parametrize("folder", ["", "sub", "sub/with blank", "ü/ß"])
+    def test_as_git_finds_it(self, at: Desk, folder: str):
+        place = at.root / folder
+        place.mkdir(parents=True, exist_ok=True)
+        found = repo.discover(place)
+        assert found.plain
+        said = at.world.git(place, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix").stdout.split("\n")[:3]
+        assert [str(found.root), str(found.git_dir), found.prefix] == said
+
+    def test_through_a_link(self, at: Desk, tmp_path: Path):
+        (at.root / "sub").mkdir()
+        (tmp_path / "link").symlink_to(at.root / "sub")
+        found = repo.discover(tmp_path / "link")
+        assert (found.plain, found.root, found.prefix) == (True, at.root, "sub/")
+
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            *("core.worktree=..", "include.path=more", "includeIf.onbranch:main.path=more", "core.bare=true"),
+            *("extensions.worktreeConfig=true", "core.bare=yes", "core.repositoryFormatVersion=99"),
+        ],
+    )
+    def test_settings_that_mean_more_are_for_git(self, at: Desk, setting: str):
+        name, _, value = setting.partition("=")
+        at.git("config", name, value)
+        assert git_files.find(str(at.root)) is None
+
+    @pytest.mark.parametrize(
+        "line",
+        ["[core] bare = true", "[core]worktree=..", "[core", 'bare = true x="', "[core]\n\tbare", "[a]\nx = y \\", "\ufeff[core]", "x y"],
+    )
+    def test_lines_that_are_not_of_the_usual_form_are_for_git(self, at: Desk, line: str):
+        with (at.root / ".git" / "config").open("a") as file:
+            file.write(line)
+        assert git_files.find(str(at.root)) is None
+
+    def test_settings_of_the_usual_form(self, at: Desk):
+        text = '; a\n\n[remote "origin"]\r\n\turl = x#"y z" ; b\n[branch.main]\n# "\n merge-x=\n[Core]\nBARE = false\n'
+        with (at.root / ".git" / "config").open("a", newline="") as file:
+            file.write(text)
+        assert git_files.find(str(at.root)) == (str(at.root), str(at.root / ".git"))
+
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_one_with_objects_that_stand_for_others_is_for_git(self, at: Desk, packed: bool):
+        at.write("MEMORY.md", "x")
+        at.commit()
+        at.git("replace", "HEAD", "HEAD~1")
+        if packed:
+            at.git("pack-refs", "--all")
+        assert git_files.find(str(at.root)) is None
+        assert opened(at).state(HERE).pending
+
+    def test_what_is_no_folder_at_all_is_for_git(self, at: Desk):
+        assert git_files.find(str(at.root / "MEMORY.md")) is None
+        with pytest.raises(MdmemError):
+            repo.discover(at.root / "MEMORY.md")
+
+    def test_what_is_no_folder_of_its_own_is_for_git(self, at: Desk, tmp_path: Path):
+        at.git("worktree", "add", "-q", "--detach", tmp_path / "linked")
+        assert git_files.find(str(tmp_path / "linked")) is None
+        assert not repo.discover(tmp_path / "linked").plain
+        at.world.git(tmp_path, "init", "-q", "--bare", "bare.git")
+        for place in (tmp_path, tmp_path / "bare.git", at.root / ".git", at.root / ".git" / "refs", Path("/")):
+            assert git_files.find(str(place)) is None
+
+    def test_a_repository_below_another_is_found_first(self, at: Desk):
+        inner = at.root / "sub" / "inner"
+        inner.mkdir(parents=True)
+        at.world.git(inner, "init", "-q")
+        assert git_files.find(str(inner)) == (str(inner), str(inner / ".git"))
+
+    def test_a_ceiling_is_for_git(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        (at.root / "sub").mkdir()
+        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(at.root))
+        assert git_files.find(str(at.root / "sub")) is None
+
+    @pytest.mark.parametrize("name", ["HEAD", "config", "objects", "refs"])
+    def test_a_broken_one_is_for_git(self, at: Desk, name: str):
+        (at.root / ".git" / name).rename(at.root / ".git" / "elsewhere")
+        assert git_files.find(str(at.root)) is None
+
+
+class TestHead:
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda at: None,
+            lambda at: at.git("switch", "-q", "-c", "topic/one"),
+            lambda at: at.git("switch", "-q", "-c", "größer"),
+            lambda at: at.git("switch", "-q", "--orphan", "empty"),
+            lambda at: at.git("checkout", "-q", "--detach"),
+            lambda at: at.git("pack-refs", "--all"),
+            lambda at: (at.git("branch", "mainly"), at.git("tag", "-a", "-m", "x", "v1"), at.git("gc", "-q")),
+            lambda at: (at.git("pack-refs", "--all"), at.git("commit", "-q", "--allow-empty", "-m", "x")),
+            lambda at: (at.git("pack-refs", "--all"), at.git("switch", "-q", "--orphan", "ain")),
+            lambda at: at.git("symbolic-ref", "HEAD", "refs/mine/main"),
+        ],
+    )
+    def test_as_git_says_it(self, at: Desk, make: Callable[[Desk], object]):
+        make(at)
+        assert (opened(at).head(), opened(at).branch()) == (asked(at).head(), asked(at).branch())
+
+    @pytest.mark.parametrize("text", [b"", b"0" * 40 + b"\n", b"x" * 40 + b"\n", b"1" * 39 + b"\n", b"ref: refs/heads/other\n"])
+    def test_a_branch_that_is_not_plainly_written_is_for_git(self, at: Desk, text: bytes):
+        (at.root / ".git" / "refs" / "heads" / "main").write_bytes(text)
+        assert git_files.head(str(at.root / ".git")) is None
+
+    def test_a_branch_that_is_a_link_is_for_git(self, at: Desk):
+        heads = at.root / ".git" / "refs" / "heads"
+        (heads / "main").rename(heads / "other")
+        (heads / "main").symlink_to("other")
+        assert git_files.head(str(at.root / ".git")) is None
+
+    @pytest.mark.parametrize(
+        ("name", "known"),
+        [
+            *((name, True) for name in ("HEAD", "-a", "a.b/c", "refs/heads/main", "a.lock.b", "a_b")),
+            *((name, False) for name in ("a.lock", ".a", "a/.b", "a//b", "a/", "/a", "a.", "a.lock/b", "@", "a@{b", "ü")),
+        ],
+    )
+    def test_names_of_branches(self, at: Desk, name: str, known: bool):
+        (at.root / ".git" / "HEAD").write_text(f"ref: refs/heads/{name}\n")
+        said = at.world.git(at.root, "symbolic-ref", "HEAD", check=False)
+        assert git_files.head(str(at.root / ".git")) == ((name, None) if known else None)
+        assert not known or said.stdout == f"refs/heads/{name}\n"
+
+    @pytest.mark.parametrize(
+        "text", ["ref: refs/heads/../x\n", "ref: refs/heads/\n", "ref: refs/heads/a b\n", "ref: refs/heads/main", "", "x\n"]
+    )
+    def test_a_head_that_is_not_plainly_written_is_for_git(self, at: Desk, text: str):
+        (at.root / ".git" / "HEAD").write_text(text)
+        assert git_files.head(str(at.root / ".git")) is None
+
+
+def unmerge(at: Desk) -> None:
+    entries = "".join(f"100644 {BLOB} {stage}\tother.md\n" for stage in (1, 2, 3))
+    at.world.git(at.root, "hash-object", "-w", "--stdin", stdin="a\n")
+    at.world.git(at.root, "update-index", "--index-info", stdin=entries)
+
+
+STEPS: dict[str, Callable[[Desk], object]] = {
+    "edit": lambda at: at.write("MEMORY.md", (at.root / "MEMORY.md").read_text() + "- more\n"),
+    "back": lambda at: at.git("checkout", "-q", "HEAD", "--", "MEMORY.md", check=False),
+    "commit": lambda at: at.git("commit", "-qam", "x", check=False),
+    "only": lambda at: at.git("commit", "-qm", "x", "--only", "--", "MEMORY.md", check=False),
+    "stage": lambda at: at.git("add", "MEMORY.md", check=False),
+    "other": lambda at: (at.write("other.md", "a\n"), at.git("add", "other.md")),
+    "intend": lambda at: (at.write("new.md", "a\n"), at.git("add", "-N", "new.md")),
+    "unstage": lambda at: at.git("rm", "-q", "--cached", "MEMORY.md", check=False),
+    "unmerge": unmerge,
+    "mode": lambda at: (at.root / "MEMORY.md").chmod(0o755),
+    "mode back": lambda at: (at.root / "MEMORY.md").chmod(0o644),
+    "reset": lambda at: at.git("reset", "-q", "--hard"),
+    "backwards": lambda at: at.git("reset", "-q", "--soft", "HEAD~1", check=False),
+    "pack": lambda at: at.git("gc", "-q"),
+    "switch": lambda at: at.git("switch", "-q", "-C", "side", check=False),
+    "skip": lambda at: at.git("update-index", "--skip-worktree", "MEMORY.md", check=False),
+    "assume": lambda at: at.git("update-index", "--assume-unchanged", "MEMORY.md", check=False),
+    "split": lambda at: at.git("update-index", "--split-index", check=False),
+    "version": lambda at: at.git("update-index", "--index-version", "4", check=False),
+    "like it": lambda at: (at.write("sub/MEMORY.md", (at.root / "MEMORY.md").read_text()), at.git("add", "sub")),
+    "line ends": lambda at: at.write(".gitattributes", "*.md text eol=crlf\n"),
+    "carriage returns": lambda at: at.write("MEMORY.md", "# Memory\r\n\r\n- a\r\n"),
+    "ident": lambda at: (
+        at.write("MEMORY.md", "$Id: x $\n"),
+        at.git("commit", "-qam", "x", check=False),
+        at.write(".gitattributes", "*.md ident\n"),
+    ),
+    "filter": lambda at: (at.git("config", "filter.up.clean", "tr a-z A-Z"), at.write("sub/.gitattributes", "*.md filter=up\n")),
+    "own filter": lambda at: (at.git("config", "filter.up.clean", "tr a-z A-Z"), at.write(".git/info/attributes", "*.md filter=up\n")),
+    "person's filter": lambda at: (
+        at.git("config", "filter.up.clean", "tr a-z A-Z"),
+        (at.world.home / ".config/git").mkdir(parents=True, exist_ok=True),
+        (at.world.home / ".config/git/attributes").write_text("*.md filter=up\n"),
+    ),
+    "unfiltered": lambda at: at.write(".git/info/attributes", ""),
+    "old": lambda at: [os.utime(at.root / name, (1, 1)) for name in ("MEMORY.md", "sub/MEMORY.md") if (at.root / name).is_file()],
+    "linked": lambda at: (
+        (at.root / "sub").is_dir()
+        and not (at.root / "sub").is_symlink()
+        and [(at.root / "sub").rename(at.root / "else"), (at.root / "sub").symlink_to("else")]
+    ),
+    "replace": lambda at: at.git("replace", "-f", "HEAD", "HEAD~1", check=False),
+    "replace no more": lambda at: at.git("replace", "-d", "HEAD", check=False),
+}
+
+
+def begin_again(at: Desk) -> None:
+    """Have a repository as its first commit left it, whatever an example before this one did to it."""
+    for place in (at.root / ".git/info/attributes", at.world.home / ".config/git/attributes", at.root / ".git/index"):
+        place.unlink(missing_ok=True)
+    for name in at.git("replace", "-l").split():
+        at.git("replace", "-d", name)
+    shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
+    at.git("reset", "-q", "--hard", at.git("rev-list", "--max-parents=0", "HEAD").strip())
+    at.git("clean", "-fdq")
+
+
+class TestState:
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=6))
+    def test_what_is_settled_is_so_for_git(self, at: Desk, steps: list[str]):
+        begin_again(at)
+        for name in steps:
+            STEPS[name](at)
+        said = asked(at)
+        for path in (HERE, FilePath("other.md"), FilePath("sub/MEMORY.md")):
+            found = opened(at).state(path)
+            if found.settled:
+                known = said.state(path)
+                assert (found.commit, found.branch, found.known) == (known.commit, known.branch, known.known)
+                assert (found.pending, found.ignored) == (known.pending, known.ignored) == (False, False)
+                assert at.git("diff", "--cached", "--name-only") + at.git("ls-files", "-u") == ""
+
+    @pytest.mark.parametrize(
+        ("steps", "settled"),
+        [
+            ([], True),
+            (["edit", "only"], True),
+            (["edit", "commit", "switch", "edit", "only"], True),
+            (["edit"], False),
+            (["unmerge"], False),
+            (["other"], False),
+            (["intend"], False),
+            (["pack"], False),
+            (["mode"], False),
+            (["skip"], False),
+            (["version"], False),
+            (["carriage returns", "only", "line ends", "old"], False),
+            (["ident", "old"], False),
+            (["own filter", "old"], False),
+            (["own filter", "unfiltered"], True),
+            (["person's filter", "old"], False),
+        ],
+    )
+    def test_when_it_is_settled(self, at: Desk, steps: list[str], settled: bool):
+        at.git("commit", "-q", "--amend", "--no-edit")
+        for name in steps:
+            STEPS[name](at)
+        assert opened(at).state(HERE).settled == settled
+
+    @pytest.mark.parametrize(("steps", "settled"), [([], True), (["linked"], False), (["filter"], False)])
+    def test_below_the_root_of_the_workspace(self, at: Desk, steps: list[str], settled: bool):
+        STEPS["like it"](at)
+        at.git("commit", "-qm", "x")
+        at.git("commit", "-q", "--amend", "--no-edit")
+        for name in steps:
+            STEPS[name](at)
+        found = opened(at).state(FilePath("sub/MEMORY.md"))
+        assert (found.settled, found.pending) == (settled, asked(at).state(FilePath("sub/MEMORY.md")).pending)
+
+    @pytest.mark.parametrize(
+        ("name", "known", "first"),
+        [(b"UNTR", True, False), (b"IEOT", True, True), (b"link", False, True), (b"sdir", False, False), (b"news", False, False)],
+    )
+    def test_what_git_must_know_to_read_an_index(self, at: Desk, name: bytes, known: bool, first: bool):
+        at.git("commit", "-q", "--amend", "--no-edit")
+        index = at.root / ".git" / "index"
+        data = index.read_bytes()
+        place = data.index(b"TREE") if first else len(data) - 20
+        index.write_bytes(data[:place] + name + b"\0\0\0\3abc" + data[place:])
+        told = git_files.is_clean(
+            str(at.root / ".git"), at.git("rev-parse", "HEAD:").strip(), b"MEMORY.md", at.git("rev-parse", "HEAD:MEMORY.md").strip(), False
+        )
+        assert told == known
+
+    def test_in_a_workspace_below_the_root(self, world: World, repository: Path):
+        at = desk(world, repository, "sub")
+        at.git("commit", "-q", "--amend", "--no-edit")
+        assert opened(at).state(HERE).settled
+
+
+STAGING: dict[str, Callable[[Desk], object]] = STEPS | {
+    "add": lambda at: (at.write("memory/new.MD", "- a\n"), at.git("add", "memory")),
+    "text": lambda at: (at.write("sub/notes.txt", "- a\n"), at.git("add", "sub")),
+    "move": lambda at: at.git("mv", "-k", "memory/new.MD", "moved.md"),
+    "become Markdown": lambda at: at.git("mv", "-k", "sub/notes.txt", "notes.md"),
+    "remove": lambda at: at.git("rm", "-q", "-f", "--ignore-unmatch", "memory/new.MD"),
+    "link": lambda at: ((at.root / "l.md").unlink(missing_ok=True), (at.root / "l.md").symlink_to("x"), at.git("add", "l.md")),
+    "no link": lambda at: ((at.root / "l.md").unlink(missing_ok=True), at.write("l.md", "- a\n"), at.git("add", "l.md")),
+    "all": lambda at: (at.git("add", "-A"), at.git("commit", "-qm", "x", check=False)),
+}
+
+
+class TestStaged:
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(steps=st.lists(st.sampled_from(sorted(STAGING)), max_size=8))
+    def test_as_git_finds_it(self, at: Desk, steps: list[str]):
+        begin_again(at)
+        for name in steps:
+            STAGING[name](at)
+        assert opened(at).staged(None) == asked(at).staged(None)
+        paths = [*map(FilePath, ("MEMORY.md", "memory/new.MD", "moved.md", "notes.md", "sub", "sub/notes.txt", "none\nat all.md"))]
+        assert opened(at).held(paths, None) == asked(at).held(paths, None)
+
+    @pytest.mark.parametrize(
+        ("steps", "plainly"),
+        [
+            (["edit", "stage"], ["MEMORY.md"]),
+            (["edit", "stage", "add", "text"], ["MEMORY.md", "memory/new.MD"]),
+            (["add", "text", "all", "remove"], ["memory/new.MD"]),
+            (["add", "text", "all", "pack", "edit", "only", "edit", "stage"], ["MEMORY.md"]),
+            (["text", "all", "become Markdown"], None),
+            (["add", "all", "move"], None),
+            (["link"], None),
+            (["pack", "edit", "stage"], None),
+            (["edit", "stage", "intend"], None),
+            (["edit", "stage", "split"], None),
+            (["edit", "stage", "version"], None),
+            (["unmerge"], None),
+        ],
+    )
+    def test_when_git_is_not_asked(self, at: Desk, steps: list[str], plainly: list[str] | None):
+        for name in steps:
+            STAGING[name](at)
+        repository = opened(at)
+        commit = repository.head()
+        assert commit
+        found = staged_changes.changes(str(repository.git_dir), f"{repository.git_dir}/index", commit)
+        assert (found and [os.fsdecode(path) for path, _, _ in found]) == plainly
+        assert [file.path for file in repository.staged(None)] == [file.path for file in asked(at).staged(None)]
+
+    def test_in_an_index_of_its_own(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        """As `git commit -- PATH` has one: the name is relative to the folder in which git runs hooks."""
+        STAGING["add"](at)
+        shutil.copy(at.root / ".git" / "index", at.root / ".git" / "next-index")
+        at.git("reset", "-q")
+        monkeypatch.chdir(at.root)
+        assert opened(at).staged(None) == []
+        assert [file.after for file in opened(at).staged(".git/next-index")] == [b"- a\n"]
+        new = FilePath("memory/new.MD")
+        for one in (opened(at), asked(at)):
+            assert (one.held([new], None), one.held([new], ".git/next-index")) == (set(), {new})
+
+    def test_among_many_files_git_is_asked(self, at: Desk):
+        for number in range(1000):
+            at.write(f"memory/{number}.md", "")
+        at.commit()
+        STAGING["add"](at)
+        repository = opened(at)
+        assert staged_changes.changes(str(repository.git_dir), f"{repository.git_dir}/index", repository.head() or CommitId("")) is None
+        assert [file.path for file in repository.staged(None)] == ["memory/new.MD"]
+
+    @pytest.mark.parametrize("damage", [lambda data: data[:-30], lambda data: data[:100] + b"\xff" * 40 + data[140:], lambda data: b""])
+    def test_a_damaged_index_is_for_git(self, at: Desk, damage: Callable[[bytes], bytes]):
+        repository = opened(at)
+        index = at.root / ".git" / "index"
+        index.write_bytes(damage(index.read_bytes()))
+        assert staged_changes.changes(str(repository.git_dir), str(index), repository.head() or CommitId("")) is None
+
+
+class TestObjects:
+    def test_the_blob_of_a_file_in_a_commit(self, at: Desk):
+        at.write("memory/deep/er/2026-03-05.md", "- a\n")
+        (at.root / "memory" / "run.md").write_text("x")
+        (at.root / "memory" / "run.md").chmod(0o755)
+        (at.root / "memory" / "link.md").symlink_to("run.md")
+        at.git("add", ".")
+        at.git("commit", "-qm", "x")
+        git_dir, commit = str(at.root / ".git"), opened(at).head()
+        assert commit is not None
+        for path in ("MEMORY.md", "memory/deep/er/2026-03-05.md", "memory/run.md"):
+            assert git_files.blob_at(git_dir, commit, os.fsencode(path)) == at.git("rev-parse", f"HEAD:{path}").strip()
+        for path in ("none.md", "memory", "memory/none.md", "memory/link.md", "none/MEMORY.md", "MEMORY.md/x"):
+            assert git_files.blob_at(git_dir, commit, os.fsencode(path)) is None
+        at.git("gc", "-q")
+        assert git_files.blob_at(git_dir, commit, b"MEMORY.md") is None
+
+    def test_of_files_whose_names_have_each_other_in_them(self, at: Desk):
+        names = ("z.md", "copy z.md", "100644 z.md", "x 100644 z.md", "z.md 100644 z.md")
+        for number, name in enumerate(names):
+            at.write(f"memory/{name}", f"{number}\n")
+        at.git("add", ".")
+        at.git("commit", "-qm", "x")
+        commit = opened(at).head()
+        assert commit is not None
+        for name in names:
+            found = git_files.blob_at(str(at.root / ".git"), commit, os.fsencode(f"memory/{name}"))
+            assert found == at.git("rev-parse", f"HEAD:memory/{name}").strip()
+
+    @pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-5], lambda data: b"x" + data])
+    def test_a_damaged_object_is_for_git(self, at: Desk, damage: Callable[[bytes], bytes]):
+        commit = opened(at).head()
+        assert commit is not None
+        place = at.root / ".git" / "objects" / commit[:2] / commit[2:]
+        place.chmod(0o644)
+        place.write_bytes(damage(place.read_bytes()))
+        assert git_files.tree_of(str(at.root / ".git"), commit) is None
+
+    @pytest.mark.parametrize("tree", [b"100644 MEMORY.md", b"100644 a\0" + b"x" * 20 + b"40000", b"\0"])
+    def test_a_tree_that_is_none_is_for_git(self, at: Desk, tmp_path: Path, tree: bytes):
+        (tmp_path / "tree").write_bytes(tree)
+        name = at.git("hash-object", "-t", "tree", "-w", "--literally", tmp_path / "tree").strip()
+        text = f"tree {name}\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n"
+        commit = at.world.git(at.root, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text).stdout.strip()
+        assert git_files.blob_at(str(at.root / ".git"), CommitId(commit), b"MEMORY.md") is None
+
+
+def names_a_person(at: Desk) -> bool:
+    known = git_settings.read(str(at.root / ".git"))
+    return known is not None and None not in (known.person("AUTHOR"), known.person("COMMITTER"))
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("text", "is_plain"),
+        [
+            ("[user]\n\tname = Ada Example\n\temail = ada@example.org\n", True),
+            ('[core]\n\tautocrlf = false\n[remote "o"]\n\turl = x\n[alias]\n\tst = status\n[filter "lfs"]\n\trequired = true\n', True),
+            ("# a\n; b\n\n[commit]\n\tverbose = true # always\n", True),
+            ('[user]\n\tname = "a" b\n', True),
+            ('[core]\n\tautocrlf = "fal"se\n', True),
+            ("[commit]\n\tverbose\n", False),
+            ("[core]\n\tautocrlf\n", False),
+            ("[include]\n\tpath = x\n", False),
+            ('[includeIf "gitdir:x"]\n\tpath = x\n', False),
+            ("[user] name = Ada\n", False),
+            ("[user]\n\tname = Ada \\\n\tExample\n", False),
+            ('[user]\n\tname = "a b\n', False),
+            ("name = Ada\n", False),
+        ],
+    )
+    def test_which_are_read_without_git(self, at: Desk, text: str, is_plain: bool):
+        (at.world.home / ".gitconfig").write_text(text)
+        assert (git_settings.read(str(at.root / ".git")) is not None) == is_plain
+
+    def test_the_environment_comes_first(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
+        found = git_settings.read(str(at.root / ".git"))
+        assert found is not None
+        assert (found.person("AUTHOR"), found.person("COMMITTER")) == (b"Bo <ada@example.org>", f"{NAME} <ada@example.org>".encode())
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(at.world.home / "none"))
+        assert git_settings.read(str(at.root / ".git")) is not None
+        monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "maybe")
+        assert git_settings.read(str(at.root / ".git")) is None
+
+
+class TestPeople:
+    @pytest.mark.parametrize("name", ["Ada", "Ada Ä. Example", "a.b", "x y"])
+    def test_as_git_writes_them(self, at: Desk, name: str):
+        at.git("config", "user.name", name)
+        found = git_settings.read(str(at.root / ".git"))
+        said = at.git("var", "GIT_AUTHOR_IDENT").rsplit(" ", 2)[0]
+        assert found is not None
+        assert (found.person("AUTHOR") or b"").decode() == said
+
+    @pytest.mark.parametrize("name", ["Ada.", ".Ada", "A<da", "", "'Ada'", "A\\da"])
+    def test_out_of_whose_names_git_takes_signs(self, at: Desk, name: str):
+        at.git("config", "user.name", name)
+        found = git_settings.read(str(at.root / ".git"))
+        assert found is None or found.person("AUTHOR") is None
+
+    @pytest.mark.parametrize(
+        ("own", "local", "known"),
+        [
+            ("[user]\n\tname = Ada\n\temail = ada@example.org\n", "", True),
+            ('[user]\nname="Ada"\nemail=a@b ; mine\n[core]\nname = x\n', "", True),
+            ("[user]\nname = Ada\n", "[user]\nemail = a@b\n", True),
+            ("", "[user]\nemail = a@b\nname = Ada\n", True),
+            ("[user]\n\tname = Ada\n", "", False),
+            ("[user]\nname = Ada\nemail =\n", "", False),
+            ("[user]\nname = Ada\nemail = # none\n", "", False),
+            ("[user]\nname = Ada\nemail = a@b\n", "[user]\nname =\n", False),
+            ("[core]\nname = Ada\nemail = a@b\n", "", False),
+            ("[user]\nname = Ada\nemail = a@b\n[include]\npath = more\n", "", False),
+            ("[user]\nname = Ada\nemail = a@b\n[author]\nname =\n", "", True),
+            ('[user "x"]\nname = Ada\nemail = a@b\n', "", False),
+            ("[user] name = Ada\nemail = a@b\n", "", False),
+            ("[user]\nname = Ada\nemail = a@b\n", "[user]name=\n", False),
+            ("[user]\nname = Ada\nemail = a@b\n", "[user] # me\nname=\n", False),
+            ('[user]\nname = "" # none\nemail = a@b\n', "", False),
+            ('[user]\nname = " "\nemail = a@b\n', "", False),
+            ("[user]\nname = Ada\nemail\n", "", False),
+            ("\ufeff[user]\nname = Ada\nemail = a@b\n", "", False),
+            ("[user]\nname = Ada\remail = a@b\n", "", False),
+            ("[USER]\r\nName = Ölrun\r\nEMAIL = a@b\r\n", "", True),
+        ],
+    )
+    def test_who_commits(self, at: Desk, own: str, local: str, known: bool):
+        (at.world.home / ".gitconfig").write_bytes(own.encode())
+        config = at.root / ".git" / "config"
+        config.write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + local)
+        assert names_a_person(at) == known
+        if known:
+            assert asked(at).identity_known()
+
+    def test_in_the_file_that_the_environment_names(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        at.git("config", "--remove-section", "user")
+        (tmp_path / "other").write_text("[user]\nname = Ada\nemail = a@b\n")
+        assert not opened(at).identity_known()
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "other"))
+        assert names_a_person(at)
+        assert asked(at).identity_known()
+
+    @pytest.mark.parametrize("name", ["GIT_CONFIG_GLOBAL", "HOME"])
+    def test_what_is_not_a_whole_path_is_for_git(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+        at.git("config", "--remove-section", "user")
+        (tmp_path / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv(name, ".gitconfig" if name == "GIT_CONFIG_GLOBAL" else ".")
+        assert not names_a_person(at)
+
+    @pytest.mark.parametrize("config", ["[user]\nname = Ada\n", "[user]\nname = Ada\nemail = a@b\n"])
+    def test_the_address_that_the_environment_has(self, at: Desk, monkeypatch: pytest.MonkeyPatch, config: str):
+        at.git("config", "--remove-section", "user")
+        (at.world.home / ".gitconfig").write_text(config)
+        monkeypatch.setenv("EMAIL", "ada@example.org")
+        assert names_a_person(at)
+        assert asked(at).identity_known()
+        found = git_settings.read(str(at.root / ".git"))
+        at.world.environment["EMAIL"] = "ada@example.org"
+        said = at.git("var", "GIT_AUTHOR_IDENT")
+        assert found is not None
+        assert found.person("AUTHOR") == said[: said.index(">") + 1].encode()
+
+    def test_where_only_the_settings_are_to_count(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        at.git("config", "--remove-section", "user")
+        (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nuseConfigOnly = true\n")
+        monkeypatch.setenv("EMAIL", "ada@example.org")
+        assert not names_a_person(at)
+        assert not asked(at).identity_known()
+        at.git("config", "user.useConfigOnly", "off")
+        assert names_a_person(at)
+        assert asked(at).identity_known()
+
+    def test_the_last_word_counts(self, at: Desk):
+        (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")
+        assert opened(at).identity_known()
+        at.git("config", "user.name", "")
+        assert at.world.git(at.root, "var", "GIT_AUTHOR_IDENT", check=False).returncode
+        assert not opened(at).identity_known()

@@ -1,0 +1,338 @@
+"""Killed at every step of a write: the next command settles what was left."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import MARK, NOW, SEED, Desk, append, desk
+
+from mdmem import files
+from mdmem.changes import apply
+from mdmem.errors import MdmemError
+from mdmem.model import FilePath
+from mdmem.model.writes import Change, Contradict, Log
+
+HAND = "- a line of Ada's"
+AFTER = SEED.replace("- works at Stripe\n", f"- works at Stripe\n{MARK}\n")
+MESSAGE = "MEMORY.md: append Work\n\nMdmem-Op: append\n"
+TEMPORARY = ".mdmem-0123456789abcdef.tmp"
+LOG = "memory/2026-03-05.md"
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from mdmem.changes import apply
+from mdmem.workspace import open_at
+from mdmem.model.writes import Action, EditSection, Log
+
+def changes_something(event, arguments):
+    if event == "open":
+        place, _, flags = arguments
+        is_file = not isinstance(place, int) and place != os.devnull  # a number is open already
+        return is_file and isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)
+    if event == "subprocess.Popen":
+        return not {"add", "commit"}.isdisjoint(arguments[1])
+    return event in ("os.rename", "os.remove", "os.mkdir")
+
+
+def write(folder, steps):
+    # Die before the step of that number; the exit status is the number of steps that were left.
+    done = 0
+
+    def watch(event, arguments):
+        nonlocal done
+        if changes_something(event, arguments):
+            done += 1
+            if done > steps:
+                os._exit(1)
+
+    change = Log("the mark of mdmem") if sys.argv[1] == "log" else EditSection("Work", Action.APPEND, "- the mark of mdmem")
+    workspace = open_at(Path(folder))
+    sys.addaudithook(watch)
+    apply.apply(workspace, change, lambda _: None)
+    os._exit(0)
+
+
+for steps, folder in enumerate(sys.argv[2:]):
+    child = os.fork()
+    if not child:
+        write(folder, steps)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+MOST_STEPS = 36
+
+
+@pytest.fixture(autouse=True)
+def _now(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def settled(at: Desk) -> None:
+    """Nothing that a write leaves while it is under way is there."""
+    assert sorted(place.name for place in at.workspace.state.iterdir()) == ["lock", "workspace"]
+    assert not list(at.root.rglob("*.tmp"))
+    assert at.git("status", "--porcelain") == ""
+    at.git("fsck", "--strict", "--no-dangling")
+
+
+class TestKilledAtEveryStep:
+    def start(self, at: Desk, tmp_path: Path, verb: str) -> list[tuple[Desk, bool]]:
+        """The same write killed before its first step, its second, and so on to the end; and whether it was killed."""
+        folders = [tmp_path / "killed" / f"{steps}" for steps in range(MOST_STEPS)]
+        for folder in folders:
+            shutil.copytree(at.root, folder, symlinks=True)
+        command = [sys.executable, "-c", KILLED, verb, *folders]
+        statuses = at.world.run(tmp_path, command, environment={"MDMEM_NOW": NOW}).stdout.split()
+        assert statuses == ["1"] * statuses.count("1") + ["0"] * statuses.count("0")
+        assert statuses[-2:] == ["0", "0"], "it has more steps than are tried"
+        assert statuses.count("1") > 8
+        return [(Desk(at.world, folder), status == "1") for folder, status in zip(folders, statuses, strict=True)][
+            : statuses.count("1") + 1
+        ]
+
+    @pytest.mark.parametrize("pending", [pytest.param(False, marks=pytest.mark.slow), True])
+    def test_an_edit(self, at: Desk, tmp_path: Path, pending: bool):
+        if pending:
+            at.write("MEMORY.md", SEED.replace("- lives", f"{HAND}\n- lives"))
+        outcomes = set()
+        for one, killed in self.start(at, tmp_path, "edit"):
+            assert one.read("MEMORY.md").replace(f"{MARK}\n", "") == at.read("MEMORY.md")
+            one.apply(append("- the next", "Home"))
+            done = MARK in one.read("MEMORY.md")
+            expected = ["MEMORY.md: append Home", *["MEMORY.md: append Work"] * done, *["MEMORY.md: edited by hand"] * pending, "seed"]
+            assert one.subjects() == expected
+            if pending:
+                assert HAND in one.git("show", "--format=", f"HEAD~{1 + done}")
+            if done:
+                assert f"+{MARK}" in one.git("show", "--format=", "HEAD~")
+            settled(one)
+            outcomes.add((killed, done))
+        assert outcomes == {(True, False), (True, True), (False, True)}
+
+    def test_a_new_log(self, at: Desk, tmp_path: Path):
+        outcomes = set()
+        for one, killed in self.start(at, tmp_path, "log"):
+            one.apply(append("- the next", "Home"))
+            done = (one.root / LOG).exists()
+            assert one.subjects() == ["MEMORY.md: append Home", *[f"{LOG}: log 10:00"] * done, "seed"]
+            settled(one)
+            outcomes.add((killed, done))
+        assert outcomes == {(True, False), (True, True), (False, True)}
+
+
+def test_a_git_that_outlives_mdmem(at: Desk):
+    """The hook kills mdmem, not git: git commits all the same, and the next command finds that it is done."""
+    at.hook("pre-commit", 'rm -f .git/hooks/pre-commit\nkill -9 "$(cat .git/mdmem.pid)"')
+    script = "import os; open('.git/mdmem.pid', 'w').write(str(os.getpid()));" + KILLED.split("for steps")[0] + "\nwrite('.', 1000)"
+    killed = at.world.run(at.root, [sys.executable, "-c", script, "edit"], check=False, environment={"MDMEM_NOW": NOW})
+    assert killed.returncode == -9
+    at.apply(append("- the next", "Home"))
+    assert at.subjects() == ["MEMORY.md: append Home", "MEMORY.md: append Work", "seed"]
+    settled(at)
+
+
+def record(before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md") -> files.Record:
+    digests = [files.digest(text.encode()) if text is not None else None for text in (before, after)]
+    return files.Record(FilePath(path), digests[0], digests[1] or "", MESSAGE, "@1770000000 +0100", TEMPORARY)
+
+
+def leave(at: Desk, left: files.Record) -> None:
+    at.workspace.ensure_state()
+    files.save_record(at.workspace.state, left)
+
+
+def nothing_to_change(at: Desk) -> tuple[str, ...]:
+    """The next command, which has nothing to do but to settle what was left: what it says."""
+    heard: list[str] = []
+    done = apply.apply(at.workspace, append("- lives in Oslo", "Home"), heard.append)
+    assert not done.changed
+    return tuple(heard)
+
+
+class TestLeft:
+    def test_the_file_as_after_is_committed_as_it_was_meant(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        at.write(files.way_back(TEMPORARY), "half a fi")
+        assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
+        assert at.git("log", "-1", "--format=%B%at %ad", "--date=raw") == f"{MESSAGE}1770000000 1770000000 +0100\n"
+        settled(at)
+
+    def test_the_old_bytes_beside_it_go(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        at.write(TEMPORARY, SEED)
+        assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
+        settled(at)
+
+    def test_what_a_person_saved_at_the_last_moment_is_put_back(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        saved = SEED.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
+        at.write(TEMPORARY, saved)
+        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept as it is",)
+        assert (at.root / "MEMORY.md").read_text() == saved
+        assert not (at.root / TEMPORARY).exists()
+
+    def test_a_new_file_is_too(self, at: Desk):
+        leave(at, record(None, "# New\n", "memory/new.md"))
+        at.write("memory/new.md", "# New\n")
+        assert nothing_to_change(at) == ("finished an interrupted write of memory/new.md",)
+        settled(at)
+
+    @pytest.mark.parametrize(("before", "path"), [(SEED, "MEMORY.md"), (None, "memory/new.md"), (None, "none/new.md")])
+    def test_the_file_as_before_is_left_alone(self, at: Desk, before: str | None, path: str):
+        leave(at, record(before, path=path))
+        (at.root / "memory").mkdir()
+        if path != "none/new.md":
+            (at.root / path).with_name(TEMPORARY).write_text("half a fi")
+        assert nothing_to_change(at) == ()
+        assert at.subjects() == ["seed"]
+        settled(at)
+
+    def test_pending_edits_as_before_are_left_alone(self, at: Desk):
+        text = SEED.replace("## Home", f"{HAND}\n\n## Home")
+        leave(at, record(text))
+        at.write("MEMORY.md", text)
+        assert nothing_to_change(at) == ()
+        assert at.subjects() == ["seed"]
+        assert at.read("MEMORY.md") == text
+
+    @pytest.mark.parametrize("text", [AFTER + "\n- saved later\n", "", None])
+    def test_any_other_file_is_kept_and_said(self, at: Desk, text: str | None):
+        leave(at, record())
+        if text is None:
+            (at.root / "MEMORY.md").unlink()
+        else:
+            at.write("MEMORY.md", text)
+        before = at.standing()
+        heard: list[str] = []
+        commit, _ = apply.save(at.workspace, None, heard.append)
+        assert commit
+        assert heard == ["MEMORY.md was changed after an interrupted write; it is kept as it is"]
+        assert at.standing().files == before.files
+        assert at.subjects() == ["MEMORY.md: edited by hand", "seed"]
+        settled(at)
+
+    def test_and_it_is_said(self, at: Desk):
+        leave(at, record(path="memory/a.md"))
+        at.write("memory/a.md", "# Other\n")
+        assert nothing_to_change(at) == ("memory/a.md was changed after an interrupted write; it is kept as it is",)
+
+    @pytest.mark.parametrize(
+        "make",
+        [lambda place: place.symlink_to("../MEMORY.md"), Path.mkdir, os.mkfifo, lambda place: place.write_bytes(b"x" * 6_000_000)],
+        ids=["link", "folder", "pipe", "large"],
+    )
+    def test_what_is_no_file_any_more_does_not_stand_in_the_way(self, at: Desk, make: Callable[[Path], object]):
+        leave(at, record(path="memory/a.md"))
+        (at.root / "memory").mkdir()
+        make(at.root / "memory" / "a.md")
+        assert nothing_to_change(at) == ("memory/a.md was changed after an interrupted write; it is kept as it is",)
+        assert not (at.workspace.state / "write-ahead.json").exists()
+
+    def test_what_is_committed_already_is_not_committed_twice(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        at.commit("done")
+        assert nothing_to_change(at) == ()
+        assert at.subjects() == ["done", "seed"]
+        settled(at)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            json.dumps(asdict(record()))[:40],
+            "[]",
+            "7",
+            "null",
+            json.dumps(asdict(record()) | {"path": 7}),
+            json.dumps(asdict(record()) | {"before": []}),
+            json.dumps(asdict(record()) | {"more": ""}),
+            '{"path": "MEMORY.md"}',
+            "\udcff",
+        ],
+    )
+    def test_a_record_that_is_not_whole_counts_for_nothing(self, at: Desk, text: str):
+        at.workspace.ensure_state()
+        (at.workspace.state / "write-ahead.json").write_text(text, errors="surrogateescape")
+        (at.workspace.state / TEMPORARY).write_text("half a rec")
+        assert nothing_to_change(at) == ()
+        settled(at)
+
+    @pytest.mark.parametrize("path", ["../outside.md", "/etc/mdmem.md"])
+    def test_the_temporary_file_is_looked_for_nowhere_else(self, at: Desk, path: str):
+        leave(at, record())
+        state = at.workspace.state / "write-ahead.json"
+        state.write_text(json.dumps(asdict(record()) | {"temporary": f"../{TEMPORARY}"}))
+        outside = at.root.parent / TEMPORARY
+        outside.write_text("not ours")
+        nothing_to_change(at)
+        assert outside.exists()
+
+    def test_a_hook_that_refuses_is_asked_again(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        hook = at.hook("pre-commit", "exit 1")
+        before = at.standing()
+        for _ in range(2):
+            with pytest.raises(MdmemError) as failure:
+                nothing_to_change(at)
+            assert failure.value.code == "commit-failed"
+            assert at.standing() == before
+        hook.unlink()
+        assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
+        settled(at)
+
+    def test_save_settles_it_too(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        heard: list[str] = []
+        assert apply.save(at.workspace, None, heard.append) == (None, ())
+        assert heard == ["finished an interrupted write of MEMORY.md"]
+        assert at.subjects() == ["MEMORY.md: append Work", "seed"]
+        settled(at)
+
+    @pytest.mark.parametrize("change", [append(section="Wrok"), Contradict("no", "neither")], ids=lambda change: type(change).__name__)
+    def test_a_write_that_is_then_refused_says_it_too(self, at: Desk, change: Change):
+        leave(at, record(path="memory/a.md"))
+        at.write("memory/a.md", "# Other\n")
+        heard: list[str] = []
+        with pytest.raises(MdmemError):
+            apply.apply(at.workspace, change, heard.append)
+        assert heard == ["memory/a.md was changed after an interrupted write; it is kept as it is"]
+
+    def test_reading_and_dry_runs_leave_it_to_the_next_write(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        before = at.standing(), at.state()
+        assert at.apply(append("- x", dry_run=True)).diff
+        assert (at.standing(), at.state()) == before
+
+    def test_the_state_folder_may_go_at_any_time(self, at: Desk):
+        at.apply(Log("one"))
+        shutil.rmtree(at.workspace.state.parent)
+        at.apply(Log("two"))
+        assert at.subjects()[:2] == [f"{LOG}: log 10:00"] * 2
+        settled(at)
+
+
+def test_the_lock_ends_with_the_process_that_held_it(at: Desk):
+    at.workspace.ensure_state()
+    script = "import os, sys; from mdmem import files; from pathlib import Path\nwith files.lock(Path(sys.argv[1]), 1): os._exit(9)"
+    done = subprocess.run([sys.executable, "-c", script, at.workspace.state / "lock"], env=at.world.environment, check=False)
+    assert done.returncode == 9
+    assert at.apply(append()).commit

@@ -1,0 +1,55 @@
+"""An explanation in the words of query and entry; what an entry is worth by itself, told apart."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdmem.model import CommitId, FileKind, FilePath, Source
+from mdmem.model.searches import Factor, Part, Why
+from mdmem.model.trail import Entry, Origin
+from mdmem.search import ranking
+from mdmem.search.explanation import in_words
+from mdmem.search.results import founded
+from mdmem.search.schema import Life, Row
+from mdmem.search.terms import stem
+
+ENTRY = Entry(FilePath("MEMORY.md"), 1, 1, ("Memory", "Houses"), None, "**Puppies** sleep, 東京", None, None, (), None, None, "")
+
+
+def told(said: str, term: str, query: str) -> tuple[str, str]:
+    found = in_words(Why((Part("text", stem(term), stem(said), 1.0),), ()), query, ENTRY)
+    return found.parts[0].said, found.parts[0].term
+
+
+@pytest.mark.parametrize(
+    ("said", "term", "query", "expected"),
+    [
+        ("sleep", "sleep", "does he SLEEP?", ("SLEEP", "sleep")),
+        ("sleeping", "sleep", "sleeping", ("sleeping", "sleep")),
+        ("dog", "puppy", "dogs", ("dogs", "Puppies")),
+        ("house", "house", "housing", ("housing", "Houses")),
+        ("breakfast", "breakfast", "my breakfasts", ("breakfasts", "breakfasts")),
+        ("dog", "kitty", "dogs", ("dogs", stem("kitty"))),
+        ("東京", "東京", "東京へ", ("東京", "東京")),
+    ],
+    ids=["as typed", "inflected", "related", "heading", "near", "related and near", "characters"],
+)
+def test_words_stand_for_stems(said: str, term: str, query: str, expected: tuple[str, str]) -> None:
+    assert told(said, term, query) == expected
+
+
+@given(
+    kind=st.sampled_from(list(FileKind)),
+    confidence=st.none() | st.floats(0, 1),
+    weaker=st.booleans(),
+)
+def test_what_an_entry_is_worth_is_told_apart(kind: FileKind, confidence: float | None, weaker: bool) -> None:
+    origin = None if confidence is None else Origin(CommitId("c" * 40), 0, Source.AUTO, confidence)
+    row = Row(ENTRY, origin, False, kind, Life(weaker=weaker))
+    found = list(founded(row, [Factor("trust", ranking.factor(kind, confidence, weaker)), Factor("date", 2.5)]))
+    assert math.prod(factor.value for factor in found) == pytest.approx(2.5 * ranking.factor(kind, confidence, weaker))
+    assert {factor.name for factor in found} <= {"file", "confidence", "contradicted", "date"}
+    assert ("contradicted" in {factor.name for factor in found}) is weaker
+    assert ("file" in {factor.name for factor in found}) is (kind is FileKind.BOOTSTRAP)

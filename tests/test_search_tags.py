@@ -1,0 +1,49 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+from mdmem.document import parse
+from mdmem.entries import entries
+from mdmem.layout import kind_of
+from mdmem.model import FilePath
+from mdmem.model.searches import Hit
+from mdmem.search.indexer import FileEntries, Index
+from mdmem.search.query import Filter
+from mdmem.search.snapshot import EMPTY
+from mdmem.search.tags import TagCount, catalogue, most_tagged
+
+
+def facts(**files: str) -> tuple[Hit, ...]:
+    index = Index.in_memory()
+    for name, markdown in files.items():
+        path = FilePath(f"memory/{name}.md")
+        found = entries(parse(markdown), path)
+        index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))], (), EMPTY)
+    return index.entries(Filter(facts_only=True), date(2025, 1, 1))
+
+
+def test_most_used_first_then_by_name() -> None:
+    found = catalogue(facts(a="- x #b #a\n- y #b\n- z #c\n"))
+    assert found == (TagCount("b", 2), TagCount("a", 1), TagCount("c", 1))
+
+
+def test_the_first_three_tags_count() -> None:
+    assert [one.tag for one in catalogue(facts(a="- x #d #c #b #a\n"))] == ["b", "c", "d"]
+
+
+def test_a_tag_is_one_in_any_case_as_it_is_most_often_written() -> None:
+    assert catalogue(facts(a="- x #Food\n- y #food\n- z #food #FOOD\n")) == (TagCount("food", 3),)
+
+
+def test_a_fact_counts_once_a_section() -> None:
+    assert catalogue(facts(a="- x #t\n- X #t\n\n# Other\n\n- x #t\n", b="- x #t\n")) == (TagCount("t", 3),)
+
+
+def test_without_facts_there_are_no_tags() -> None:
+    assert catalogue(()) == ()
+
+
+def test_most_tagged_first_then_the_newest_and_what_is_not_committed() -> None:
+    days = {"one": 1, "two": 2, "both": 1}
+    known = facts(a="- one #a\n- two #B\n- both #b #A\n- new #b\n- none #c\n")
+    dated = [replace(hit, since=datetime(2026, 1, days[hit.text], tzinfo=UTC)) if hit.text in days else hit for hit in known]
+    assert [hit.text for hit in most_tagged(dated, ("A", "b"))] == ["both", "new", "two", "one", "none"]
