@@ -27,10 +27,10 @@ from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.trail import Origin
-from mdmem.search.indexer import INDEX_NAME, FileEntries, Index
-from mdmem.search.query import Filter, Wanted
-from mdmem.search.schema import Life
-from mdmem.search.snapshot import Seen
+from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
+from mdmem.search.query import Filter, IndexQuery
+from mdmem.search.schema import Lifetime
+from mdmem.search.snapshot import Snapshot
 from mdmem.workspace import open_at
 
 TODAY = date(2026, 3, 1)
@@ -72,36 +72,36 @@ def read(folder: Path) -> Iterator[FileEntries]:
         path = FilePath(place.relative_to(folder).as_posix())
         found = entries(parse(place.read_text(encoding="utf-8")), path)
         count = len(found)
-        yield FileEntries(path, found, (ORIGIN,) * count, (False,) * count, kind_of(path), (Life(1),) * count)
+        yield FileEntries(path, found, (ORIGIN,) * count, (False,) * count, kind_of(path), (Lifetime(1),) * count)
 
 
-def index_of(folder: Path) -> Index:
+def index_of(folder: Path) -> SearchIndex:
     """The index of the files alone."""
     place = folder / INDEX_NAME
-    index = Index.open(place)
+    index = SearchIndex.open(place)
     if index.count == 0:
-        index = Index.anew(place)
-        index.update(read(folder), (), Seen(ORIGIN.commit))
+        index = SearchIndex.anew(place)
+        index.update(read(folder), (), Snapshot(ORIGIN.commit))
     return index
 
 
-def reindex(folder: Path) -> Index:
+def reindex(folder: Path) -> SearchIndex:
     """The index of a repository with one commit, made from its table of versions."""
     if not (folder / ".git").exists():
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "memory"]):
             identity = ["-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"]
             subprocess.run(["git", *identity, *command], cwd=folder, check=True)
-    return index.rebuild(open_at(folder), full=True, say=print).index
+    return index.rebuild_index(open_at(folder), full=True, say=print).index
 
 
-def ask(index: Index, queries: Sequence[str], runs: int) -> tuple[float, float]:
+def ask(index: SearchIndex, queries: Sequence[str], runs: int) -> tuple[float, float]:
     """p50 and p99 in milliseconds."""
 
     def run() -> list[float]:
         taken = []
         for query in queries:
             begun = time.perf_counter()
-            index.search(Wanted(query, SHOWN, Filter(valid_on=TODAY), TODAY))
+            index.search(IndexQuery(query, SHOWN, Filter(valid_on=TODAY), TODAY))
             taken.append(1000 * (time.perf_counter() - begun))
         return sorted(taken)
 
@@ -110,7 +110,7 @@ def ask(index: Index, queries: Sequence[str], runs: int) -> tuple[float, float]:
     return median(taken[len(taken) // 2] for taken in rounds), median(taken[len(taken) * 99 // 100] for taken in rounds)
 
 
-def report(folder: Path, build: Callable[[Path], Index], runs: int) -> None:
+def report(folder: Path, build: Callable[[Path], SearchIndex], runs: int) -> None:
     """Build, ask, and print."""
     texts = [place.read_text(encoding="utf-8") for place in (folder / "MEMORY.md", *(folder / "memory").glob("*.md"))]
     size, sections = sum(len(text.encode()) for text in texts), sum(text.count("\n#") + text.startswith("#") for text in texts)

@@ -24,9 +24,9 @@ from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search import english, ranking, terms
-from mdmem.search.indexer import FileEntries, Index
-from mdmem.search.query import Filter, Wanted
-from mdmem.search.snapshot import EMPTY
+from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.query import Filter, IndexQuery
+from mdmem.search.snapshot import EMPTY_SNAPSHOT
 
 METRICS = ("R@5", "R@10", "MRR@10", "R@1000t", "day-R@5")
 CATEGORIES = ("single-hop", "multi-hop", "temporal", "open-domain")
@@ -51,7 +51,7 @@ PLAIN: Settings = {
 }
 WHOLE: Settings = {name: getattr(ranking, name) for name in PLAIN}
 _WEIGHTS = ranking.FIELD_WEIGHTS
-_TIME, _AMOUNT = ranking.ANSWERS.items()
+_TIME, _AMOUNT = ranking.ANSWER_FACTORS.items()
 
 
 def fields(*names: str) -> Settings:
@@ -97,7 +97,7 @@ class Bench:
         self.spaces = self.score.Workspaces(data)
         self.indexes = self.build()
 
-    def build(self) -> dict[str, Index]:
+    def build(self) -> dict[str, SearchIndex]:
         """An index a conversation, or the same one for each."""
         names = sorted({question["conversation"] for question in self.questions})
         if self.one:
@@ -115,7 +115,7 @@ class Bench:
 
     def ask(self, question: dict[str, str]) -> list[float]:
         """The metrics of one question."""
-        found = self.indexes[question["conversation"]].search(Wanted(question["question"], DEPTH, Filter(valid_on=TODAY), TODAY))
+        found = self.indexes[question["conversation"]].search(IndexQuery(question["question"], DEPTH, Filter(valid_on=TODAY), TODAY))
         hits = [match.hit for match in found]
         results = [(*hit.path.split("/", 1), hit.start_line, hit.end_line) for hit in hits]
         measured = self.score.score_query(question, results, self.spaces)
@@ -138,9 +138,9 @@ def _pages(data: Path, conversation: str) -> Iterator[FileEntries]:
         yield FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))
 
 
-def _index(pages: Iterable[FileEntries]) -> Index:
-    index = Index.in_memory()
-    index.update(pages, (), EMPTY)
+def _index(pages: Iterable[FileEntries]) -> SearchIndex:
+    index = SearchIndex.in_memory()
+    index.update(pages, (), EMPTY_SNAPSHOT)
     return index
 
 

@@ -16,11 +16,11 @@ MODULE = Path(fast_parser.__file__).with_name("parameter_table.py")
 HEAD = '''\
 """The commands of one word and what they take, in the order of the help. Made by `make docs` from the command line as Typer knows it."""
 
-from mdmem.cli.fast_parser import Table
+from mdmem.cli.fast_parser import ParameterTable
 from mdmem.model import Source
 
 # fmt: off
-TABLE: Table = {'''
+TABLE: ParameterTable = {'''
 
 
 def module() -> str:

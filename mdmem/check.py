@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mdmem import secrets
 from mdmem.config import Settings
-from mdmem.document import BlockKind, Document, bare_lines, join_path, load, parse, plain_title
+from mdmem.document import BlockKind, Document, join_path, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.errors import PathProblem, UsageProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
@@ -21,7 +21,7 @@ from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup.records import dataclass, replace
 
 _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
-ALLOWABLE = tuple(_ALLOWED_CODES)
+ALLOWANCES = tuple(_ALLOWED_CODES)
 """The refusals that `MDMEM_ALLOW` and `--allow` let through, by the names they have there."""
 
 _GUARDED_LINES = 40
@@ -34,26 +34,26 @@ _THEIRS = re.compile(r">{7}(?: |$)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _FileWarning:
     """A warning and what it is about: `about` stays the same while lines move and counts change."""
 
     about: tuple[str, ...]
     problem: Problem
 
 
-def allowed(environment: Mapping[str, str]) -> frozenset[str]:
+def parse_allowances(environment: Mapping[str, str]) -> frozenset[str]:
     """The refusals that `MDMEM_ALLOW` (names joined by commas) lets through.
 
     Raises:
         UsageProblem: it names one that cannot be let through, or that does not exist.
     """
     names = frozenset(name.strip() for name in environment.get("MDMEM_ALLOW", "").split(",") if name.strip())
-    for name in sorted(names.difference(ALLOWABLE)):
-        raise UsageProblem(f"MDMEM_ALLOW names {name!r}, which is nothing that can be allowed", f"It takes {', '.join(ALLOWABLE)}.")
+    for name in sorted(names.difference(ALLOWANCES)):
+        raise UsageProblem(f"MDMEM_ALLOW names {name!r}, which is nothing that can be allowed", f"It takes {', '.join(ALLOWANCES)}.")
     return names
 
 
-def refused(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Problem, ...]:
+def refusals(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Problem, ...]:
     """The errors that `allow` does not let through."""
     let_through = {_ALLOWED_CODES[name] for name in allow if name in _ALLOWED_CODES}
     return tuple(problem for problem in problems if problem.level == "error" and problem.code not in let_through)
@@ -75,10 +75,10 @@ def check(
     if not kind.is_memory:
         return ()
     warnings = () if after is None else _brought_about(path, before, after, settings)
-    return _by_line([*faults(path, before, after, kind, renamed_from), *warnings])
+    return _by_line([*find_errors(path, before, after, kind, renamed_from), *warnings])
 
 
-def faults(
+def find_errors(
     path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind, renamed_from: str | None = None
 ) -> tuple[Problem, ...]:
     """The part of `check` that can refuse a change, for those who need no more: as a rule it costs no parsing."""
@@ -90,12 +90,12 @@ def faults(
     return _by_line([*losses, *_not_utf8(path, new, added), *_conflicts(path, new, added), *_secrets(path, new, added)])
 
 
-def shrinks(before: bytes | None, after: bytes | None) -> bool:
+def shrinks_too_much(before: bytes | None, after: bytes | None) -> bool:
     """Whether a change takes more lines out of a memory file than it may."""
     return _mostly_lost(_lines(before), _lines(after)) > 0
 
 
-def check_state(path: FilePath, data: bytes, kind: FileKind, settings: Settings) -> tuple[Problem, ...]:
+def check_file(path: FilePath, data: bytes, kind: FileKind, settings: Settings) -> tuple[Problem, ...]:
     """What is wrong with a file as it stands: warnings, and the secrets in it; in the order of their lines."""
     if not kind.is_memory:
         return ()
@@ -103,7 +103,7 @@ def check_state(path: FilePath, data: bytes, kind: FileKind, settings: Settings)
     return _by_line([*(finding.problem for finding in _state(path, data, settings)), *_secrets(path, lines, set(range(len(lines))))])
 
 
-def secrets_brought_in(path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind) -> tuple[Problem, ...]:
+def added_secrets(path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind) -> tuple[Problem, ...]:
     """The secrets among the lines that a change adds to a memory file."""
     if not kind.is_memory:
         return ()
@@ -120,7 +120,7 @@ def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def _lines(data: bytes | None) -> list[str]:
     """The lines of a file without their ends; bytes that are not UTF-8 stay what they are, as surrogates."""
-    return bare_lines((data or b"").decode("utf-8", "surrogateescape"))
+    return lines_without_ends((data or b"").decode("utf-8", "surrogateescape"))
 
 
 def _added(old: list[str], new: list[str]) -> set[int]:
@@ -286,20 +286,20 @@ def _brought_about(path: str, before: bytes | None, after: bytes, settings: Sett
             yield finding.problem
 
 
-def _state(path: str, data: bytes, settings: Settings) -> list[_Finding]:
+def _state(path: str, data: bytes, settings: Settings) -> list[_FileWarning]:
     try:
-        document = load(data)
+        document = parse_bytes(data)
     except PathProblem as failure:
         return [*_over_budget(path, data, settings), _unsupported(path, failure)]
     return [*_over_budget(path, data, settings), *_duplicate_headings(path, document), *_duplicate_facts(path, document)]
 
 
-def _unsupported(path: str, failure: PathProblem) -> _Finding:
+def _unsupported(path: str, failure: PathProblem) -> _FileWarning:
     message = f"{failure.message}; it is neither edited nor searched"
-    return _Finding(("unsupported-file",), Problem(path, 1, "unsupported-file", "warning", message, failure.hint))
+    return _FileWarning(("unsupported-file",), Problem(path, 1, "unsupported-file", "warning", message, failure.hint))
 
 
-def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_Finding]:
+def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_FileWarning]:
     if path not in CURATED_NAMES:
         return
     lines, size = len(_lines(data)), len(data)
@@ -307,10 +307,10 @@ def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_Findin
         budget = f"{settings.budget_lines:,} lines and {settings.budget_bytes:,} bytes"
         message = f"the file has {lines:,} lines and {size:,} bytes; its budget is {budget}"
         hint = "Move what is seldom needed into a file of its own under memory/."
-        yield _Finding(("over-budget",), Problem(path, 1, "over-budget", "warning", message, hint))
+        yield _FileWarning(("over-budget",), Problem(path, 1, "over-budget", "warning", message, hint))
 
 
-def _duplicate_headings(path: str, document: Document) -> Iterator[_Finding]:
+def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]:
     """Headings that stand twice under one parent. Times of day may: a log's hours come as they come."""
     parents: list[tuple[int, int]] = []
     seen: dict[tuple[int, str], int] = {}
@@ -326,10 +326,10 @@ def _duplicate_headings(path: str, document: Document) -> Iterator[_Finding]:
         if first != section.start + 1:
             message = f"the heading {_quote(section.title)} stands in line {first} already, under the same parent"
             problem = Problem(path, section.start + 1, "duplicate-heading", "warning", message, "Join the two, or rename one.")
-            yield _Finding(("duplicate-heading", _about(section.path)), problem)
+            yield _FileWarning(("duplicate-heading", _about(section.path)), problem)
 
 
-def _duplicate_facts(path: str, document: Document) -> Iterator[_Finding]:
+def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
     starts = [section.start for section in document.sections]
     seen: dict[tuple[int, str], int] = {}
     for item in items(document):
@@ -339,7 +339,7 @@ def _duplicate_facts(path: str, document: Document) -> Iterator[_Finding]:
             where = _about(document.sections[place].path) if place >= 0 else ""
             message = f"the fact {item.fact.id} stands in line {first} already, in the same section: {_quote(item.fact.text)}"
             problem = Problem(path, item.start + 1, "duplicate-fact", "warning", message, "Take one of them out.")
-            yield _Finding(("duplicate-fact", where, item.fact.id), problem)
+            yield _FileWarning(("duplicate-fact", where, item.fact.id), problem)
 
 
 def _about(section: SectionPath) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import combinations, pairwise
 
-from mdmem.facts import held_key, normal
+from mdmem.facts import find_held_key, normalise
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
 
@@ -15,10 +15,10 @@ _ALL_PAIRS = 16
 """Where more facts than this have one key, each contradicts the next one, so that a long list does not make a pair of every two."""
 
 _Pair = tuple[FactId, FactId]
-_Place = tuple[FilePath, SectionPath]
+_SectionKey = tuple[FilePath, SectionPath]
 
 
-def found(claims: Sequence[Claim], marks: Sequence[Mark], today: date) -> tuple[Conflict, ...]:
+def find_conflicts(claims: Sequence[Claim], marks: Sequence[Mark], today: date) -> tuple[Conflict, ...]:
     """The pairs of claims that contradict each other, in the order of the claims.
 
     Two do that hold one key in one section of one file, unless the key was said there to have several values; and two that a mark
@@ -35,16 +35,16 @@ def found(claims: Sequence[Claim], marks: Sequence[Mark], today: date) -> tuple[
     for one, other, key in _by_key(holding):
         verdict = said.get(_pair(one.id, other.id))
         if verdict is not MarkKind.RESOLVED:
-            conflicts[one, other] = Conflict(one, other, key, verdict is not None, weaker(one, other))
+            conflicts[one, other] = Conflict(one, other, key, verdict is not None, weaker_claim(one, other))
     for one, other in _by_hand(holding, [pair for pair, verdict in said.items() if verdict is MarkKind.CONTRADICTS]):
-        conflicts.setdefault((one, other), Conflict(one, other, None, True, weaker(one, other)))
+        conflicts.setdefault((one, other), Conflict(one, other, None, True, weaker_claim(one, other)))
     if not conflicts:
         return ()
     places = {claim: number for number, claim in enumerate(holding)}
     return tuple(sorted(conflicts.values(), key=lambda conflict: (places[conflict.one], places[conflict.other])))
 
 
-def weaker(one: Claim, other: Claim) -> Claim | None:
+def weaker_claim(one: Claim, other: Claim) -> Claim | None:
     """Which of two is worse founded: by its confidence, then its source, then its age (the older one); None where neither is."""
     a, b = ((claim.confidence, claim.source.confidence, claim.time) for claim in (one, other))
     return None if a == b else min((a, one), (b, other), key=lambda row: row[0])[1]
@@ -73,17 +73,17 @@ def _by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]:
 
 def _groups(claims: Sequence[Claim]) -> Iterator[tuple[list[Claim], str]]:
     """The claims of each section that hold one key, each fact once, with the key as the first of them writes it."""
-    sections: dict[_Place, list[Claim]] = defaultdict(list)
+    sections: dict[_SectionKey, list[Claim]] = defaultdict(list)
     for claim in claims:
         sections[claim.path, claim.section].append(claim)
     for standing in sections.values():
         written: dict[str, str] = {}
         for claim in standing:
             if claim.key is not None:
-                written.setdefault(normal(claim.key), claim.key)
+                written.setdefault(normalise(claim.key), claim.key)
         groups: dict[str, dict[FactId, Claim]] = defaultdict(dict)
         for claim in standing if written else ():
-            key = normal(claim.key) if claim.key is not None else held_key(claim.text, written)
+            key = normalise(claim.key) if claim.key is not None else find_held_key(claim.text, written)
             if key is not None:
                 groups[key].setdefault(claim.id, claim)
         yield from ((list(facts.values()), written[key]) for key, facts in groups.items() if len(facts) > 1)

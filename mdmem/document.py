@@ -24,7 +24,7 @@ from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import PATH_SEPARATOR, SectionPath
 from mdmem.scan import Block as Block
 from mdmem.scan import BlockKind as BlockKind
-from mdmem.scan import Found, Head, Piece, scan, spans
+from mdmem.scan import Head, Piece, ScanResult, scan, spans
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -212,7 +212,7 @@ _BLOCK_KINDS = {
 }
 
 
-def _by_parser(text: str) -> Found:
+def _by_parser(text: str) -> ScanResult:
     """What markdown-it finds in a text.
 
     Raises:
@@ -222,7 +222,7 @@ def _by_parser(text: str) -> Found:
         tokens = _parser().parse(text)
     except RecursionError as problem:
         raise PathProblem("unsupported-file", "the file nests lists or quotes too deeply to be edited safely", "Flatten it.") from problem
-    found = Found()
+    found = ScanResult()
     for number, token in enumerate(tokens):
         if token.map is None or token.level > 1:
             continue
@@ -288,7 +288,7 @@ def _source(body: str, lines: list[str], front: int) -> str:
     return source if source.endswith("\n") else source + "\n"
 
 
-def load(data: bytes) -> Document:
+def parse_bytes(data: bytes) -> Document:
     """`parse(decode(data))`."""
     return parse(decode(data))
 
@@ -315,7 +315,7 @@ def preamble_etag(document: Document) -> str:
     return etag(document, document.front, document.preamble_end)
 
 
-def fold(text: str) -> str:
+def fold_space(text: str) -> str:
     """NFC with white space folded."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
@@ -323,7 +323,7 @@ def fold(text: str) -> str:
 def plain_title(title: str) -> str:
     """A title as addresses are compared: without inline markup, in NFC, white space folded."""
     if len(title) > _MAX_INLINE_TITLE or not _MARKUP.search(title):
-        return fold(title)
+        return fold_space(title)
     return _without_markup(title)
 
 
@@ -331,7 +331,7 @@ def plain_title(title: str) -> str:
 def _without_markup(title: str) -> str:
     children = _inline_parser().parseInline(title)[0].children or []
     parts = (" " if token.type.endswith("break") else "" if token.type == "html_inline" else token.content for token in children)
-    return fold("".join(parts))
+    return fold_space("".join(parts))
 
 
 def join_path(path: SectionPath) -> str:
@@ -339,14 +339,14 @@ def join_path(path: SectionPath) -> str:
     return PATH_SEPARATOR.join(path)
 
 
-RUNGS: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
+MATCH_RULES: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
 """How titles are compared: as written, plain, in any case; the first with a match decides."""
 
 
-def matches(document: Document, address: str) -> tuple[Section, ...]:
+def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
     """The sections that an address names, in file order; the first rung (as written, plain, any case) with a match decides."""
-    several = PATH_SEPARATOR in address or PATH_SEPARATOR in fold(address)
-    for rung in RUNGS:
+    several = PATH_SEPARATOR in address or PATH_SEPARATOR in fold_space(address)
+    for rung in MATCH_RULES:
         wanted = rung(address)
         if not wanted:
             continue
@@ -363,7 +363,7 @@ def matches(document: Document, address: str) -> tuple[Section, ...]:
     return ()
 
 
-def nearest(document: Document, address: str) -> tuple[str, ...]:
+def similar_paths(document: Document, address: str) -> tuple[str, ...]:
     """Up to three paths of the document that resemble an address."""
     wanted = plain_title(address).casefold()[:200]
     by_name: dict[str, str] = {}
@@ -376,16 +376,16 @@ def nearest(document: Document, address: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(by_name[name] for name in [*close, *inside]))[:3]
 
 
-def find(document: Document, address: str, nth: int | None = None) -> Section:
+def find_section(document: Document, address: str, nth: int | None = None) -> Section:
     """The one section that an address names.
 
     Raises:
         SectionProblem: `section-not-found` with the nearest names, or `section-ambiguous` with path and line of each, unless
             `nth` (from 1) chooses.
     """
-    found = matches(document, address)
+    found = matching_sections(document, address)
     if not found:
-        near = nearest(document, address)
+        near = similar_paths(document, address)
         known = near or tuple(join_path(s.path) for s in document.sections[:8])
         start = "Did you mean" if near else "Its sections are"
         none = "The file has no headings: --preamble names its text, and what writes makes the section with --create."
@@ -400,13 +400,13 @@ def find(document: Document, address: str, nth: int | None = None) -> Section:
     if len(found) > 1:
         places = [{"section": join_path(s.path), "line": s.start + 1} for s in found]
         listed = "; ".join(f"{place['section']} (line {place['line']})" for place in places[:8])
-        by_path = all(len(matches(document, join_path(s.path))) == 1 for s in found[:8])
+        by_path = all(len(matching_sections(document, join_path(s.path))) == 1 for s in found[:8])
         hint = f"They are {listed}. Give {'the whole path or ' if by_path else ''}--nth N."
         raise SectionProblem("section-ambiguous", f"{len(found)} sections are called {address[:120]!r}", hint, sections=places)
     return found[0]
 
 
-def bare_lines(text: str) -> list[str]:
+def lines_without_ends(text: str) -> list[str]:
     """The lines of a text without their ends, and without a byte order mark."""
     return [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
 
@@ -414,7 +414,7 @@ def bare_lines(text: str) -> list[str]:
 def address_of(document: Document, section: Section) -> tuple[str, int | None] | None:
     """The address that names a section: its path, and its number where several have it; None where the path means another section."""
     address = join_path(section.path)
-    found = matches(document, address)
+    found = matching_sections(document, address)
     if section not in found:
         return None
     return address, found.index(section) + 1 if len(found) > 1 else None

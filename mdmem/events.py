@@ -27,7 +27,7 @@ from mdmem.model import CommitId
 from mdmem.model.searches import Quality
 from mdmem.startup.records import asdict, dataclass, field, replace
 
-NAME, OLDER_NAME = "events.jsonl", "events.1.jsonl"
+EVENTS_NAME, OLDER_EVENTS_NAME = "events.jsonl", "events.1.jsonl"
 MAX_BYTES = 1_000_000
 """A file that would grow larger becomes the older one; the one that was older goes."""
 
@@ -78,7 +78,7 @@ _OPTIONAL = ("path", "commit", "warnings", "bug", "quality")
 # Writing.
 
 
-def record(state: Path, event: Event) -> None:
+def record_event(state: Path, event: Event) -> None:
     """Add an event to those of a workspace.
 
     Nothing comes of it where it cannot be written: the disk is full or read-only, or there is no state folder. An event only tells of
@@ -120,14 +120,14 @@ def _open(place: Path) -> int:
 
 def _open_for(state: Path, more: int) -> int:
     """The file that is to take `more` bytes; one that is full is moved out of the way first."""
-    descriptor = _open(state / NAME)
+    descriptor = _open(state / EVENTS_NAME)
     if os.fstat(descriptor).st_size + more <= MAX_BYTES:
         return descriptor
     try:
         _rotate(state, descriptor)
     finally:
         os.close(descriptor)
-    return _open(state / NAME)
+    return _open(state / EVENTS_NAME)
 
 
 def _rotate(state: Path, descriptor: int) -> None:
@@ -138,14 +138,14 @@ def _rotate(state: Path, descriptor: int) -> None:
     """
     with suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), (state / NAME).lstat()):
-            (state / NAME).rename(state / OLDER_NAME)
+        if os.path.samestat(os.fstat(descriptor), (state / EVENTS_NAME).lstat()):
+            (state / EVENTS_NAME).rename(state / OLDER_EVENTS_NAME)
 
 
 # Timing.
 
 
-class Watch:
+class EventRecorder:
     """Times a verb and records how it ended when the block is left; an error goes on to whoever waits for it.
 
     `with Watch(state, "log", actor, session) as watch: …; watch.done(changed, path, commit)`
@@ -174,7 +174,7 @@ class Watch:
         if problem is not None:
             outcome, code = _ended_by(problem)
             event = replace(event, outcome=outcome, code=code, bug=_place(problem) if outcome is Outcome.BUG else None)
-        record(self._state, event)
+        record_event(self._state, event)
 
 
 def _ended_by(problem: BaseException) -> tuple[Outcome, str]:
@@ -204,14 +204,14 @@ def _place(problem: BaseException) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EventLog:
     """The events that are kept, oldest first, and the number of lines that are no whole event."""
 
     events: tuple[Event, ...]
     damaged: int
 
 
-def kept(state: Path) -> Kept:
+def read_log(state: Path) -> EventLog:
     """The events of a workspace. A line that is not a whole event is counted and passed over.
 
     Raises:
@@ -219,16 +219,16 @@ def kept(state: Path) -> Kept:
     """
     lines = [line for data in _files(state) for line in data.split(b"\n") if line]
     found = tuple(event for event in map(_event, lines) if event is not None)
-    return Kept(found, len(lines) - len(found))
+    return EventLog(found, len(lines) - len(found))
 
 
-def read(state: Path) -> tuple[Event, ...]:
+def read_events(state: Path) -> tuple[Event, ...]:
     """The events alone.
 
     Raises:
         OSError: they cannot be read.
     """
-    return kept(state).events
+    return read_log(state).events
 
 
 def holds_queries(data: bytes) -> bool:
@@ -239,10 +239,10 @@ def holds_queries(data: bytes) -> bool:
 def _files(state: Path) -> tuple[bytes, ...]:
     """The older file and the newer. Both are opened before either is read, so that a rotation meanwhile hides nothing."""
     with ExitStack() as stack:
-        newer = _opened(stack, state / NAME)
-        older = _opened(stack, state / OLDER_NAME)
+        newer = _opened(stack, state / EVENTS_NAME)
+        older = _opened(stack, state / OLDER_EVENTS_NAME)
         if newer is not None and older is not None and os.path.samestat(os.fstat(newer), os.fstat(older)):
-            newer = _opened(stack, state / NAME)
+            newer = _opened(stack, state / EVENTS_NAME)
         return tuple(_all(descriptor) for descriptor in (older, newer) if descriptor is not None)
 
 

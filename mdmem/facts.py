@@ -15,7 +15,7 @@ from datetime import date
 from functools import lru_cache
 from itertools import islice
 
-from mdmem.document import BlockKind, Document, Section, clean_input, fold, split_lines, with_line_end
+from mdmem.document import BlockKind, Document, Section, clean_input, fold_space, split_lines, with_line_end
 from mdmem.errors import FactProblem, LabelProblem, TextProblem
 from mdmem.model import Fact, FactId
 from mdmem.startup.records import dataclass
@@ -55,9 +55,9 @@ class Item:
     raw: str
 
 
-def normal(text: str) -> str:
+def normalise(text: str) -> str:
     """NFC, case and white space folded: what makes two texts the same."""
-    return fold(text).casefold()
+    return fold_space(text).casefold()
 
 
 def fact_id(text: str) -> FactId:
@@ -67,7 +67,7 @@ def fact_id(text: str) -> FactId:
 
 def _id(text: str, key: str | None, rest: str) -> FactId:
     said = f"{key}: {rest}" if key else text
-    return FactId(hashlib.sha256(normal(said).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
+    return FactId(hashlib.sha256(normalise(said).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
 
 
 def _split_key(text: str) -> tuple[str | None, str]:
@@ -78,7 +78,7 @@ def _split_key(text: str) -> tuple[str | None, str]:
     return (match[1], text[match.end() :]) if match else (None, text)
 
 
-def content(item: str) -> str:
+def item_text(item: str) -> str:
     """The text of a list item without its outermost marker, continuation lines moved left by as much."""
     lines = with_line_end(item, "\n").rstrip("\n").split("\n")
     match = _MARKER.match(lines[0])
@@ -147,7 +147,7 @@ def parse_item(item: str) -> Fact:
 
 @lru_cache(maxsize=_ITEMS_KEPT)
 def _parse_item(item: str) -> Fact:
-    return parse_text(content(item))
+    return parse_text(item_text(item))
 
 
 def plain_words(item: str) -> str | None:
@@ -159,7 +159,7 @@ def plain_words(item: str) -> str | None:
 
 def plain_id(text: str) -> FactId:
     """The id of what `plain_words` gives."""
-    said = " ".join(text.split()).lower() if text.isascii() else normal(text)
+    said = " ".join(text.split()).lower() if text.isascii() else normalise(text)
     return FactId(hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
 
 
@@ -185,14 +185,14 @@ def items(document: Document, start: int = 0, end: int | None = None) -> tuple[I
     return tuple(_items(document, start, len(document.lines) if end is None else end, ""))
 
 
-def same(document: Document, item: str) -> Item | None:
+def find_same_item(document: Document, item: str) -> Item | None:
     """The first fact of a document that says what a list item does.
 
     Who says the same says its longest word of ASCII letters and digits, too (NFC and case folding leave these alone), so that only what
     has it is read.
     """
     wanted = parse_item(item)
-    word = max(_ASCII_WORD.findall(normal(UNTIL.sub("", wanted.text))), key=len, default="")
+    word = max(_ASCII_WORD.findall(normalise(UNTIL.sub("", wanted.text))), key=len, default="")
     if word not in document.text.casefold():
         return None
     return next((known for known in _items(document, 0, len(document.lines), word) if known.fact.id == wanted.id), None)
@@ -210,11 +210,11 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
 @lru_cache(maxsize=_ITEMS_KEPT)
 def has_words(item: str) -> bool:
     """Whether a list item says anything beside its kind, comments (one that is not closed too) and block id; tags alone are words."""
-    _, said = split_kind(content(item).strip())
+    _, said = split_kind(item_text(item).strip())
     return bool(_COMMENT.sub("", said[: _before_marks(said)]).strip())
 
 
-def in_section(document: Document, section: Section) -> tuple[Item, ...]:
+def section_items(document: Document, section: Section) -> tuple[Item, ...]:
     """The facts of a section's own text."""
     return items(document, section.body, section.end)
 
@@ -237,7 +237,7 @@ def _spellings(key: str) -> set[str]:
     said = key.strip().replace("\\<!--", "<!--")
     bare = said.removeprefix("\\")
     said = bare if _OPENER.match(bare) or _KIND.match(bare) else said
-    return {normal(said), normal(said.replace("**", "").replace("__", ""))}
+    return {normalise(said), normalise(said.replace("**", "").replace("__", ""))}
 
 
 def _colons(key: str) -> int:
@@ -249,7 +249,7 @@ def holds_key(fact: Fact, key: str) -> bool:
     return bool(split_key(fact.text, key)[0])
 
 
-def held_key(text: str, keys: Collection[str]) -> str | None:
+def find_held_key(text: str, keys: Collection[str]) -> str | None:
     """Which of some keys (`normal`) the text of a fact that names none begins with, as in `holds_key`."""
     for colon in islice(_COLON.finditer(text), _KEY_COLONS):
         held = [spelling for spelling in _spellings(text[: colon.start()]) if spelling in keys]
@@ -258,7 +258,7 @@ def held_key(text: str, keys: Collection[str]) -> str | None:
     return None
 
 
-def pick(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
+def items_matching(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
     """The items that a name means: by exact text (normalised, with or without kind, tags, expiry and marker), else by id or a prefix of it.
 
     Raises:
@@ -266,13 +266,13 @@ def pick(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
     """
     known = tuple(facts)
     said = name.strip()
-    wanted = {parse_text(said).id, parse_item(said).id, *([parse_item(write(said)).id] if said else [])}
-    exact = tuple(item for item in known if item.fact.id in wanted or normal(content(item.raw)) == normal(name))
+    wanted = {parse_text(said).id, parse_item(said).id, *([parse_item(write_item(said)).id] if said else [])}
+    exact = tuple(item for item in known if item.fact.id in wanted or normalise(item_text(item.raw)) == normalise(name))
     if exact:
         return exact
     prefix = id_prefix(said)
     found = tuple(item for item in known if prefix and item.fact.id.startswith(prefix))
-    require_one(prefix, {item.fact.id for item in found})
+    require_unique_id(prefix, {item.fact.id for item in found})
     return found
 
 
@@ -282,7 +282,7 @@ def id_prefix(word: str) -> str:
     return prefix if _PREFIX.fullmatch(prefix) else ""
 
 
-def require_one(prefix: str, ids: Collection[FactId]) -> None:
+def require_unique_id(prefix: str, ids: Collection[FactId]) -> None:
     """Refuse the beginning of an id that several have.
 
     Raises:
@@ -293,7 +293,7 @@ def require_one(prefix: str, ids: Collection[FactId]) -> None:
         raise FactProblem("fact-ambiguous", f"{prefix} fits several facts: {', '.join(named)}", "Give more digits of the id.", facts=named)
 
 
-def write(text: str, key: str | None = None, kind: str | None = None, tags: Iterable[str] = (), until: date | None = None) -> str:
+def write_item(text: str, key: str | None = None, kind: str | None = None, tags: Iterable[str] = (), until: date | None = None) -> str:
     """The list item that states a fact, with LF and without a last line end; `parse_item` reads it back.
 
     More lines are indented beneath the first. What would open a heading, a fence or a comment is escaped, and so is a key that would be
@@ -314,7 +314,7 @@ def write(text: str, key: str | None = None, kind: str | None = None, tags: Iter
     if kind is None:
         named, said = said[: len(said) - len(rest)], rest
     else:
-        named, said = f"[{_kind_name(kind)}] ", rest if normal(own_kind or "") == normal(kind) else said
+        named, said = f"[{_kind_name(kind)}] ", rest if normalise(own_kind or "") == normalise(kind) else said
     marks = _before_marks(said)
     end, own_tags = _before_tags(said, marks)
     words = _split_until(said[:end])[0] if until else said[:end]
@@ -351,7 +351,7 @@ def _marks(until: date | None, tags: Iterable[str]) -> list[str]:
     return [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
 
 
-def amended(item: str, kind: str | None, tags: Iterable[str], until: date | None) -> str:
+def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date | None) -> str:
     """A list item with these tags and this `until` instead of its own, and this kind if there is one; every other byte of it is kept."""
     end = _before_marks(item)
     marker = _MARKER.match(item)
@@ -366,7 +366,7 @@ def amended(item: str, kind: str | None, tags: Iterable[str], until: date | None
 
 
 def _with_key(said: str, key: str) -> str:
-    name = fold(key)
+    name = fold_space(key)
     if not name or len(split_lines(key)) > 1:
         raise LabelProblem("bad-text", f"{key!r} is no key: one line that is not empty")
     if holds_key(parse_text(said), name):

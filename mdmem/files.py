@@ -55,7 +55,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def locate(root: Path, path: FilePath) -> Path:
+def path_on_disk(root: Path, path: FilePath) -> Path:
     """Where a workspace path is on disk; nothing on the way to it is a symbolic link.
 
     Raises:
@@ -138,7 +138,7 @@ def temporary_name() -> str:
     return f"{_TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
 
 
-def way_back(temporary: str) -> str:
+def backup_name(temporary: str) -> str:
     """The name of the temporary file by which a failed write is undone: another, as it may be cut short while the new bytes stand."""
     return f"{temporary.removesuffix('.tmp')}.back.tmp"
 
@@ -380,7 +380,7 @@ def drop_record(state: Path) -> None:
             place.unlink(missing_ok=True)
 
 
-def settle_temporary(place: Path, record: Record) -> bool:
+def recover_temporary(place: Path, record: Record) -> bool:
     """Deal with the temporary file that a killed process left beside `place`; whether a person's save was put back from it.
 
     It is ours, or the file's old bytes, and goes. But where our bytes stand in the file and something else is in the temporary
@@ -388,7 +388,7 @@ def settle_temporary(place: Path, record: Record) -> bool:
     """
     if not record.temporary.startswith(_TEMPORARY_PREFIX) or "/" in record.temporary:
         return False
-    (place.parent / way_back(record.temporary)).unlink(missing_ok=True)
+    (place.parent / backup_name(record.temporary)).unlink(missing_ok=True)
     temporary = place.parent / record.temporary
     displaced, now = read(temporary), read(place)
     if displaced is None:
@@ -402,7 +402,7 @@ def settle_temporary(place: Path, record: Record) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ListedFile:
     """A Markdown file met in a listing; `place` is where it is on disk."""
 
     path: FilePath
@@ -410,9 +410,9 @@ class Found:
     status: os.stat_result
 
 
-def found_at(root: Path, path: str, status: os.stat_result) -> Found:
+def list_file(root: Path, path: str, status: os.stat_result) -> ListedFile:
     """What a listing met at a path."""
-    return Found(FilePath(path), root / path, status)
+    return ListedFile(FilePath(path), root / path, status)
 
 
 def markdown_paths(root: Path, folders: Iterable[str], told: Callable[[os.stat_result], T]) -> dict[str, T]:

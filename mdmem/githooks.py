@@ -55,13 +55,13 @@ def _run(words: tuple[str, ...]) -> int:
         case ("catch-up", folder):
             os.nice(_COURTESY)
             os.chdir("/")  # it keeps no folder busy that its caller was in
-            index.catch_up(Path(folder))
+            index.catch_up_workspace(Path(folder))
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_COURTESY)
             git_dir = os.environ.get("GIT_DIR") or ".git"
-            if debounce.wait_as_one(git_dir, f"{git_dir}/mdmem/waiting"):
-                index.catch_up_all(Path.cwd())
+            if debounce.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
+                index.catch_up_worktree(Path.cwd())
         case _:
             raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
     return 0
@@ -90,9 +90,9 @@ def _pre_commit() -> int:
 
 def _judge() -> int:
     started = time.monotonic()
-    allow = check.allowed(os.environ)
+    allow = check.parse_allowances(os.environ)
     problems = guards.staged_problems(Path.cwd(), os.environ)
-    refused = check.refused(problems, allow)
+    refused = check.refusals(problems, allow)
     for problem in problems:
         _say(problem, problem in refused)
     if refused:

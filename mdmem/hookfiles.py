@@ -91,7 +91,7 @@ def _is_alone(folder: Path, name: str) -> bool:
     return os.path.lexists(_kept(folder, name)) and not os.path.lexists(folder / name)
 
 
-def state(folder: Path) -> dict[str, str]:
+def hook_states(folder: Path) -> dict[str, str]:
     """Each hook's state: `installed`, by us or by a person who added our line; `outdated`; `missing`; `foreign`."""
     return {name: _state(folder, name) for name in HOOKS}
 
@@ -103,14 +103,14 @@ def lines_to_add(python: str) -> dict[str, str]:
     return {"pre-commit": f"{call} pre-commit || exit 1", **background}
 
 
-def managed(message: str, what_to_do: str, python: str) -> RepositoryProblem:
+def managed_hooks_problem(message: str, what_to_do: str, python: str) -> RepositoryProblem:
     """The refusal where the hooks are somebody else's, with the lines to add by hand."""
     lines = lines_to_add(python)
     listed = "\n".join(f"  {name}: {line}" for name, line in lines.items())
     return RepositoryProblem("hooks-managed", message, f"{what_to_do}:\n{listed}", lines=lines)
 
 
-def step_aside(folder: Path) -> bool:
+def has_only_our_hooks(folder: Path) -> bool:
     """Whether of the hooks that a commit runs there are none but our own shims, which do nothing for a commit of mdmem's."""
     present = [name for name in _OF_A_COMMIT if os.path.lexists(folder / name)]
     return all(_steps_aside(_read(folder / name) or "", name) and not os.path.lexists(_kept(folder, name)) for name in present)
@@ -128,7 +128,7 @@ def _refuse_managed(folder: Path, python: str) -> None:
     if manager is None:
         return
     ready = f", or {_READY_MADE} of mdmem's repository" if manager in _FRAMEWORKS else ""
-    raise managed(f"{manager} is in charge of the hooks here", f"Let it run these{ready}", python)
+    raise managed_hooks_problem(f"{manager} is in charge of the hooks here", f"Let it run these{ready}", python)
 
 
 def _manager(hooks: Iterable[str]) -> str | None:

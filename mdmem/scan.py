@@ -46,7 +46,7 @@ Piece = tuple[BlockKind | None, int, int]
 
 
 @dataclass(slots=True)
-class Found:
+class ScanResult:
     """What stands in a text: headings and pieces in their order, and the line of the block that its end leaves open."""
 
     heads: list[Head] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Found:
     open_line: int | None = None
 
 
-Parser: TypeAlias = "Callable[[str], Found]"
+Parser: TypeAlias = "Callable[[str], ScanResult]"
 """Reads a stretch of text (LF); `open_line` need not be told."""
 
 _TRIMMED = "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -179,9 +179,9 @@ class _Scanner:
         self.at = 0
         self.line = first
         self.points = 0
-        self.found = Found()
+        self.found = ScanResult()
 
-    def run(self) -> Found:
+    def run(self) -> ScanResult:
         source, heads, plain = self.source, self.found.heads, re.compile(_PLAIN_BLOCK)
         while self.at < len(source):
             match = plain.match(source, self.at) or re.compile(_OTHER_BLOCK).match(source, self.at)
@@ -332,7 +332,7 @@ def _width(marker: str, space: str) -> int:
     return column - len(marker)
 
 
-def scan(source: str, first: int, parser: Parser) -> Found:
+def scan(source: str, first: int, parser: Parser) -> ScanResult:
     """The headings and pieces of a text.
 
     Args:

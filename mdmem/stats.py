@@ -104,7 +104,7 @@ def _of_verb(verb: str, found: Sequence[Event], weeks: tuple[int, ...]) -> VerbF
     return VerbFigures(verb, len(found), median(times), slow, ended[Outcome.REFUSED], ended[Outcome.FAILED], ended[Outcome.BUG], weeks)
 
 
-def searches(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> SearchFigures:
+def search_figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> SearchFigures:
     """The searches of the last so many weeks, and whether the newest drifts from those before it."""
     done = (event for event in events if event.verb == SEARCH and event.outcome is Outcome.DONE)
     known = _from_the_first(_by_week(done, today, zone, weeks))

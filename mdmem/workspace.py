@@ -61,10 +61,10 @@ class Workspace:
         """What is to be said where the repository does not have all of its history; empty where it does."""
         return "This clone is shallow: git fetch --unshallow brings the rest." if self.repository.is_shallow() else ""
 
-    def memory_files(self) -> dict[FilePath, files.Found]:
+    def memory_files(self) -> dict[FilePath, files.ListedFile]:
         """The memory files as they are on disk, in the order of their paths."""
         return {
-            FilePath(path): files.found_at(self.root, path, status)
+            FilePath(path): files.list_file(self.root, path, status)
             for path, status in sorted(self.memory_paths(lambda status: status).items())
         }
 
@@ -120,7 +120,7 @@ def is_marked(folder: Path) -> bool:
     return any((folder / name).is_file() for name in layout.WORKSPACE_MARKS)
 
 
-def locate(named: Path | None, environment: Mapping[str, str] | None = None) -> Path:
+def find_workspace(named: Path | None, environment: Mapping[str, str] | None = None) -> Path:
     """The folder of the workspace: the one named, else MDMEM_WORKSPACE, else the first with a mark from here upwards.
 
     Raises:
@@ -169,7 +169,7 @@ def was_used(repository: Repository) -> bool:
     return (_state_folder(repository) / _PREFIX_NAME).is_file()
 
 
-def known_in(folder: Path) -> tuple[Path, ...]:
+def used_workspaces(folder: Path) -> tuple[Path, ...]:
     """The workspaces that have been used in the work tree that `folder` is in."""
     repository = repo.discover(folder)
     found = []
@@ -180,7 +180,7 @@ def known_in(folder: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def both_curated(workspace: Workspace) -> str | None:
+def two_curated_hint(workspace: Workspace) -> str | None:
     """What is to be said where there are two curated files (and not one under two names)."""
     places = [workspace.root / name for name in layout.CURATED_NAMES]
     two = all(place.exists() for place in places) and len({place.stat().st_ino for place in places}) > 1
@@ -194,6 +194,6 @@ def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathPr
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 
 
-def read_at(workspace: Workspace, path: FilePath, commit: CommitId | None) -> bytes | None:
+def read_committed(workspace: Workspace, path: FilePath, commit: CommitId | None) -> bytes | None:
     """The bytes of a file in a commit; None where there is no commit or the file is not in it."""
     return workspace.repository.read(commit, [path])[path] if commit else None

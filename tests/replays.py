@@ -9,11 +9,11 @@ import pytest
 from mdmem.document import parse
 from mdmem.editors import frontmatter
 from mdmem.facts import parse_text
-from mdmem.history import Note, message
-from mdmem.history.replay import FileChange, Page, step
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Superseded
-from mdmem.model.trail import Commit, Entry, Landmark, Mark, Occurrence, Origin, Revision
-from mdmem.trail import Step, Versions
+from mdmem.history import CommitNote, compose_message
+from mdmem.history.replay import FileChange, Page, build_step
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
+from mdmem.model.trail import Commit, Entry, MainlineCommit, Mark, Occurrence, Origin, Revision
+from mdmem.trail import Step, Trail
 
 MEMORY = FilePath("MEMORY.md")
 TOPIC = FilePath("memory/topic.md")
@@ -48,26 +48,26 @@ def said(
     reverts: Sequence[CommitId] = (),
 ) -> str:
     """The message of a commit of mdmem's; facts are given by their words."""
-    note = Note(
+    note = CommitNote(
         op,
         path,
         section,
         Provenance(source, source.confidence),
-        supersedes=tuple(Superseded(fact(old), fact(new)) for old, new in pairs if new is not None),
+        supersedes=tuple(Supersession(fact(old), fact(new)) for old, new in pairs if new is not None),
         ended=tuple(fact(old) for old, new in pairs if new is None),
         also=also,
         retracts=tuple(map(fact, retracts)),
         contradicts=tuple((fact(one), fact(other)) for one, other in contradicts),
         reverts=tuple(reverts),
     )
-    return message(note, "", "")
+    return compose_message(note, "", "")
 
 
 @dataclass
 class Told:
     """Files as they are after the commits that were told so far."""
 
-    known: Versions = field(default_factory=Versions.in_memory)
+    known: Trail = field(default_factory=Trail.in_memory)
     files: dict[FilePath, str] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
@@ -98,8 +98,8 @@ class Told:
                 self.files.pop(path, None)
             else:
                 self.files[path] = text
-        landmark = Landmark(number, commit_id(number), number * 100, "Ada", message)
-        done = step(landmark, found, self.known, side, brought or {})
+        landmark = MainlineCommit(number, commit_id(number), number * 100, "Ada", message)
+        done = build_step(landmark, found, self.known, side, brought or {})
         self.known.append(landmark, done)
         return done
 

@@ -12,9 +12,9 @@ from workspaces import NOW, SEED, Desk, append, desk
 from mdmem import files, hookfiles
 from mdmem.errors import MdmemError, PathProblem
 from mdmem.memory import adopting, guards, initialise
-from mdmem.memory.adopting import Initialised
+from mdmem.memory.adopting import InitResult
 from mdmem.model.reads import Initialise
-from mdmem.workspace import locate, open_at
+from mdmem.workspace import find_workspace, open_at
 
 TEMPLATES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md")
 
@@ -35,7 +35,7 @@ def known(world: World) -> None:
     world.git(world.home, "config", "--global", "user.email", "ada@example.org")
 
 
-def init(folder: Path, hooks: bool = False) -> Initialised:
+def init(folder: Path, hooks: bool = False) -> InitResult:
     return initialise(Initialise(str(folder), hooks))
 
 
@@ -107,7 +107,7 @@ class TestAnew:
         at.write("Memory.md", "mine")
         assert "MEMORY.md" in init(at.root).written
         assert at.read("Memory.md") == "mine"
-        assert locate(at.root) == at.root
+        assert find_workspace(at.root) == at.root
 
     def test_a_link_in_the_place_of_the_curated_file_is_named(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "old")
@@ -275,7 +275,7 @@ class TestHooks:
 
     def test_not_wanted(self, at: Desk):
         init(at.root)
-        assert hookfiles.state(at.root / ".git" / "hooks")["pre-commit"] == "missing"
+        assert hookfiles.hook_states(at.root / ".git" / "hooks")["pre-commit"] == "missing"
 
     def test_a_person_who_is_known_writes_no_settings(self, at: Desk):
         init(at.root)

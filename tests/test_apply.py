@@ -21,7 +21,7 @@ from mdmem.hookfiles import install
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.repo import commits, runner, worktree
-from mdmem.repo.runner import Outcome
+from mdmem.repo.runner import GitResult
 from mdmem.workspace import open_at
 
 REFUSES = "exit 1"
@@ -795,14 +795,14 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
     index = at.root / ".git" / "index"
     run, old = commits.run, index.read_bytes()
 
-    def without_room(folder: Path, arguments: Sequence[str], *others: Any, **named: Any) -> Outcome:
+    def without_room(folder: Path, arguments: Sequence[str], *others: Any, **named: Any) -> GitResult:
         if "reset" in arguments:
-            return Outcome(128, b"", "fatal: unable to write new index file")
+            return GitResult(128, b"", "fatal: unable to write new index file")
         done = run(folder, arguments, *others, **named)
         if "commit" not in arguments or done.status:
             return done
         index.write_bytes(old)
-        return Outcome(1, b"", "error: no room")
+        return GitResult(1, b"", "error: no room")
 
     for room in (commits, worktree):
         monkeypatch.setattr(room, "run", without_room)

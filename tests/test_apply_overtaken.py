@@ -14,7 +14,7 @@ from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, WriteOptions
 from mdmem.repo import commits
-from mdmem.repo.runner import Outcome
+from mdmem.repo.runner import GitResult
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def saved_before_git_reads(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str
     """Have MEMORY.md saved so between a write of ours and its commit, once; the list is empty after that."""
     run, saves = commits.run, [saved]
 
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> Outcome:
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
         if "commit" in arguments and "mark of mdmem" in at.read("MEMORY.md") and saves:
             at.write("MEMORY.md", saves.pop())
         return run(folder, arguments, *rest)

@@ -55,8 +55,8 @@ def found(at: Desk, words: str) -> list[Hit]:
 def same_as_anew(at: Desk) -> tuple[Hit, ...]:
     """The entries of the index, brought up to date, which are those of one that is built anew."""
     workspace = at.workspace
-    caught_up = index.fresh(workspace, say)
-    anew = index.fresh(replace(workspace, state=Path(os.devnull, "anew")), say)
+    caught_up = index.fresh_index(workspace, say)
+    anew = index.fresh_index(replace(workspace, state=Path(os.devnull, "anew")), say)
     assert anew.notes == ("the index cannot be written (Not a directory); searched an index in memory",)
     assert not caught_up.stale
     assert caught_up.notes == ()
@@ -157,7 +157,7 @@ class Actions:
             return
 
     def catch_up(self, one: int, two: int) -> None:
-        index.fresh(self.at.workspace, say)
+        index.fresh_index(self.at.workspace, say)
 
 
 STEPS = tuple(name for name in vars(Actions) if not name.startswith("_"))
@@ -472,45 +472,45 @@ class TestLooks:
         return seen
 
     def test_a_search_that_finds_all_as_it_was_looks_once_and_at_no_file_that_was_seen(self, at: Desk, looks: list[Workspace]):
-        index.fresh(at.workspace, say)
+        index.fresh_index(at.workspace, say)
         looks.clear()
-        again = index.fresh(at.workspace, say)
+        again = index.fresh_index(at.workspace, say)
         assert len(looks) == 1
         assert "_files" not in vars(again.index.seen.files)
         assert set(again.index.seen.files) == {"MEMORY.md"}
 
     def test_what_was_looked_at_before_the_lock_was_had_is_not_looked_at_again(self, at: Desk, looks: list[Workspace]):
-        index.fresh(at.workspace, say)
+        index.fresh_index(at.workspace, say)
         looks.clear()
         at.write("memory/new.md", "- new tea\n")
-        index.fresh(at.workspace, say)
+        index.fresh_index(at.workspace, say)
         assert len(looks) == 1
         assert found(at, "new tea")
 
     def test_unless_another_process_has_seen_more_meanwhile(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        index.fresh(at.workspace, say)
+        index.fresh_index(at.workspace, say)
         at.write("memory/new.md", "- new tea\n")
 
         def by_another() -> None:
             at.write("memory/newer.md", "- newer tea\n")
-            index.fresh(at.workspace, say)
+            index.fresh_index(at.workspace, say)
 
         while_waiting(monkeypatch, by_another)
-        entries = index.fresh(at.workspace, say).index.entries(Filter())
+        entries = index.fresh_index(at.workspace, say).index.entries(Filter())
         assert {entry.path for entry in entries} == {"MEMORY.md", "memory/new.md", "memory/newer.md"}
 
     def test_a_file_that_goes_meanwhile_is_out_the_next_time(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        index.fresh(at.workspace, say)
+        index.fresh_index(at.workspace, say)
         place = at.write("memory/new.md", "- new tea\n")
         while_waiting(monkeypatch, place.unlink)
-        assert {entry.path for entry in index.fresh(at.workspace, say).index.entries(Filter())} == {"MEMORY.md"}
+        assert {entry.path for entry in index.fresh_index(at.workspace, say).index.entries(Filter())} == {"MEMORY.md"}
         assert not found(at, "tea")
-        index.fresh(at.workspace, say)
-        assert index.is_current(at.workspace)[1]
+        index.fresh_index(at.workspace, say)
+        assert index.index_as_is(at.workspace)[1]
 
     def test_any_change_of_a_stamp_is_seen(self, at: Desk):
         place = at.write("memory/a.md", "- green tea\n")
-        index.fresh(at.workspace, say)
+        index.fresh_index(at.workspace, say)
         before = place.stat()
         place.write_text("- black tea\n".replace("black", "white"))
         os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -521,8 +521,8 @@ class TestLooks:
 class TestInTheBackground:
     def test_one_catches_up_and_leaves_nothing_to_do(self, at: Desk):
         at.apply(Log("tea"))
-        index.catch_up(at.root)
-        assert index.is_current(at.workspace)[0].seen.commit == at.git("rev-parse", "HEAD").strip()
+        index.catch_up_workspace(at.root)
+        assert index.index_as_is(at.workspace)[0].seen.commit == at.git("rev-parse", "HEAD").strip()
 
     def test_a_write_starts_it_and_what_changes_nothing_does_not(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         started: list[object] = []
@@ -534,14 +534,14 @@ class TestInTheBackground:
     def test_no_second_one_where_one_waits(self, at: Desk):
         at.workspace.ensure_state()
         with files.lock(at.workspace.state / "queue.lock", 1):
-            index.catch_up(at.root)
+            index.catch_up_workspace(at.root)
         assert not (at.workspace.state / "index").exists()
 
     def test_every_workspace_that_was_used(self, world: World, repository: Path):
         one, two, unused = (desk(world, repository, name) for name in ("one", "two", "unused"))
         for at in (one, two):
             at.workspace.ensure_state()
-        index.catch_up_all(repository)
+        index.catch_up_worktree(repository)
         assert all((at.workspace.state / "index" / "seen.json").exists() for at in (one, two))
         assert not unused.workspace.state.exists()
 
@@ -552,7 +552,7 @@ class TestInTheBackground:
         state = two.workspace.state
         one.write("mdmem.toml", "timezone = 3\n")
         with pytest.raises(MdmemError) as failure:
-            index.catch_up_all(repository)
+            index.catch_up_worktree(repository)
         assert failure.value.code == "bad-settings"
         assert (state / "index" / "seen.json").exists()
 
@@ -605,6 +605,6 @@ def test_a_file_saved_while_the_index_is_made_is_read_again(at: Desk, monkeypatc
         return read(place)
 
     monkeypatch.setattr(index.files, "read", saved_then_read)
-    index.rebuild(at.workspace, full=True, say=lambda _: None)
-    searchable = index.fresh(at.workspace, lambda _: None).index
+    index.rebuild_index(at.workspace, full=True, say=lambda _: None)
+    searchable = index.fresh_index(at.workspace, lambda _: None).index
     assert [(hit.text, hit.uncommitted) for hit in searchable.entries(Filter())] == [("one", False), ("two", True)]

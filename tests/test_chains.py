@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replays import LOG, MEMORY, TOPIC, Told, commit_id, fact, memory, said
 
-from mdmem.history.chains import Piece, Stay, blame, chain, line_difference, stays, word_difference
+from mdmem.history.chains import DiffKind, TextPresence, blame_lines, fact_chain, line_difference, text_presences, word_difference
 from mdmem.model import FactId, FilePath, Op, Source, Status
 from mdmem.model.trail import Revision
 
 
 def links(told: Told, words: str) -> list[tuple[str, int, int | None, Status]]:
-    found = chain(fact(words), told.known)
+    found = fact_chain(fact(words), told.known)
     return [(link.text, link.start.number, link.end.number if link.end else None, link.status) for link in found]
 
 
@@ -29,7 +29,7 @@ def test_a_chain_is_the_same_from_each_of_its_links(told: Told) -> None:
         ("editor: ed", 3, None, Status.CURRENT),
     ]
     assert all(links(told, words) == expected for words in ("editor: vim", "editor: emacs", "editor: ed"))
-    link = chain(fact("editor: ed"), told.known)[1]
+    link = fact_chain(fact("editor: ed"), told.known)[1]
     assert (link.id, link.source, link.confidence, link.commit) == (fact("editor: emacs"), Source.AUTO, 0.4, commit_id(2))
     assert (link.path, link.section, link.start.time) == (MEMORY, ("Memory", "Facts"), 200)
 
@@ -39,7 +39,7 @@ def test_a_moved_fact_is_one_link_and_keeps_its_source(told: Told) -> None:
     told.write(memory("vim #tool"))
     told.write("# Memory\n\n## Tools\n\n- vim #tool\n")
     told.commit({TOPIC: "# Memory\n\n## Tools\n\n- vim #tool\n"}, renamed={TOPIC: MEMORY})
-    (link,) = chain(fact("vim"), told.known)
+    (link,) = fact_chain(fact("vim"), told.known)
     assert (link.start.number, link.end, link.status) == (1, None, Status.CURRENT)
     assert (link.source, link.confidence, link.commit) == (Source.AUTO, 0.4, commit_id(2))
     assert (link.path, link.section) == (TOPIC, ("Memory", "Tools"))
@@ -83,10 +83,10 @@ def test_other_sections_are_other_links(told: Told) -> None:
     told.write(text.format("k: 1"))
     told.write(text.format("k: 2"))
     first, second = told.known.having(fact("k: 1"))
-    assert [link.section[-1] for link in chain(fact("k: 1"), told.known, {second.number})] == ["B"]
-    found = chain(fact("k: 1"), told.known, {first.number})
+    assert [link.section[-1] for link in fact_chain(fact("k: 1"), told.known, {second.number})] == ["B"]
+    found = fact_chain(fact("k: 1"), told.known, {first.number})
     assert [(link.text, link.section[-1]) for link in found] == [("k: 1", "A"), ("k: 2", "A")]
-    assert chain(FactId("00000000"), told.known) == ()
+    assert fact_chain(FactId("00000000"), told.known) == ()
 
 
 # Lines.
@@ -99,7 +99,7 @@ def revision(number: int, text: str, lineage: int = 1, ended: int | None = None,
 def test_each_line_and_who_brought_it() -> None:
     texts = ["# A\n\n- a\n- b", "# A\r\n\r\n- b\r\n- c\r\n- a", "# A\n\n- b\n- c\n- b\n- a\n- d"]
     revisions = [revision(number, text) for number, text in enumerate(texts, 1)]
-    found = blame(revisions)
+    found = blame_lines(revisions)
     assert [(line.line, line.text, line.landmark) for line in found] == [
         (1, "# A", 1),
         (2, "", 1),
@@ -109,15 +109,15 @@ def test_each_line_and_who_brought_it() -> None:
         (6, "- a", 1),
         (7, "- d", 3),
     ]
-    assert blame(reversed(revisions)) == found
-    assert [line.landmark for line in blame(revisions, texts[2] + "\n- mine\n\n \n")] == [1, 1, 1, 2, 3, 1, 3, None]
-    assert blame(()) == ()
+    assert blame_lines(reversed(revisions)) == found
+    assert [line.landmark for line in blame_lines(revisions, texts[2] + "\n- mine\n\n \n")] == [1, 1, 1, 2, 3, 1, 3, None]
+    assert blame_lines(()) == ()
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=8), min_size=1, max_size=6))
 @settings(max_examples=200)
 def test_a_line_comes_from_a_text_that_has_it_and_all_since_have_it(texts: list[list[str]]) -> None:
-    found = blame(revision(number, "\n".join(["#", *lines, "."])) for number, lines in enumerate(texts, 1))
+    found = blame_lines(revision(number, "\n".join(["#", *lines, "."])) for number, lines in enumerate(texts, 1))
     assert [line.text for line in found] == ["#", *texts[-1], "."]
     for line in found:
         assert line.landmark is not None
@@ -161,17 +161,17 @@ def test_differences_by_words(before: str, after: str, pieces: list[tuple[str, s
 @settings(max_examples=200, deadline=None)
 def test_a_difference_holds_both_texts(before: str, after: str) -> None:
     found = word_difference(before, after)
-    assert "".join(text for piece, text in found if piece is not Piece.IN) == before
-    assert "".join(text for piece, text in found if piece is not Piece.OUT) == after
+    assert "".join(text for piece, text in found if piece is not DiffKind.IN) == before
+    assert "".join(text for piece, text in found if piece is not DiffKind.OUT) == after
     assert all(text for _, text in found)
     assert all(one[0] is not other[0] for one, other in itertools.pairwise(found))
 
 
 def test_what_is_too_long_to_compare_by_words_is_compared_by_lines() -> None:
     long, longer = ("w " * 3000 + end for end in ("a\n", "b\n"))
-    assert [piece for piece, _ in word_difference(long, longer)] == [Piece.OUT, Piece.IN]
+    assert [piece for piece, _ in word_difference(long, longer)] == [DiffKind.OUT, DiffKind.IN]
     many, more = ("".join(f"line {number} {end}\n" for number in range(30)) for end in ("a", "b"))
-    assert [piece for piece, _ in word_difference(many, more)] == [Piece.OUT, Piece.IN]
+    assert [piece for piece, _ in word_difference(many, more)] == [DiffKind.OUT, DiffKind.IN]
 
 
 # When.
@@ -185,12 +185,12 @@ def test_a_text_stays_under_other_names_and_beside_other_texts(told: Told) -> No
     told.write("# M\n\n## B\n\n- milk\n", path=TOPIC)
     told.write("# M\n\n## B\n\n- milk\n- green tea\n", path=TOPIC)
     told.write("# X\n\n- tea\n", path=FilePath("memory/x.md"))
-    assert stays(told.known, "tea") == (
-        Stay(1, 5, TOPIC, ("M", "B")),
-        Stay(6, None, TOPIC, ("M", "B")),
-        Stay(7, None, FilePath("memory/x.md"), ("X",)),
+    assert text_presences(told.known, "tea") == (
+        TextPresence(1, 5, TOPIC, ("M", "B")),
+        TextPresence(6, None, TOPIC, ("M", "B")),
+        TextPresence(7, None, FilePath("memory/x.md"), ("X",)),
     )
-    assert stays(told.known, "coffee") == ()
+    assert text_presences(told.known, "coffee") == ()
 
 
 @given(st.lists(st.lists(st.sampled_from(["tea", "milk", "bread"]), max_size=3), min_size=1, max_size=8))
@@ -199,7 +199,7 @@ def test_at_each_landmark_a_text_stood_or_not(contents: list[list[str]]) -> None
     with Told() as told:
         for items in contents:
             told.write(memory(*items))
-        found = stays(told.known, "tea")
+        found = text_presences(told.known, "tea")
         for number, items in enumerate(contents, 1):
             assert any(stay.came <= number and (stay.went is None or stay.went > number) for stay in found) is ("tea" in items)
         assert all(one.went is not None and one.went < other.came for one, other in itertools.pairwise(found))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.check import allowed, check, check_state, faults, refused
+from mdmem.check import check, check_file, find_errors, parse_allowances, refusals
 from mdmem.config import Settings
 from mdmem.errors import UsageProblem
 from mdmem.model import FileKind, FilePath, Problem
@@ -70,7 +70,7 @@ class TestConflictMarkers:
         before = "# M\n\n" + CONFLICT
         assert judge(before, before + "\n- new\n") == ()
         assert judge(before, "# N\n\n- new\n\n" + CONFLICT) == ()
-        assert said(refused(judge(before, before + "\n" + CONFLICT), ())) == [(9, "conflict-markers", "error")]
+        assert said(refusals(judge(before, before + "\n" + CONFLICT), ())) == [(9, "conflict-markers", "error")]
 
     def test_completed_by_the_change(self):
         assert said(judge("<<<<<<< HEAD\n- tea\n", CONFLICT)) == [(1, "conflict-markers", "error")]
@@ -88,7 +88,7 @@ class TestEncoding:
 
     def test_utf16_is_refused(self):
         found = check(MEMORY, None, "# Mémoire\n".encode("utf-16"), FileKind.EVERGREEN, SETTINGS)
-        assert "not-utf8" in {problem.code for problem in refused(found, ())}
+        assert "not-utf8" in {problem.code for problem in refusals(found, ())}
 
     def test_only_where_added(self):
         before = b"- caf\xe9\n"
@@ -133,7 +133,7 @@ class TestDailyLog:
         found = judge(LOG, after, DAY)
         assert said(found) == [(line, "append", "error")]
         assert "MDMEM_ALLOW=append git commit" in found[0].hint
-        assert refused(found, {"append"}) == ()
+        assert refusals(found, {"append"}) == ()
 
     def test_names_the_lost_line(self):
         assert "'- lunch'" in judge(LOG, LOG.replace("- lunch\n", ""), DAY)[0].message
@@ -176,7 +176,7 @@ class TestDailyLog:
         lost = gone % len(old)
         found = judge("\n".join(old), "\n".join(old[:lost] + old[lost + 1 :]), DAY)
         front = old[0] == "---"
-        assert front or "append" in {problem.code for problem in refused(found, ())}
+        assert front or "append" in {problem.code for problem in refusals(found, ())}
 
 
 class TestShrink:
@@ -198,8 +198,8 @@ class TestShrink:
     def test_more_than_half_lost(self, before: str | None, after: str | None, is_refused: bool):
         found = judge(before, after)
         assert [problem.code for problem in found] == ["shrink"] * is_refused
-        assert len(refused(found, ())) == is_refused
-        assert refused(found, {"shrink"}) == ()
+        assert len(refusals(found, ())) == is_refused
+        assert refusals(found, {"shrink"}) == ()
         assert all("MDMEM_ALLOW=shrink git commit" in problem.hint for problem in found)
 
 
@@ -262,32 +262,32 @@ class TestBudget:
 class TestState:
     def test_all_of_it_warnings(self):
         data = ("# M\n\n- tea\n- tea\n\n" + CONFLICT + numbered(300) + "\n# M\n").encode()
-        found = check_state(MEMORY, data, FileKind.EVERGREEN, SETTINGS)
+        found = check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS)
         assert [problem.code for problem in found] == ["over-budget", "duplicate-fact", "duplicate-heading"]
-        assert refused(found, ()) == ()
+        assert refusals(found, ()) == ()
 
     @pytest.mark.parametrize("data", [b"caf\xe9\n", b"a\0b\n", b"x" * 5_000_001, b">" * 5000 + b"a\n"])
     def test_what_cannot_be_handled(self, data: bytes):
-        found = check_state(FilePath("memory/topic.md"), data, FileKind.EVERGREEN, SETTINGS)
+        found = check_file(FilePath("memory/topic.md"), data, FileKind.EVERGREEN, SETTINGS)
         assert said(found) == [(1, "unsupported-file", "warning")]
         assert "neither edited nor searched" in found[0].message
 
     @pytest.mark.parametrize("data", [b"", b"---\non: yes\n: :\n---\n# M\n", b"---\nopen\n"])
     def test_fine(self, data: bytes):
-        assert check_state(MEMORY, data, FileKind.EVERGREEN, SETTINGS) == ()
+        assert check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS) == ()
 
 
 def test_other_files_are_not_judged():
     before, after = numbered(100).encode(), CONFLICT.encode() + b"\xff"
     assert check(FilePath("README.md"), before, after, FileKind.OTHER, SETTINGS) == ()
-    assert check_state(FilePath("README.md"), after, FileKind.OTHER, SETTINGS) == ()
+    assert check_file(FilePath("README.md"), after, FileKind.OTHER, SETTINGS) == ()
 
 
 def test_faults_are_what_can_refuse():
     before, after = numbered(100).encode(), ("- tea\n- tea\n\n" + CONFLICT).encode()
     found = check(MEMORY, before, after, FileKind.EVERGREEN, SETTINGS)
-    assert faults(MEMORY, before, after, FileKind.EVERGREEN) == refused(found, ()) != found
-    assert faults(FilePath("README.md"), before, after, FileKind.OTHER) == ()
+    assert find_errors(MEMORY, before, after, FileKind.EVERGREEN) == refusals(found, ()) != found
+    assert find_errors(FilePath("README.md"), before, after, FileKind.OTHER) == ()
 
 
 def test_nothing_before_and_after_is_nothing():
@@ -299,18 +299,18 @@ def test_nothing_before_and_after_is_nothing():
     [(None, set()), ("", set()), ("shrink", {"shrink"}), (" append, shrink ,", {"append", "shrink"}), ("secret", {"secret"})],
 )
 def test_allowed(value: str | None, names: set[str]):
-    assert allowed({} if value is None else {"MDMEM_ALLOW": value}) == names
+    assert parse_allowances({} if value is None else {"MDMEM_ALLOW": value}) == names
 
 
 @pytest.mark.parametrize("value", ["everything", "shrink,conflict-markers"])
 def test_allowed_refuses_unknown_names(value: str):
     with pytest.raises(UsageProblem) as raised:
-        allowed({"MDMEM_ALLOW": value})
+        parse_allowances({"MDMEM_ALLOW": value})
     assert raised.value.hint == "It takes append, secret, shrink."
 
 
 def test_what_cannot_be_allowed_stays_refused():
-    assert len(refused(judge("# M\n", CONFLICT), {"conflict-markers", "shrink"})) == 1
+    assert len(refusals(judge("# M\n", CONFLICT), {"conflict-markers", "shrink"})) == 1
 
 
 def test_big_logs_take_linear_time():

@@ -46,10 +46,10 @@ def test_every_verb_leaves_an_event_and_no_text(place: Place):
     place.write("memory/new.md", "- new\n")
     for words, expected in EVENTS:
         place.run(*words)
-        *_, last = events.read(place.folder / STATE)
+        *_, last = events.read_events(place.folder / STATE)
         assert (last.verb, last.outcome, last.code) == expected, words
         assert last.ms >= 0
-    written = list(events.read(place.folder / STATE))
+    written = list(events.read_events(place.folder / STATE))
     assert [event.verb for event in written] == [expected[0] for _, expected in EVENTS]
     assert [(event.actor, event.session) for event in written if event.session] == [("agent/a", "s1")]
     kept = b"".join(path.read_bytes() for path in (place.folder / STATE).glob("events*.jsonl"))
@@ -60,15 +60,15 @@ def test_every_verb_leaves_an_event_and_no_text(place: Place):
 def test_a_refused_commit_is_an_event_and_one_that_passes_is_none(place: Place):
     place.run("reindex")
     state = place.folder / STATE
-    before = len(list(events.read(state)))
+    before = len(list(events.read_events(state)))
     place.write("memory/keys.md", f"- {TOKEN}\n")
     place.write("outside.md", "# no memory\n")
     place.git("add", "outside.md")
     assert githooks.main(["pre-commit"]) == 0
-    assert len(list(events.read(state))) == before
+    assert len(list(events.read_events(state))) == before
     place.git("add", "memory/keys.md")
     assert githooks.main(["pre-commit"]) == 1
-    *_, last = events.read(state)
+    *_, last = events.read_events(state)
     assert (last.verb, last.outcome, last.code, last.path) == ("pre-commit", "refused", "secret-found", None)
-    assert len(list(events.read(state))) == before + 1
-    assert TOKEN not in (state / events.NAME).read_text()
+    assert len(list(events.read_events(state))) == before + 1
+    assert TOKEN not in (state / events.EVENTS_NAME).read_text()

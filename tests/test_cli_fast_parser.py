@@ -17,12 +17,12 @@ from workspaces import desk
 
 import mdmem
 from mdmem.cli import app, commands, fast_parser
-from mdmem.cli.fast_parser import Parameter
+from mdmem.cli.fast_parser import CommandParameter
 from mdmem.cli.parameter_table import TABLE
 from mdmem.model import Source
 
 generate_table = script("generate_table")
-PARAMETERS = {name: [Parameter(*row) for row in rows] for name, rows in TABLE.items()}
+PARAMETERS = {name: [CommandParameter(*row) for row in rows] for name, rows in TABLE.items()}
 
 
 class TestTable:
@@ -90,7 +90,7 @@ def values(takes: type) -> st.SearchStrategy[str]:
 
 
 @st.composite
-def spelt(draw: st.DrawFn, parameter: Parameter) -> list[str]:
+def spelt(draw: st.DrawFn, parameter: CommandParameter) -> list[str]:
     """An option in one of the ways in which it can be written."""
     flag = draw(st.sampled_from(parameter.flags))
     if parameter.takes is bool:

@@ -19,7 +19,7 @@ def state(place: Place) -> Path:
 
 
 def last(place: Place) -> events.Event:
-    return events.read(state(place))[-1]
+    return events.read_events(state(place))[-1]
 
 
 class TestWhatASearchLeaves:
@@ -46,7 +46,7 @@ class TestWhatASearchLeaves:
 
     def test_nothing_found(self, place: Place):
         place.run("search", "zebra")
-        line = (state(place) / events.NAME).read_text().splitlines()[-1]
+        line = (state(place) / events.EVENTS_NAME).read_text().splitlines()[-1]
         assert {name: value for name, value in json.loads(line).items() if name not in ("time", "ms")} == {
             **{"verb": "search", "outcome": "done", "code": None, "actor": None, "session": None},
             **{"words": 1, "hits": 0, "text": 0, "heading": 0, "beside": 0},
@@ -54,13 +54,13 @@ class TestWhatASearchLeaves:
 
     def test_the_query_only_where_the_settings_say_so(self, place: Place):
         place.run("search", "zebra crossing")
-        assert "zebra" not in (state(place) / events.NAME).read_text()
+        assert "zebra" not in (state(place) / events.EVENTS_NAME).read_text()
         place.write("mdmem.toml", "log_queries = true\n")
         place.run("search", "zebra", "crossing", TOKEN)
         assert (last(place).quality or Quality(0, 0)).query == "zebra crossing [REDACTED:github-token]"
-        assert TOKEN not in (state(place) / events.NAME).read_text()
+        assert TOKEN not in (state(place) / events.EVENTS_NAME).read_text()
         place.run("search", "zebra " * 1000)
-        assert len((state(place) / events.NAME).read_text().splitlines()[-1]) < 600
+        assert len((state(place) / events.EVENTS_NAME).read_text().splitlines()[-1]) < 600
 
     def test_a_purge_takes_queries_along(self, place: Place):
         place.write("mdmem.toml", "log_queries = true\n")
@@ -75,7 +75,7 @@ class TestWhatASearchLeaves:
         place.git("add", ".")
         place.git("commit", "-q", "-m", "all")
         assert place.run("forget", "the heating was mended", "--purge", "--yes").status == 0
-        assert [event.verb for event in events.read(state(place))] == ["search", "purge"]
+        assert [event.verb for event in events.read_events(state(place))] == ["search", "purge"]
 
 
 def test_what_is_seldom_asked_for_is_loaded_where_it_is_asked_for(place: Place):
@@ -113,14 +113,14 @@ class TestStats:
 
     def test_it_changes_nothing_and_is_no_event(self, place: Place):
         place.run("search", "tea")
-        before = (place.snapshot(), (state(place) / events.NAME).read_bytes())
+        before = (place.snapshot(), (state(place) / events.EVENTS_NAME).read_bytes())
         place.run("stats")
         place.run("stats", "search")
-        assert (place.snapshot(), (state(place) / events.NAME).read_bytes()) == before
+        assert (place.snapshot(), (state(place) / events.EVENTS_NAME).read_bytes()) == before
 
     def test_damaged_lines_are_counted(self, place: Place):
         place.run("search", "tea")
-        with (state(place) / events.NAME).open("ab") as file:
+        with (state(place) / events.EVENTS_NAME).open("ab") as file:
             file.write(b'{"half\nodd\n')
         done = place.run("stats", "search")
         assert (done.status, done.err) == (0, "mdmem: lines of the events that could not be read: 2\n")
@@ -128,8 +128,8 @@ class TestStats:
 
     def test_a_file_that_cannot_be_read(self, place: Place):
         place.run("reindex")
-        (state(place) / events.NAME).unlink()
-        (state(place) / events.NAME).mkdir()
+        (state(place) / events.EVENTS_NAME).unlink()
+        (state(place) / events.EVENTS_NAME).mkdir()
         done = place.run("stats", "--json")
         assert (done.status, json.loads(done.err)["error"]) == (1, "storage")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.contradictions import Claim, found, weaker
+from mdmem.contradictions import Claim, find_conflicts, weaker_claim
 from mdmem.facts import parse_text
 from mdmem.model import FactId, FilePath, Source
 from mdmem.model.trail import Mark, MarkKind
@@ -27,7 +27,7 @@ def mark(kind: MarkKind, begun: int, one: str, other: str) -> Mark:
 
 
 def texts(claims: list[Claim], marks: list[Mark] | None = None) -> list[tuple[str, str, str | None, bool]]:
-    return [(c.one.text, c.other.text, c.key, c.marked) for c in found(claims, marks or [], TODAY)]
+    return [(c.one.text, c.other.text, c.key, c.marked) for c in find_conflicts(claims, marks or [], TODAY)]
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_by_hand(claims: list[Claim], marks: list[Mark], pairs: list[tuple[str, 
 
 def test_of_facts_that_stand_in_several_places_the_nearest_are_meant() -> None:
     claims = [claim("x", 1, ("B",)), claim("y", 9, path=LOG), claim("x", 2), claim("y", 3)]
-    (conflict,) = found(claims, [mark(C, 1, "x", "y")], TODAY)
+    (conflict,) = find_conflicts(claims, [mark(C, 1, "x", "y")], TODAY)
     assert (conflict.one.line, conflict.other.line) == (2, 3)
-    (conflict,) = found([claim("x", 1), claim("y", 9, path=LOG), claim("y", 3, ("B",))], [mark(C, 1, "x", "y")], TODAY)
+    (conflict,) = find_conflicts([claim("x", 1), claim("y", 9, path=LOG), claim("y", 3, ("B",))], [mark(C, 1, "x", "y")], TODAY)
     assert (conflict.one.line, conflict.other.line) == (1, 3)
 
 
@@ -106,13 +106,13 @@ def test_of_facts_that_stand_in_several_places_the_nearest_are_meant() -> None:
 def test_which_is_worse_founded(one: dict[str, Any], other: dict[str, Any], weak: int | None) -> None:
     claims = [claim("k: a", 1, **one), claim("k: b", 2, **other)]
     expected = None if weak is None else claims[weak]
-    assert weaker(*claims) == expected
-    assert [c.weaker for c in found(claims, [], TODAY)] == [expected]
+    assert weaker_claim(*claims) == expected
+    assert [c.weaker for c in find_conflicts(claims, [], TODAY)] == [expected]
 
 
 def test_a_long_list_names_each_fact_and_not_every_pair() -> None:
     claims = [claim(f"todo: {number}", number) for number in range(1, 1001)]
-    conflicts = found(claims, [], TODAY)
+    conflicts = find_conflicts(claims, [], TODAY)
     assert len(conflicts) == 999
     assert {c for conflict in conflicts for c in (conflict.one, conflict.other)} == set(claims)
 
@@ -127,7 +127,7 @@ MARKS = st.lists(
 
 @given(CLAIMS, MARKS)
 def test_what_is_found(claims: list[Claim], marks: list[Mark]) -> None:
-    conflicts = found(claims, marks, TODAY)
+    conflicts = find_conflicts(claims, marks, TODAY)
     last: dict[frozenset[FactId | None], MarkKind] = {frozenset((m.one, m.other)): m.kind for m in marks}
     assert len({(c.one, c.other) for c in conflicts}) == len(conflicts)
     for conflict in conflicts:

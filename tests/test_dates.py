@@ -56,16 +56,16 @@ def test_what_means_no_day_is_refused(at: Desk, text: str) -> None:
 def test_a_day_ends_with_its_last_second_in_the_user_s_zone(at: Desk) -> None:
     at.write("mdmem.toml", 'timezone = "Asia/Tokyo"\n')
     workspace = at.workspace
-    span = dates.iso(workspace, "2026-03-01")
+    span = dates.parse_iso(workspace, "2026-03-01")
     assert span is not None
-    assert dates.end_of(workspace, span) == (1772377199, date(2026, 3, 1))
+    assert dates.end_of_span(workspace, span) == (1772377199, date(2026, 3, 1))
 
 
 def test_a_moment_is_itself(at: Desk) -> None:
-    span = dates.iso(at.workspace, "2026-03-01T12:00:00+02:00")
+    span = dates.parse_iso(at.workspace, "2026-03-01T12:00:00+02:00")
     assert span is not None
-    assert dates.end_of(at.workspace, span)[0] == 1772359200
-    spoken = dates.in_words(at.workspace, "2 hours ago")
+    assert dates.end_of_span(at.workspace, span)[0] == 1772359200
+    spoken = dates.parse_words(at.workspace, "2 hours ago")
     assert spoken is not None
     assert spoken.moment is not None
     assert spoken.moment.isoformat() == "2026-11-22T10:00:00+00:00"

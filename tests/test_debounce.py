@@ -49,13 +49,13 @@ def clock(monkeypatch: pytest.MonkeyPatch, folder: Path, busy: float) -> Clock:
 
 
 def waited(folder: Path) -> bool:
-    return debounce.wait_as_one(str(folder), str(folder / "state" / "mark"))
+    return debounce.wait_unless_waited(str(folder), str(folder / "state" / "mark"))
 
 
 @pytest.mark.parametrize(("busy", "seconds"), [(-1.0, 0.0), (0.0, 0.5), (1.0, 1.5), (60.0, 3.0)])
 def test_until_it_is_quiet_but_not_for_long(monkeypatch: pytest.MonkeyPatch, folder: Path, busy: float, seconds: float):
     time = clock(monkeypatch, folder, busy)
-    debounce.wait(folder)
+    debounce.wait_until_quiet(folder)
     assert time.now - START == pytest.approx(seconds, abs=0.11)
 
 

@@ -46,19 +46,19 @@ def desk(world: World, repository: Path) -> Desk:
 
 
 def rebuild(desk: Desk, full: bool) -> int:
-    return index.rebuild(desk.workspace, full, lambda _: None).index.count
+    return index.rebuild_index(desk.workspace, full, lambda _: None).index.count
 
 
 def examine(desk: Desk, fix: bool = False, history_seconds: float = doctor.HISTORY_SECONDS) -> tuple[Finding, ...]:
     workspace = desk.workspace
-    return doctor.examine(workspace, partial(index.is_current, workspace), partial(rebuild, desk), fix, history_seconds)
+    return doctor.examine(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk), fix, history_seconds)
 
 
 def about(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
     """What one check says beyond that all is well."""
     workspace = desk.workspace
-    case = doctor.Case(workspace, partial(index.is_current, workspace), partial(rebuild, desk), fix, doctor.HISTORY_SECONDS)
-    return [found for found in doctor.made(check, case) if found.level is not Level.OK]
+    case = doctor.Inspection(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk), fix, doctor.HISTORY_SECONDS)
+    return [found for found in doctor.run_check(check, case) if found.level is not Level.OK]
 
 
 def only(desk: Desk, check: str, fix: bool = False) -> Finding:
@@ -91,7 +91,7 @@ def test_the_exit_status(level: Level, fixed: bool, status: int):
 
 
 def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
-    (desk.workspace.state / events.OLDER_NAME).mkdir()
+    (desk.workspace.state / events.OLDER_EVENTS_NAME).mkdir()
     found = examine(desk)
     assert [one.check for one in found if one.level is Level.ERROR] == ["events"]
     assert {one.check for one in found} == SOUND
@@ -103,7 +103,7 @@ def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
 def test_no_git(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     workspace = desk.workspace
     monkeypatch.setenv("PATH", str(desk.root))
-    (found,) = doctor.examine(workspace, partial(index.is_current, workspace), partial(rebuild, desk))
+    (found,) = doctor.examine(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk))
     assert (found.check, found.level, found.hint) == ("git", Level.ERROR, "Install git.")
 
 
@@ -135,7 +135,7 @@ def test_settings_that_have_become_unreadable(where: str, desk: Desk):
     own = desk.world.home / ".config" / "mdmem" / "config.toml"
     own.parent.mkdir(parents=True)
     (desk.root / "mdmem.toml" if where == "workspace" else own).write_text("langage = 'en'\n")
-    findings = doctor.examine(workspace, partial(index.is_current, workspace), lambda _: 0)
+    findings = doctor.examine(workspace, partial(index.index_as_is, workspace), lambda _: 0)
     (found,) = (one for one in findings if one.check == "settings")
     assert (found.level, found.hint) == (Level.ERROR, "Did you mean language?")
 
@@ -309,7 +309,7 @@ def test_a_write_that_is_under_way(desk: Desk, holder: subprocess.Popen[str]):
 
 
 TEMPORARY = ".mdmem-0123456789abcdef.tmp"
-BACK = files.way_back(TEMPORARY)
+BACK = files.backup_name(TEMPORARY)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def break_sort(place: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [break_table, break_page, break_value, break_revision, break_sort])
 def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
-    place = desk.workspace.state / trail.VERSIONS_NAME
+    place = desk.workspace.state / trail.TRAIL_NAME
     spoil(place)
     before = only(desk, "versions")
     assert (before.level, before.fixed, "doctor --fix" in before.hint) == (Level.WARNING, False, True)
@@ -656,7 +656,7 @@ def test_events_of_the_last_days(desk: Desk):
         (1, "log", 10, Outcome.FAILED, "storage", None),
         (0, "search", 10, Outcome.BUG, "bug", "KeyError in mdmem.search.query:7"),
     ):
-        events.record(desk.workspace.state, Event(verb, ms, outcome, code, bug=bug, time=now - timedelta(days=days)))
+        events.record_event(desk.workspace.state, Event(verb, ms, outcome, code, bug=bug, time=now - timedelta(days=days)))
     found = [(one.level, one.message) for one in examine(desk) if one.check == "events"]
     assert found == [
         (Level.OK, "6 in the last 7 days; the slowest was edit-section, 1,500 ms"),
@@ -683,7 +683,7 @@ def test_nothing_is_mended_while_another_mdmem_writes(desk: Desk):
 
 def test_a_table_that_is_being_written_is_not_discarded(desk: Desk):
     desk.write("mdmem.toml", "lock_timeout = 0.05\n")
-    place = desk.workspace.state / trail.VERSIONS_NAME
+    place = desk.workspace.state / trail.TRAIL_NAME
     break_table(place)
     with files.lock(desk.workspace.state / files.TRAIL_LOCK, 0):
         assert only(desk, "versions", fix=True).level is Level.ERROR

@@ -12,11 +12,11 @@ from mdmem.document import (
     Document,
     clean_input,
     decode,
-    find,
-    fold,
-    load,
-    matches,
+    find_section,
+    fold_space,
+    matching_sections,
     parse,
+    parse_bytes,
     plain_title,
     preamble_etag,
     section_etag,
@@ -33,7 +33,7 @@ def outline(text: str) -> list[tuple[int, str]]:
 
 def paths(text: str, address: str) -> list[str]:
     document = parse(text)
-    return [" > ".join(s.path) for s in matches(document, address)]
+    return [" > ".join(s.path) for s in matching_sections(document, address)]
 
 
 # The partition.
@@ -44,7 +44,7 @@ def paths(text: str, address: str) -> list[str]:
 def test_a_document_is_its_text(text: str) -> None:
     document = parse(text)
     assert document.text == text
-    assert load(text.encode()) == document
+    assert parse_bytes(text.encode()) == document
     starts = [s.start for s in document.sections]
     assert starts == sorted(set(starts))
     assert [s.end for s in document.sections] == [*starts[1:], len(document.lines)][: len(starts)]
@@ -251,42 +251,42 @@ def test_every_whole_path_finds_its_section(text: str) -> None:
         address = " > ".join(section.path)
         if address.strip(" >"):
             alike = [s for s in document.sections if " > ".join(s.path) == address or s.title == address]
-            assert section in matches(document, address) or any(s.title == address for s in alike)
+            assert section in matching_sections(document, address) or any(s.title == address for s in alike)
 
 
 def test_not_found_names_the_nearest() -> None:
     with pytest.raises(SectionProblem) as caught:
-        find(parse(TREE), "Hoem")
+        find_section(parse(TREE), "Hoem")
     assert caught.value.code == "section-not-found"
     assert caught.value.hint == "Did you mean: Memory > Home"
     assert caught.value.details["near"] == ["Memory > Home"]
     with pytest.raises(SectionProblem) as caught:
-        find(parse("text\n"), "A")
+        find_section(parse("text\n"), "A")
     assert "--create" in caught.value.hint
 
 
 def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
     document = parse(TREE)
     with pytest.raises(SectionProblem) as caught:
-        find(document, "Notes")
+        find_section(document, "Notes")
     assert caught.value.code == "section-ambiguous"
     assert caught.value.details["sections"] == [
         {"section": "Memory > Work > Notes", "line": 5},
         {"section": "Memory > Home > Notes", "line": 9},
     ]
     assert caught.value.hint.endswith("Give the whole path or --nth N.")
-    assert find(document, "Notes", 2).start == 8
-    assert find(document, "Home", 1).start == 6
+    assert find_section(document, "Notes", 2).start == 8
+    assert find_section(document, "Home", 1).start == 6
     for number in (0, 3, -1):
         with pytest.raises(SectionProblem) as caught:
-            find(document, "Notes", number)
+            find_section(document, "Notes", number)
         assert caught.value.code == "section-not-found"
 
 
 @pytest.mark.parametrize("text", ["# T\n## A\n## A\n", "# A\n# B\n## A\n"])
 def test_a_whole_path_is_no_advice_where_it_is_ambiguous_itself(text: str) -> None:
     with pytest.raises(SectionProblem) as caught:
-        find(parse(text), "A")
+        find_section(parse(text), "A")
     assert caught.value.hint.endswith(" (line 3). Give --nth N.")
 
 
@@ -295,7 +295,7 @@ def test_a_whole_path_is_no_advice_where_it_is_ambiguous_itself(text: str) -> No
 
 def by_the_inline_parser(title: str) -> str:
     children = MarkdownIt("commonmark").parseInline(title)[0].children or []
-    return fold("".join(" " if t.type.endswith("break") else "" if t.type == "html_inline" else t.content for t in children))
+    return fold_space("".join(" " if t.type.endswith("break") else "" if t.type == "html_inline" else t.content for t in children))
 
 
 @given(st.one_of(st.text(max_size=40), st.text("ab \t\n\r\\`*_[]()<>&;!~#:/.@\0\u2028e\u0301", max_size=30)))
@@ -358,7 +358,7 @@ def test_a_leading_byte_order_mark_is_dropped() -> None:
 
 @given(st.text(max_size=30))
 def test_folding_twice_is_folding_once(text: str) -> None:
-    assert fold(fold(text)) == fold(text) == unicodedata.normalize("NFC", fold(text))
+    assert fold_space(fold_space(text)) == fold_space(text) == unicodedata.normalize("NFC", fold_space(text))
 
 
 def test_an_empty_document() -> None:

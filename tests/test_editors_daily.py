@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mdmem.document import parse
 from mdmem.editors.daily import log, new_log
 from mdmem.errors import SectionProblem
-from mdmem.facts import items, parse_item, write
+from mdmem.facts import items, parse_item, write_item
 from mdmem.model import Op
 
 
@@ -36,9 +36,9 @@ from mdmem.model import Op
     ],
 )
 def test_log(before: str, entry: str, after: str) -> None:
-    edited = log(parse(before), "09:00", write(entry))
+    edited = log(parse(before), "09:00", write_item(entry))
     assert (edited.text, edited.op) == (after, Op.LOG)
-    assert log(parse(after), "09:30", write(entry)).text == after
+    assert log(parse(after), "09:30", write_item(entry)).text == after
 
 
 def test_again_writes_the_same_entry_again() -> None:
@@ -85,7 +85,7 @@ ENTRIES = st.lists(
 def test_a_log_only_grows(text: str, entry: str, minute: str) -> None:
     document = parse(text)
     assume(entry.strip() and document.open_line is None)
-    item = write(entry)
+    item = write_item(entry)
     edited = log(document, minute, item, again=True)
     assert edited.text.startswith(text)
     assert len(edited.text) > len(text)
@@ -106,5 +106,5 @@ def test_a_log_only_grows(text: str, entry: str, minute: str) -> None:
 def test_entries_that_stand_are_not_changed(text: str, entry: str) -> None:
     document = parse(text)
     assume(entry.strip())
-    edited = log(document, "09:00", write(entry), again=True)
+    edited = log(document, "09:00", write_item(entry), again=True)
     assert [i.fact for i in items(parse(edited.text))][:-1] == [i.fact for i in items(document)]

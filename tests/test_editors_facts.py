@@ -7,19 +7,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import parse
-from mdmem.editors import Edited
-from mdmem.editors.facts import alike, difference, forget, named, remember
+from mdmem.editors import EditResult
+from mdmem.editors.facts import fact_difference, forget, items_named, remember, similar_items
 from mdmem.errors import MdmemError
-from mdmem.facts import holds_key, items, parse_item, same
-from mdmem.model import FactId, Op, Superseded
+from mdmem.facts import find_same_item, holds_key, items, parse_item
+from mdmem.model import FactId, Op, Supersession
 from mdmem.model.writes import Remember, WriteOptions
 
 TODAY = date(2026, 3, 5)
 
 
-def remembered(text: str, change: Remember) -> tuple[Edited, FactId]:
+def remembered(text: str, change: Remember) -> tuple[EditResult, FactId]:
     document = parse(text)
-    return remember(document, change, TODAY, alike(document, change))
+    return remember(document, change, TODAY, similar_items(document, change))
 
 
 def put(text: str, said: str, **options: object) -> str:
@@ -124,7 +124,7 @@ def test_what_is_not_remembered(before: str, said: str, options: dict[str, objec
 def test_what_was_replaced_is_told() -> None:
     old, new = parse_item("- editor: vim").id, parse_item("- editor: helix").id
     edited, fact = remembered(EDITOR, Remember("helix", key="Editor"))
-    assert (edited.op, edited.section, edited.supersedes, fact) == (Op.REMEMBER, ("M", "Facts"), (Superseded(old, new),), new)
+    assert (edited.op, edited.section, edited.supersedes, fact) == (Op.REMEMBER, ("M", "Facts"), (Supersession(old, new),), new)
     edited, fact = remembered(EDITOR, Remember("editor: helix", also=True))
     assert (edited.supersedes, edited.also, fact) == ((), True, new)
 
@@ -193,7 +193,7 @@ def test_a_fact_remembered_has_the_id_of_its_line(text: str, kind: str | None, d
 )
 def test_forget(before: str, name: str, after: str | None) -> None:
     document = parse(before)
-    found = named(document, name)
+    found = items_named(document, name)
     if after is None:
         assert found == ()
         return
@@ -219,9 +219,9 @@ def test_forgetting_takes_one_fact_and_nothing_else(text: str, data: st.DataObje
 
 def test_names_may_be_limited_to_a_section() -> None:
     document = parse("## A\n\n- x\n\n## B\n\n- x\n")
-    assert [item.start for item in named(document, "x")] == [2, 6]
-    assert [item.start for item in named(document, "x", "B")] == [6]
-    assert named(document, "y") == ()
+    assert [item.start for item in items_named(document, "x")] == [2, 6]
+    assert [item.start for item in items_named(document, "x", "B")] == [6]
+    assert items_named(document, "y") == ()
 
 
 # What an edit took out and brought in.
@@ -241,13 +241,13 @@ def test_names_may_be_limited_to_a_section() -> None:
     ],
 )
 def test_difference(before: str, after: str, removed: list[str], added: list[str], pairs: list[tuple[str, str]]) -> None:
-    found = difference(parse(before), parse(after))
+    found = fact_difference(parse(before), parse(after))
     assert ([i.fact.text for i in found.removed], [i.fact.text for i in found.added]) == (removed, added)
-    assert found.supersedes == tuple(Superseded(parse_item(f"- {a}").id, parse_item(f"- {b}").id) for a, b in pairs)
+    assert found.supersedes == tuple(Supersession(parse_item(f"- {a}").id, parse_item(f"- {b}").id) for a, b in pairs)
 
 
 def test_a_new_file_brings_all_its_facts() -> None:
-    found = difference(None, parse("- a\n# B\n- b\n"))
+    found = fact_difference(None, parse("- a\n# B\n- b\n"))
     assert ([i.fact.text for i in found.removed], [i.fact.text for i in found.added]) == ([], ["a", "b"])
 
 
@@ -273,10 +273,10 @@ _NOTES = st.lists(_LINE, max_size=10).map(lambda lines: "".join(f"{line}\n" for 
 def test_sections_whose_text_is_the_same_make_no_difference(before: str, after: str) -> None:
     old, new = parse(before), parse(after)
     everything = {(), *(section.path for section in (*old.sections, *new.sections))}
-    assert difference(old, new) == difference(old, new, everything)
+    assert fact_difference(old, new) == fact_difference(old, new, everything)
 
 
 @given(text=_NOTES, item=_ITEM)
 def test_the_same_is_found_as_by_reading_all(text: str, item: str) -> None:
     document = parse(text)
-    assert same(document, item) == next((known for known in items(document) if known.fact.id == parse_item(item).id), None)
+    assert find_same_item(document, item) == next((known for known in items(document) if known.fact.id == parse_item(item).id), None)

@@ -6,8 +6,8 @@ from generated_markdown import closed_blocks as blocks
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mdmem.document import Document, Section, is_blank, matches, parse, section_etag, tree_etag, with_line_end
-from mdmem.editors import Edited
+from mdmem.document import Document, Section, is_blank, matching_sections, parse, section_etag, tree_etag, with_line_end
+from mdmem.editors import EditResult
 from mdmem.editors.section import edit, heading
 from mdmem.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
 from mdmem.model import Op
@@ -347,7 +347,7 @@ def sections_and_documents(texts: st.SearchStrategy[str]) -> st.SearchStrategy[t
     return whole.flatmap(lambda document: st.tuples(st.just(document), st.sampled_from(document.sections)))
 
 
-def attempt(document: Document, section: Section, action: Action, text: str, subtree: bool = False) -> Edited | None:
+def attempt(document: Document, section: Section, action: Action, text: str, subtree: bool = False) -> EditResult | None:
     """The edit of that very section, or None where it is refused."""
     address = " > ".join(section.path)
     change = EditSection(address, action, text, subtree=subtree)
@@ -396,7 +396,7 @@ def test_twice_is_once(where: tuple[Document, Section], action: Action, text: st
     edited = attempt(document, section, action, text, subtree)
     assume(edited is not None)
     assert edited is not None
-    assume(len(matches(parse(edited.text), " > ".join(section.path))) == 1)
+    assume(len(matching_sections(parse(edited.text), " > ".join(section.path))) == 1)
     again = attempt(parse(edited.text), section, action, text, subtree)
     assert again is not None
     assert again.text == edited.text

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from mdmem import events
 from mdmem.errors import MdmemError, RefusedChange, RepositoryProblem, StorageProblem, UsageProblem
-from mdmem.events import Event, Outcome, Watch
+from mdmem.events import Event, EventRecorder, Outcome
 from mdmem.model import CommitId
 from mdmem.model.searches import Quality
 
@@ -35,12 +35,12 @@ def event(number: int = 0, **fields: Any) -> Event:
 
 
 def lines(state: Path) -> list[bytes]:
-    return (state / events.NAME).read_bytes().splitlines()
+    return (state / events.EVENTS_NAME).read_bytes().splitlines()
 
 
 def test_what_a_line_says(tmp_path: Path):
-    events.record(tmp_path, event(7))
-    events.record(tmp_path, event(8, path="MEMORY.md", commit=CommitId("c" * 40), warnings=("shrink",), code="x", actor="a"))
+    events.record_event(tmp_path, event(7))
+    events.record_event(tmp_path, event(8, path="MEMORY.md", commit=CommitId("c" * 40), warnings=("shrink",), code="x", actor="a"))
     first, second = (json.loads(line) for line in lines(tmp_path))
     assert first == {
         **{"time": "2026-03-05T09:30:00.123+00:00", "verb": "log", "ms": 7.0, "outcome": "done"},
@@ -51,12 +51,12 @@ def test_what_a_line_says(tmp_path: Path):
         "commit": "c" * 40,
         "warnings": ["shrink"],
     }
-    assert stat.S_IMODE((tmp_path / events.NAME).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / events.EVENTS_NAME).stat().st_mode) == 0o600
 
 
 def test_what_a_line_says_of_a_search(tmp_path: Path):
-    events.record(tmp_path, event(quality=Quality(3, 0, behind=True)))
-    events.record(tmp_path, event(quality=Quality(3, 8, 7.91, 2.2, 0.42, 5, 1, 2, 12.5, query="w" * 1000)))
+    events.record_event(tmp_path, event(quality=Quality(3, 0, behind=True)))
+    events.record_event(tmp_path, event(quality=Quality(3, 8, 7.91, 2.2, 0.42, 5, 1, 2, 12.5, query="w" * 1000)))
     nothing, some = ({name: value for name, value in json.loads(line).items() if name not in PLAIN} for line in lines(tmp_path))
     assert nothing == {"words": 3, "hits": 0, "text": 0, "heading": 0, "beside": 0, "behind": True}
     assert {**some, "query": len(some["query"])} == {
@@ -67,16 +67,16 @@ def test_what_a_line_says_of_a_search(tmp_path: Path):
 
 
 def test_a_line_stays_small(tmp_path: Path):
-    events.record(tmp_path, event(verb="search", session=None, quality=Quality(12, 8, 107.91, 12.25, 0.42, 5, 1, 2, 112.5)))
+    events.record_event(tmp_path, event(verb="search", session=None, quality=Quality(12, 8, 107.91, 12.25, 0.42, 5, 1, 2, 112.5)))
     assert len(lines(tmp_path)[0]) < 260
 
 
 def test_the_real_clock_with_its_offset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MDMEM_NOW", "1999-01-01T00:00:00")
     before = datetime.now(UTC) - timedelta(milliseconds=1)
-    with Watch(tmp_path, "log"):
+    with EventRecorder(tmp_path, "log"):
         pass
-    (found,) = events.read(tmp_path)
+    (found,) = events.read_events(tmp_path)
     assert before <= found.time <= datetime.now(UTC)
     assert found.time.utcoffset() == timedelta(0)
 
@@ -112,13 +112,13 @@ EVENTS = st.builds(
 def test_what_is_recorded_is_read(listed: list[Event], tmp_path_factory: pytest.TempPathFactory):
     state = tmp_path_factory.mktemp("state")
     for one in listed:
-        events.record(state, one)
-    assert events.kept(state) == events.Kept(tuple(listed), 0)
-    assert not (state / events.NAME).exists() or len(lines(state)) == len(listed)
+        events.record_event(state, one)
+    assert events.read_log(state) == events.EventLog(tuple(listed), 0)
+    assert not (state / events.EVENTS_NAME).exists() or len(lines(state)) == len(listed)
 
 
 def test_texts_are_bounded(tmp_path: Path):
-    events.record(tmp_path, event(actor="a" * 100_000))
+    events.record_event(tmp_path, event(actor="a" * 100_000))
     assert len(lines(tmp_path)[0]) < 1000
 
 
@@ -134,12 +134,12 @@ def a_missing_folder(place: Path) -> None:
 
 
 def with_a_folder_for_a_file(place: Path) -> None:
-    (place / events.NAME).mkdir(parents=True)
+    (place / events.EVENTS_NAME).mkdir(parents=True)
 
 
 def with_a_link_for_a_file(place: Path) -> None:
     place.mkdir()
-    (place / events.NAME).symlink_to(place.parent / "elsewhere")
+    (place / events.EVENTS_NAME).symlink_to(place.parent / "elsewhere")
 
 
 @pytest.mark.parametrize("make", [a_file, a_missing_folder, with_a_folder_for_a_file, with_a_link_for_a_file])
@@ -147,7 +147,7 @@ def test_where_nothing_can_be_written(make, tmp_path: Path):
     state = tmp_path / "state"
     make(state)
     before = sorted(tmp_path.rglob("*"))
-    with Watch(state, "log") as watch:
+    with EventRecorder(state, "log") as watch:
         watch.done()
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -157,7 +157,7 @@ def _write_within(state: str, size: int) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     for number in range(3):
-        events.record(Path(state), event(number))
+        events.record_event(Path(state), event(number))
 
 
 def test_a_full_disk(tmp_path: Path):
@@ -166,26 +166,26 @@ def test_a_full_disk(tmp_path: Path):
     worker.start()
     worker.join()
     assert worker.exitcode == 0
-    assert (tmp_path / events.NAME).stat().st_size == room
-    events.record(tmp_path, event(9))
-    assert [found.session for found in events.read(tmp_path)] == ["s-0", "s-9"]
+    assert (tmp_path / events.EVENTS_NAME).stat().st_size == room
+    events.record_event(tmp_path, event(9))
+    assert [found.session for found in events.read_events(tmp_path)] == ["s-0", "s-9"]
 
 
 def test_no_folder_has_no_events(tmp_path: Path):
-    assert list(events.read(tmp_path)) == []
-    assert list(events.read(tmp_path / "missing")) == []
+    assert list(events.read_events(tmp_path)) == []
+    assert list(events.read_events(tmp_path / "missing")) == []
     a_file(tmp_path / "file")
-    assert list(events.read(tmp_path / "file")) == []
+    assert list(events.read_events(tmp_path / "file")) == []
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-@pytest.mark.parametrize("name", [events.NAME, events.OLDER_NAME])
+@pytest.mark.parametrize("name", [events.EVENTS_NAME, events.OLDER_EVENTS_NAME])
 def test_what_is_no_file_is_named(make: Callable[[Path], object], name: str, tmp_path: Path):
     make(tmp_path / name)
     with pytest.raises(OSError, match="not a regular file") as refused:
-        list(events.read(tmp_path))
+        list(events.read_events(tmp_path))
     assert refused.value.filename == str(tmp_path / name)
-    events.record(tmp_path, event(1))
+    events.record_event(tmp_path, event(1))
 
 
 # Lines that are not whole.
@@ -220,11 +220,11 @@ SEARCH = b'{"time":"2026-03-05T09:30:00+00:00","verb":"search","ms":1,"outcome":
     ],
 )
 def test_lines_that_are_no_events_are_passed_over(bad: bytes, tmp_path: Path):
-    events.record(tmp_path, event(1))
-    with (tmp_path / events.NAME).open("ab") as file:
+    events.record_event(tmp_path, event(1))
+    with (tmp_path / events.EVENTS_NAME).open("ab") as file:
         file.write(bad + b"\n")
-    events.record(tmp_path, event(2))
-    found = events.kept(tmp_path)
+    events.record_event(tmp_path, event(2))
+    found = events.read_log(tmp_path)
     assert [one.session for one in found.events] == ["s-1", "s-2"]
     assert found.damaged == (1 if bad else 0)
 
@@ -233,12 +233,12 @@ def test_lines_that_are_no_events_are_passed_over(bad: bytes, tmp_path: Path):
 def test_a_line_cut_short_costs_no_other(cut: int, tmp_path_factory: pytest.TempPathFactory):
     state = tmp_path_factory.mktemp("state")
     for number in range(2):
-        events.record(state, event(number))
-    place = state / events.NAME
+        events.record_event(state, event(number))
+    place = state / events.EVENTS_NAME
     whole = lines(state)[-1]
     os.truncate(place, place.stat().st_size - min(cut, len(whole)))
-    events.record(state, event(2))
-    found = [one.session for one in events.read(state)]
+    events.record_event(state, event(2))
+    found = [one.session for one in events.read_events(state)]
     assert found[0] == "s-0"
     assert found[-1] == "s-2"
 
@@ -254,42 +254,42 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
 
 def test_rotation_keeps_one_older_file(tmp_path: Path, small: int):
     for number in range(1000):
-        events.record(tmp_path, event(number))
-    assert sorted(place.name for place in tmp_path.iterdir()) == [events.OLDER_NAME, events.NAME]
+        events.record_event(tmp_path, event(number))
+    assert sorted(place.name for place in tmp_path.iterdir()) == [events.OLDER_EVENTS_NAME, events.EVENTS_NAME]
     assert all(place.stat().st_size <= small for place in tmp_path.iterdir())
-    numbers = [int(one.ms) for one in events.read(tmp_path)]
+    numbers = [int(one.ms) for one in events.read_events(tmp_path)]
     assert numbers == list(range(numbers[0], 1000))
-    assert (tmp_path / events.OLDER_NAME).stat().st_size > small * 0.9
+    assert (tmp_path / events.OLDER_EVENTS_NAME).stat().st_size > small * 0.9
 
 
 def test_the_size_at_which_it_rotates(tmp_path: Path):
     assert events.MAX_BYTES == 1_000_000
-    (tmp_path / events.NAME).write_bytes(b"\n" * (events.MAX_BYTES - 50))
-    events.record(tmp_path, event(1))
-    assert (tmp_path / events.OLDER_NAME).stat().st_size == events.MAX_BYTES - 50
+    (tmp_path / events.EVENTS_NAME).write_bytes(b"\n" * (events.MAX_BYTES - 50))
+    events.record_event(tmp_path, event(1))
+    assert (tmp_path / events.OLDER_EVENTS_NAME).stat().st_size == events.MAX_BYTES - 50
     assert len(lines(tmp_path)) == 1
 
 
 def test_a_file_that_another_process_is_moving_is_left_to_it(tmp_path: Path, small: int):
     import fcntl
 
-    (tmp_path / events.NAME).write_bytes(b"\n" * small)
-    with (tmp_path / events.NAME).open("rb") as other:
+    (tmp_path / events.EVENTS_NAME).write_bytes(b"\n" * small)
+    with (tmp_path / events.EVENTS_NAME).open("rb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        events.record(tmp_path, event(1))
-    assert [place.name for place in tmp_path.iterdir()] == [events.NAME]
-    assert [one.session for one in events.read(tmp_path)] == ["s-1"]
+        events.record_event(tmp_path, event(1))
+    assert [place.name for place in tmp_path.iterdir()] == [events.EVENTS_NAME]
+    assert [one.session for one in events.read_events(tmp_path)] == ["s-1"]
 
 
 def test_who_comes_late_does_not_move_the_new_file_over_the_older(tmp_path: Path, small: int):
-    events.record(tmp_path, event(1))
-    first, late = events._open(tmp_path / events.NAME), events._open(tmp_path / events.NAME)
+    events.record_event(tmp_path, event(1))
+    first, late = events._open(tmp_path / events.EVENTS_NAME), events._open(tmp_path / events.EVENTS_NAME)
     events._rotate(tmp_path, first)
     os.close(first)
-    events.record(tmp_path, event(2))
+    events.record_event(tmp_path, event(2))
     events._rotate(tmp_path, late)
     os.close(late)
-    assert [one.session for one in events.read(tmp_path)] == ["s-1", "s-2"]
+    assert [one.session for one in events.read_events(tmp_path)] == ["s-1", "s-2"]
 
 
 _WRITER = """
@@ -317,14 +317,14 @@ def _from_many_processes(state: Path, limit: int) -> list[Event]:
     for place in state.iterdir():
         for line in place.read_bytes().split(b"\n"):
             assert not line or json.loads(line), "a torn line"
-    return list(events.read(state))
+    return list(events.read_events(state))
 
 
 def test_many_processes_lose_nothing_in_one_rotation(tmp_path: Path):
     """All events of 8 processes fit into two files: with one rotation between, none may be missing, doubled or torn."""
     limit = PROCESSES * EACH * 130 * 3 // 4
     found = _from_many_processes(tmp_path, limit)
-    assert (tmp_path / events.OLDER_NAME).exists()
+    assert (tmp_path / events.OLDER_EVENTS_NAME).exists()
     assert Counter(one.actor for one in found) == {f"w-{who}": EACH for who in range(PROCESSES)}
     assert {(one.actor, int(one.ms)) for one in found} == {(f"w-{who}", number) for who in range(PROCESSES) for number in range(EACH)}
 
@@ -340,9 +340,9 @@ def test_many_processes_and_many_rotations(tmp_path: Path):
 
 
 def test_a_search_that_is_watched(tmp_path: Path):
-    with Watch(tmp_path, "search") as watch:
+    with EventRecorder(tmp_path, "search") as watch:
         watch.answered(Quality(1, 2))
-    (found,) = events.read(tmp_path)
+    (found,) = events.read_events(tmp_path)
     assert (found.verb, found.outcome, found.quality) == ("search", Outcome.DONE, Quality(1, 2))
 
 
@@ -360,19 +360,19 @@ PROBLEMS = [
 
 @pytest.mark.parametrize(("problem", "outcome", "code"), PROBLEMS, ids=lambda value: type(value).__name__)
 def test_a_verb_that_raises(problem: BaseException, outcome: Outcome, code: str, tmp_path: Path):
-    with pytest.raises(type(problem)) as raised, Watch(tmp_path, "log", "agent/main", "s-1"):
+    with pytest.raises(type(problem)) as raised, EventRecorder(tmp_path, "log", "agent/main", "s-1"):
         raise problem
     assert raised.value is problem
-    (found,) = events.read(tmp_path)
+    (found,) = events.read_events(tmp_path)
     assert (found.verb, found.outcome, found.code, found.actor, found.session) == ("log", outcome, code, "agent/main", "s-1")
     assert (found.bug is not None) == (outcome is Outcome.BUG)
     assert b"secret words" not in lines(tmp_path)[0]
 
 
 def test_a_bug_is_named_with_its_place(tmp_path: Path):
-    with pytest.raises(KeyError), Watch(tmp_path, "log"):
+    with pytest.raises(KeyError), EventRecorder(tmp_path, "log"):
         _ = {}["secret words"]
-    (found,) = events.read(tmp_path)
+    (found,) = events.read_events(tmp_path)
     assert (found.bug or "").startswith(f"KeyError in {__name__}:")
 
 
@@ -380,10 +380,10 @@ def test_a_bug_is_named_with_its_place(tmp_path: Path):
     ("changed", "outcome"), [(None, Outcome.DONE), (True, Outcome.DONE), (False, Outcome.UNCHANGED)], ids=["unsaid", "done", "unchanged"]
 )
 def test_a_verb_that_returns(changed: bool | None, outcome: Outcome, tmp_path: Path):
-    with Watch(tmp_path, "log") as watch:
+    with EventRecorder(tmp_path, "log") as watch:
         if changed is not None:
             watch.done(changed, "MEMORY.md", CommitId("c" * 40), ("shrink",))
-    (found,) = events.read(tmp_path)
+    (found,) = events.read_events(tmp_path)
     assert (found.outcome, found.code) == (outcome, None)
     assert found.ms >= 0
     assert (found.path, found.commit, found.warnings) == ((None, None, ()) if changed is None else ("MEMORY.md", "c" * 40, ("shrink",)))

@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from mdmem.document import parse
 from mdmem.errors import FactProblem, TextProblem
 from mdmem.facts import (
-    amended,
-    content,
     fact_id,
+    find_held_key,
     has_words,
-    held_key,
     holds_key,
+    item_text,
     items,
-    normal,
+    items_matching,
+    normalise,
     parse_item,
     parse_text,
-    pick,
     plain_words,
+    rewrite_item,
     split_key,
     split_kind,
-    write,
+    write_item,
 )
 
 DAY = date(2026, 3, 5)
@@ -145,7 +145,7 @@ def test_an_item_without_words_is_no_fact(item: str, said: bool) -> None:
     [("- a\n  b\n c\n    d", "a\nb\nc\n  d"), ("10. a\n    b", "a\nb"), ("-\n  a", "\na"), ("no item", "no item"), ("-\ta\n\tb", "a\n\tb")],
 )
 def test_content(item: str, words: str) -> None:
-    assert content(item) == words
+    assert item_text(item) == words
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_keys_of_any_words(text: str, key: str, parts: tuple[str, str]) -> None:
     ],
 )
 def test_which_key_is_held(text: str, held: str | None) -> None:
-    assert held_key(text, {"home town", "a: b"}) == held
+    assert find_held_key(text, {"home town", "a: b"}) == held
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
     ],
 )
 def test_writing(arguments: dict[str, Any], item: str) -> None:
-    assert write(**arguments) == item
+    assert write_item(**arguments) == item
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_writing(arguments: dict[str, Any], item: str) -> None:
 )
 def test_what_cannot_be_written(arguments: dict[str, Any], code: str) -> None:
     with pytest.raises(TextProblem) as caught:
-        write(**arguments)
+        write_item(**arguments)
     assert caught.value.code == code
 
 
@@ -313,7 +313,7 @@ kinds = st.one_of(st.none(), st.sampled_from(["fact", "decision", "决定"]))
 @given(plain, kinds, st.lists(names, max_size=3, unique=True), st.one_of(st.none(), st.dates(min_value=date(1000, 1, 1))))
 @settings(max_examples=150)
 def test_what_is_written_reads_back(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
-    fact = parse_item(write(text, None, kind, tags, until))
+    fact = parse_item(write_item(text, None, kind, tags, until))
     suffix = f" (until {until.isoformat()})" if until else ""
     assert (fact.text, fact.kind, fact.tags, fact.until) == (text + suffix, kind, tuple(tags), until)
     assert fact.id == fact_id(text)
@@ -322,7 +322,7 @@ def test_what_is_written_reads_back(text: str, kind: str | None, tags: list[str]
 @given(st.sampled_from(["- ", "- ", "* ", "+ ", "-", "1. ", "-  "]), said, st.sampled_from(["", "\n", "\r\n"]))
 @settings(max_examples=400)
 def test_what_is_read_at_once_reads_as_the_rest(marker: str, text: str, end: str) -> None:
-    assert parse_item(marker + text + end) == parse_text(content(marker + text + end))
+    assert parse_item(marker + text + end) == parse_text(item_text(marker + text + end))
 
 
 @pytest.mark.parametrize(
@@ -353,14 +353,14 @@ def test_what_is_read_at_once(item: str, text: str | None) -> None:
 @settings(max_examples=400)
 def test_any_text_stays_one_item(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
     assume(text.strip())
-    item = write(text, None, kind, tags, until)
+    item = write_item(text, None, kind, tags, until)
     document = parse(f"# A\n\n- before\n{item}\n- after\n\n## B\n", fragment=True)
     assert [(s.level, s.title) for s in document.sections] == [(1, "A"), (2, "B")]
     first, own, last = items(document)
     assert (first.fact.text, last.fact.text) == ("before", "after")
     assert own.raw.rstrip("\n") == item.rstrip()
     assert own.fact.id == parse_item(item).id
-    assert own.fact.id == parse_item(write(text)).id or (kind and split_kind(text.strip())[0] not in (None, kind))
+    assert own.fact.id == parse_item(write_item(text)).id or (kind and split_kind(text.strip())[0] not in (None, kind))
     assert set(tags) <= set(own.fact.tags)
     if until:
         assert own.fact.until == until
@@ -378,7 +378,7 @@ def test_any_text_stays_one_item(text: str, kind: str | None, tags: list[str], u
     ],
 )
 def test_another_expiry_is_the_same_fact(item: str) -> None:
-    fact, changed = parse_item(item), parse_item(amended(item, None, (), DAY))
+    fact, changed = parse_item(item), parse_item(rewrite_item(item, None, (), DAY))
     assert (changed.id, changed.until) == (fact.id, DAY)
 
 
@@ -398,11 +398,11 @@ EXPIRING = st.tuples(
 @settings(max_examples=400)
 def test_no_expiry_changes_an_id(text: str, kind: str | None, until: date | None, later: date) -> None:
     assume(text.strip())
-    fact = parse_item(write(text, None, kind))
-    item = write(text, None, kind, (), until)
+    fact = parse_item(write_item(text, None, kind))
+    item = write_item(text, None, kind, (), until)
     assert parse_item(item).id == fact.id
     assert parse_item(item).until == until or fact.until
-    changed = parse_item(amended(item, None, (), later))
+    changed = parse_item(rewrite_item(item, None, (), later))
     assert (changed.id, changed.until) == (fact.id, later)
 
 
@@ -410,30 +410,30 @@ def test_no_expiry_changes_an_id(text: str, kind: str | None, until: date | None
 @settings(max_examples=300)
 def test_a_key_is_held(key: str, text: str) -> None:
     assume(text.strip())
-    item = write(text, key)
+    item = write_item(text, key)
     document = parse(f"{item}\n\n# B\n", fragment=True)
     (own,) = items(document)
     assert holds_key(own.fact, key)
     assert holds_key(own.fact, f"  {key.upper()} ")
     assert len(document.sections) == 1
-    assert write(own.fact.text, key) == item or "\n" in item or "#" in item or "^" in item
+    assert write_item(own.fact.text, key) == item or "\n" in item or "#" in item or "^" in item
 
 
 @given(said, kinds, st.lists(names, max_size=2, unique=True), st.one_of(st.none(), st.just(DAY)))
 @settings(max_examples=200)
 def test_amending_keeps_the_words(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
     assume(text.strip())
-    item = write(text, None, "lesson", ["old"]) + " <!-- c --> ^keep\n"
+    item = write_item(text, None, "lesson", ["old"]) + " <!-- c --> ^keep\n"
     before = parse_item(item)
     until = until or before.until
-    changed = amended(item, kind, tags, until)
+    changed = rewrite_item(item, kind, tags, until)
     after = parse_item(changed)
     assert changed.endswith(" <!-- c --> ^keep\n")
     assert after.tags == tuple(tags)
     assert after.until == until
-    assert _UNTIL.sub("", normal(after.text)) == _UNTIL.sub("", normal(before.text))
+    assert _UNTIL.sub("", normalise(after.text)) == _UNTIL.sub("", normalise(before.text))
     assert after.kind == (kind or before.kind)
-    assert amended(changed, kind, tags, until) == changed
+    assert rewrite_item(changed, kind, tags, until) == changed
 
 
 LIST = "- [fact] editor: vim #a\n- tea\n- Tea\n- \\# odd\n- beef\n"
@@ -457,7 +457,7 @@ LIST = "- [fact] editor: vim #a\n- tea\n- Tea\n- \\# odd\n- beef\n"
     ],
 )
 def test_picking(name: str, lines: list[int]) -> None:
-    assert [item.start for item in pick(items(parse(LIST)), name)] == lines
+    assert [item.start for item in items_matching(items(parse(LIST)), name)] == lines
 
 
 def test_a_prefix_of_several_ids_is_ambiguous() -> None:
@@ -466,10 +466,10 @@ def test_a_prefix_of_several_ids_is_ambiguous() -> None:
     pair = next((by_prefix[f.id[:6]], f.text) for f in many if by_prefix.setdefault(f.id[:6], f.text) != f.text)
     known = items(parse("".join(f"- {text}\n" for text in pair)))
     with pytest.raises(FactProblem) as caught:
-        pick(known, known[0].fact.id[:6])
+        items_matching(known, known[0].fact.id[:6])
     assert caught.value.code == "fact-ambiguous"
     assert caught.value.details["facts"] == sorted(item.fact.id for item in known)
-    assert pick(known, known[0].fact.id) == known[:1]
+    assert items_matching(known, known[0].fact.id) == known[:1]
 
 
 @pytest.mark.parametrize(
@@ -486,4 +486,4 @@ def test_a_prefix_of_several_ids_is_ambiguous() -> None:
 def test_long_runs_are_read_in_linear_time(item: str) -> None:
     assert parse_item(item).text
     assert not holds_key(parse_item(item), "other")
-    assert write(item)
+    assert write_item(item)

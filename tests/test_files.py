@@ -71,7 +71,7 @@ class TestLocate:
     def test_inside(self, tmp_path: Path, path: str):
         (tmp_path / "sub").mkdir()
         (tmp_path / "a.md").touch()
-        assert files.locate(tmp_path, FilePath(path)) == tmp_path / path
+        assert files.path_on_disk(tmp_path, FilePath(path)) == tmp_path / path
 
     @pytest.mark.parametrize("path", ["link.md", "dangling.md", "linked/a.md", "sub", "a.md/b.md", "pipe.md", "x" * 300 + ".md"])
     def test_refused(self, tmp_path: Path, path: str):
@@ -82,7 +82,7 @@ class TestLocate:
         (tmp_path / "linked").symlink_to("sub")
         os.mkfifo(tmp_path / "pipe.md")
         with pytest.raises(PathProblem) as failure:
-            files.locate(tmp_path, FilePath(path))
+            files.path_on_disk(tmp_path, FilePath(path))
         assert code_of(failure) == "bad-path"
 
 
@@ -310,7 +310,7 @@ class TestMarkdownFiles:
 
     def test_where_it_is_on_disk(self, root: Path):
         listed = files.markdown_paths(root, ["memory"], lambda status: status)
-        found = files.found_at(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
+        found = files.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
         assert found.place == root / "memory/deep/er/f.md"
         assert found.status.st_size == len("memory/deep/er/f.md")
 

@@ -62,7 +62,7 @@ class TestFind:
     def test_settings_that_mean_more_are_for_git(self, at: Desk, setting: str):
         name, _, value = setting.partition("=")
         at.git("config", name, value)
-        assert git_files.find(str(at.root)) is None
+        assert git_files.find_repository(str(at.root)) is None
 
     @pytest.mark.parametrize(
         "line",
@@ -71,13 +71,13 @@ class TestFind:
     def test_lines_that_are_not_of_the_usual_form_are_for_git(self, at: Desk, line: str):
         with (at.root / ".git" / "config").open("a") as file:
             file.write(line)
-        assert git_files.find(str(at.root)) is None
+        assert git_files.find_repository(str(at.root)) is None
 
     def test_settings_of_the_usual_form(self, at: Desk):
         text = '; a\n\n[remote "origin"]\r\n\turl = x#"y z" ; b\n[branch.main]\n# "\n merge-x=\n[Core]\nBARE = false\n'
         with (at.root / ".git" / "config").open("a", newline="") as file:
             file.write(text)
-        assert git_files.find(str(at.root)) == (str(at.root), str(at.root / ".git"))
+        assert git_files.find_repository(str(at.root)) == (str(at.root), str(at.root / ".git"))
 
     @pytest.mark.parametrize("packed", [False, True])
     def test_one_with_objects_that_stand_for_others_is_for_git(self, at: Desk, packed: bool):
@@ -86,37 +86,37 @@ class TestFind:
         at.git("replace", "HEAD", "HEAD~1")
         if packed:
             at.git("pack-refs", "--all")
-        assert git_files.find(str(at.root)) is None
+        assert git_files.find_repository(str(at.root)) is None
         assert opened(at).state(HERE).pending
 
     def test_what_is_no_folder_at_all_is_for_git(self, at: Desk):
-        assert git_files.find(str(at.root / "MEMORY.md")) is None
+        assert git_files.find_repository(str(at.root / "MEMORY.md")) is None
         with pytest.raises(MdmemError):
             repo.discover(at.root / "MEMORY.md")
 
     def test_what_is_no_folder_of_its_own_is_for_git(self, at: Desk, tmp_path: Path):
         at.git("worktree", "add", "-q", "--detach", tmp_path / "linked")
-        assert git_files.find(str(tmp_path / "linked")) is None
+        assert git_files.find_repository(str(tmp_path / "linked")) is None
         assert not repo.discover(tmp_path / "linked").plain
         at.world.git(tmp_path, "init", "-q", "--bare", "bare.git")
         for place in (tmp_path, tmp_path / "bare.git", at.root / ".git", at.root / ".git" / "refs", Path("/")):
-            assert git_files.find(str(place)) is None
+            assert git_files.find_repository(str(place)) is None
 
     def test_a_repository_below_another_is_found_first(self, at: Desk):
         inner = at.root / "sub" / "inner"
         inner.mkdir(parents=True)
         at.world.git(inner, "init", "-q")
-        assert git_files.find(str(inner)) == (str(inner), str(inner / ".git"))
+        assert git_files.find_repository(str(inner)) == (str(inner), str(inner / ".git"))
 
     def test_a_ceiling_is_for_git(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         (at.root / "sub").mkdir()
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(at.root))
-        assert git_files.find(str(at.root / "sub")) is None
+        assert git_files.find_repository(str(at.root / "sub")) is None
 
     @pytest.mark.parametrize("name", ["HEAD", "config", "objects", "refs"])
     def test_a_broken_one_is_for_git(self, at: Desk, name: str):
         (at.root / ".git" / name).rename(at.root / ".git" / "elsewhere")
-        assert git_files.find(str(at.root)) is None
+        assert git_files.find_repository(str(at.root)) is None
 
 
 class TestHead:
@@ -142,13 +142,13 @@ class TestHead:
     @pytest.mark.parametrize("text", [b"", b"0" * 40 + b"\n", b"x" * 40 + b"\n", b"1" * 39 + b"\n", b"ref: refs/heads/other\n"])
     def test_a_branch_that_is_not_plainly_written_is_for_git(self, at: Desk, text: bytes):
         (at.root / ".git" / "refs" / "heads" / "main").write_bytes(text)
-        assert git_files.head(str(at.root / ".git")) is None
+        assert git_files.read_head(str(at.root / ".git")) is None
 
     def test_a_branch_that_is_a_link_is_for_git(self, at: Desk):
         heads = at.root / ".git" / "refs" / "heads"
         (heads / "main").rename(heads / "other")
         (heads / "main").symlink_to("other")
-        assert git_files.head(str(at.root / ".git")) is None
+        assert git_files.read_head(str(at.root / ".git")) is None
 
     @pytest.mark.parametrize(
         ("name", "known"),
@@ -160,7 +160,7 @@ class TestHead:
     def test_names_of_branches(self, at: Desk, name: str, known: bool):
         (at.root / ".git" / "HEAD").write_text(f"ref: refs/heads/{name}\n")
         said = at.world.git(at.root, "symbolic-ref", "HEAD", check=False)
-        assert git_files.head(str(at.root / ".git")) == ((name, None) if known else None)
+        assert git_files.read_head(str(at.root / ".git")) == ((name, None) if known else None)
         assert not known or said.stdout == f"refs/heads/{name}\n"
 
     @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ class TestHead:
     )
     def test_a_head_that_is_not_plainly_written_is_for_git(self, at: Desk, text: str):
         (at.root / ".git" / "HEAD").write_text(text)
-        assert git_files.head(str(at.root / ".git")) is None
+        assert git_files.read_head(str(at.root / ".git")) is None
 
 
 def unmerge(at: Desk) -> None:
@@ -355,7 +355,7 @@ class TestStaged:
         repository = opened(at)
         commit = repository.head()
         assert commit
-        found = staged_changes.changes(str(repository.git_dir), f"{repository.git_dir}/index", commit)
+        found = staged_changes.staged_changes(str(repository.git_dir), f"{repository.git_dir}/index", commit)
         assert (found and [os.fsdecode(path) for path, _, _ in found]) == plainly
         assert [file.path for file in repository.staged(None)] == [file.path for file in asked(at).staged(None)]
 
@@ -377,7 +377,9 @@ class TestStaged:
         at.commit()
         STAGING["add"](at)
         repository = opened(at)
-        assert staged_changes.changes(str(repository.git_dir), f"{repository.git_dir}/index", repository.head() or CommitId("")) is None
+        assert (
+            staged_changes.staged_changes(str(repository.git_dir), f"{repository.git_dir}/index", repository.head() or CommitId("")) is None
+        )
         assert [file.path for file in repository.staged(None)] == ["memory/new.MD"]
 
     @pytest.mark.parametrize("damage", [lambda data: data[:-30], lambda data: data[:100] + b"\xff" * 40 + data[140:], lambda data: b""])
@@ -385,7 +387,7 @@ class TestStaged:
         repository = opened(at)
         index = at.root / ".git" / "index"
         index.write_bytes(damage(index.read_bytes()))
-        assert staged_changes.changes(str(repository.git_dir), str(index), repository.head() or CommitId("")) is None
+        assert staged_changes.staged_changes(str(repository.git_dir), str(index), repository.head() or CommitId("")) is None
 
 
 class TestObjects:
@@ -436,7 +438,7 @@ class TestObjects:
 
 
 def names_a_person(at: Desk) -> bool:
-    known = git_settings.read(str(at.root / ".git"))
+    known = git_settings.read_settings(str(at.root / ".git"))
     return known is not None and None not in (known.person("AUTHOR"), known.person("COMMITTER"))
 
 
@@ -461,24 +463,24 @@ class TestSettings:
     )
     def test_which_are_read_without_git(self, at: Desk, text: str, is_plain: bool):
         (at.world.home / ".gitconfig").write_text(text)
-        assert (git_settings.read(str(at.root / ".git")) is not None) == is_plain
+        assert (git_settings.read_settings(str(at.root / ".git")) is not None) == is_plain
 
     def test_the_environment_comes_first(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
-        found = git_settings.read(str(at.root / ".git"))
+        found = git_settings.read_settings(str(at.root / ".git"))
         assert found is not None
         assert (found.person("AUTHOR"), found.person("COMMITTER")) == (b"Bo <ada@example.org>", f"{NAME} <ada@example.org>".encode())
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(at.world.home / "none"))
-        assert git_settings.read(str(at.root / ".git")) is not None
+        assert git_settings.read_settings(str(at.root / ".git")) is not None
         monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "maybe")
-        assert git_settings.read(str(at.root / ".git")) is None
+        assert git_settings.read_settings(str(at.root / ".git")) is None
 
 
 class TestPeople:
     @pytest.mark.parametrize("name", ["Ada", "Ada Ä. Example", "a.b", "x y"])
     def test_as_git_writes_them(self, at: Desk, name: str):
         at.git("config", "user.name", name)
-        found = git_settings.read(str(at.root / ".git"))
+        found = git_settings.read_settings(str(at.root / ".git"))
         said = at.git("var", "GIT_AUTHOR_IDENT").rsplit(" ", 2)[0]
         assert found is not None
         assert (found.person("AUTHOR") or b"").decode() == said
@@ -486,7 +488,7 @@ class TestPeople:
     @pytest.mark.parametrize("name", ["Ada.", ".Ada", "A<da", "", "'Ada'", "A\\da"])
     def test_out_of_whose_names_git_takes_signs(self, at: Desk, name: str):
         at.git("config", "user.name", name)
-        found = git_settings.read(str(at.root / ".git"))
+        found = git_settings.read_settings(str(at.root / ".git"))
         assert found is None or found.person("AUTHOR") is None
 
     @pytest.mark.parametrize(
@@ -546,7 +548,7 @@ class TestPeople:
         monkeypatch.setenv("EMAIL", "ada@example.org")
         assert names_a_person(at)
         assert asked(at).identity_known()
-        found = git_settings.read(str(at.root / ".git"))
+        found = git_settings.read_settings(str(at.root / ".git"))
         at.world.environment["EMAIL"] = "ada@example.org"
         said = at.git("var", "GIT_AUTHOR_IDENT")
         assert found is not None

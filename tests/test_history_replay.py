@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from replays import FACTS, LOG, MEMORY, TOPIC, Told, commit_id, fact, memory, said
 
 from mdmem.entries import entries
-from mdmem.history import origin, replay
+from mdmem.history import commit_origin, replay
 from mdmem.model import CommitId, FilePath, Op, Source
-from mdmem.model.trail import Brought, Commit, Entry, Fate, MarkKind, Origin
+from mdmem.model.trail import Commit, Entry, Fate, MarkKind, MergedLine, Origin
 
 OLD, NEW = "employer: Stripe", "employer: Linear"
 DAY = "# 2026-03-05\n\n## 09:00\n\n- {}\n"
@@ -246,13 +246,13 @@ def test_a_merge_says_what_its_side_said(told: Told) -> None:
         side(1, said(Op.REMEMBER, ("city: Oslo", "city: Rome"))),
         side(2, said(Op.REMEMBER, ("city: Rome", "city: Bern"), also=True)),
     ]
-    brought = {MEMORY: {"- city: Bern": origin(commits[1]), "- city: Rome": origin(commits[0])}}
+    brought = {MEMORY: {"- city: Bern": commit_origin(commits[1]), "- city: Rome": commit_origin(commits[0])}}
     done = told.commit({MEMORY: memory("city: Bern", "coffee")}, "Merge branch", side=commits, brought=brought)
     ended = {one.entry.text: (one.fate, one.successor) for one in done.ended}
     assert ended["city: Oslo"] == (Fate.SUPERSEDED, fact("city: Bern"))
     assert (told.one("city: Bern").origin.commit, told.one("city: Bern").also) == (commits[1].id, True)
     assert (told.one("coffee").origin.commit, told.one("coffee").also) == (commit_id(2), False)
-    assert done.brought == (Brought(MEMORY, "- city: Bern", commits[1]),)
+    assert done.brought == (MergedLine(MEMORY, "- city: Bern", commits[1]),)
     assert not done.marks
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mdmem.errors import RepositoryProblem
-from mdmem.hookfiles import HOOKS, install, lines_to_add, state, uninstall
+from mdmem.hookfiles import HOOKS, hook_states, install, lines_to_add, uninstall
 
 PYTHON = sys.executable
 THEIRS = "#!/bin/sh\necho theirs\n"
@@ -39,9 +39,9 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_install_and_uninstall(folder: Path):
-    assert set(state(folder).values()) == {"missing"}
+    assert set(hook_states(folder).values()) == {"missing"}
     assert install(folder, PYTHON) == HOOKS
-    assert state(folder) == dict.fromkeys(HOOKS, "installed")
+    assert hook_states(folder) == dict.fromkeys(HOOKS, "installed")
     assert sorted(contents(folder)) == sorted(HOOKS)
     assert {mode for _, mode in contents(folder).values()} == {0o755}
     assert uninstall(folder) == HOOKS
@@ -59,11 +59,11 @@ def test_a_hook_that_was_kept_comes_back_also_where_the_shim_is_gone(folder: Pat
 
 def test_the_folder_is_made(tmp_path: Path):
     install(tmp_path / "a" / "hooks", PYTHON)
-    assert state(tmp_path / "a" / "hooks") == dict.fromkeys(HOOKS, "installed")
+    assert hook_states(tmp_path / "a" / "hooks") == dict.fromkeys(HOOKS, "installed")
 
 
 def test_a_folder_that_is_not_there_has_no_hooks(tmp_path: Path):
-    assert set(state(tmp_path / "hooks").values()) == {"missing"}
+    assert set(hook_states(tmp_path / "hooks").values()) == {"missing"}
     assert uninstall(tmp_path / "hooks") == ()
 
 
@@ -101,7 +101,7 @@ def test_a_hook_that_is_a_link_stays_one(folder: Path):
 def test_a_link_that_leads_nowhere_and_a_binary_are_kept(folder: Path):
     (folder / "pre-commit").symlink_to("gone")
     (folder / "post-commit").write_bytes(b"\x7fELF\xff\xfe\0" * 100_000)
-    assert state(folder)["pre-commit"] == state(folder)["post-commit"] == "foreign"
+    assert hook_states(folder)["pre-commit"] == hook_states(folder)["post-commit"] == "foreign"
     install(folder, PYTHON)
     uninstall(folder)
     assert (folder / "pre-commit").readlink() == Path("gone")
@@ -112,23 +112,23 @@ def test_an_outdated_shim_is_renewed_and_its_kept_hook_stays(folder: Path):
     put(folder / "pre-commit")
     install(folder, PYTHON)
     put(folder / "pre-commit", "#!/bin/sh\n# mdmem hook 0\nexit 0\n")
-    assert state(folder)["pre-commit"] == "outdated"
+    assert hook_states(folder)["pre-commit"] == "outdated"
     assert install(folder, PYTHON) == ("pre-commit",)
-    assert state(folder)["pre-commit"] == "installed"
+    assert hook_states(folder)["pre-commit"] == "installed"
     assert (folder / "pre-commit.before-mdmem").read_text() == THEIRS
 
 
 def test_another_python_is_written_anew(folder: Path, tmp_path: Path):
     install(folder, str(tmp_path / "gone"))
-    assert state(folder) == dict.fromkeys(HOOKS, "outdated")
+    assert hook_states(folder) == dict.fromkeys(HOOKS, "outdated")
     assert install(folder, PYTHON) == HOOKS
-    assert state(folder) == dict.fromkeys(HOOKS, "installed")
+    assert hook_states(folder) == dict.fromkeys(HOOKS, "installed")
 
 
 def test_a_shim_that_git_would_not_run_is_outdated(folder: Path):
     install(folder, PYTHON)
     (folder / "post-merge").chmod(0o644)
-    assert state(folder)["post-merge"] == "outdated"
+    assert hook_states(folder)["post-merge"] == "outdated"
     assert install(folder, PYTHON) == ("post-merge",)
 
 
@@ -137,7 +137,7 @@ def test_a_shim_whose_python_was_changed_by_hand_is_outdated(folder: Path, broke
     install(folder, PYTHON)
     text = (folder / "pre-commit").read_text()
     put(folder / "pre-commit", text.replace(shlex.quote(PYTHON), broken))
-    assert state(folder)["pre-commit"] == "outdated"
+    assert hook_states(folder)["pre-commit"] == "outdated"
 
 
 @pytest.mark.parametrize(("manager", "text"), MANAGED.items())
@@ -205,7 +205,7 @@ def test_a_second_hook_is_not_kept_over_the_first(folder: Path):
 
 def test_a_hook_with_our_line_added_by_hand_is_left_alone(folder: Path):
     put(folder / "pre-commit", f"#!/bin/sh\n{lines_to_add(PYTHON)['pre-commit']}\n")
-    assert state(folder)["pre-commit"] == "installed"
+    assert hook_states(folder)["pre-commit"] == "installed"
     assert install(folder, PYTHON) == HOOKS[1:]
     assert uninstall(folder) == HOOKS[1:]
 

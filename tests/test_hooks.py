@@ -337,7 +337,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         assert not (at.workspace.state / "index").exists()  # that is left to the one that waits
         os.utime(mark, (0, 0))
         world.run(workspace, started)
-        assert index.is_current(at.workspace)[1]
+        assert index.index_as_is(at.workspace)[1]
         assert not mark.exists()
 
     @pytest.mark.parametrize("arguments", [("-P", "-m", "mdmem.githooks"), ("-P", "-c", "from mdmem.githooks import start; start()")])
@@ -407,7 +407,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         assert said.startswith("refused: ")
         for problem in ("MEMORY.md:1: 61 of", "memory/2026-03-05.md:1: an earlier", "memory/s.md:1: what looks like a secret"):
             assert f"mdmem: {problem}" in said
-        assert [(event.verb, event.code) for event in events.read(at.workspace.state)] == [("pre-commit", "shrink")]
+        assert [(event.verb, event.code) for event in events.read_events(at.workspace.state)] == [("pre-commit", "shrink")]
 
     def test_lines_added_by_hand_do_the_same(self, world: World, workspace: Path):
         for name, line in lines_to_add(sys.executable).items():

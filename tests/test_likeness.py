@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
-from mdmem.editors.facts import difference
-from mdmem.editors.likeness import likeness, meeting, resemblance
+from mdmem.editors.facts import fact_difference
+from mdmem.editors.likeness import candidate_pairs, likeness, word_overlap
 from mdmem.facts import items
 
 REPLACED = [
@@ -76,7 +76,7 @@ def pairs(before: str, after: str) -> set[tuple[str, str]]:
     """What superseded what, by the texts of the facts."""
     old, new = parse(lines(before)), parse(lines(after))
     texts = {item.fact.id: item.fact.text for document in (old, new) for item in items(document)}
-    return {(texts[pair.old], texts[pair.new]) for pair in difference(old, new).supersedes}
+    return {(texts[pair.old], texts[pair.new]) for pair in fact_difference(old, new).supersedes}
 
 
 @pytest.mark.parametrize(("old", "new"), REPLACED)
@@ -156,13 +156,13 @@ def test_several_lines(before: str, after: str, expected: set[tuple[str, str]]) 
 def test_what_moves_to_another_section_is_not_superseded() -> None:
     before = parse("## A\n\n- works at Stripe\n\n## B\n\n- x\n")
     after = parse("## A\n\n- works at Linear\n\n## B\n\n- x\n- works at Stripe\n")
-    assert difference(before, after).supersedes == ()
+    assert fact_difference(before, after).supersedes == ()
 
 
 def test_sections_are_compared_one_by_one() -> None:
     before = parse("## A\n\n- works at Stripe\n\n## B\n\n- x\n")
     after = parse("## A\n\n## B\n\n- x\n- works at Linear\n")
-    assert difference(before, after).supersedes == ()
+    assert fact_difference(before, after).supersedes == ()
 
 
 WORDS = st.sampled_from(
@@ -173,7 +173,7 @@ STATEMENTS = st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=30)
 
 @given(STATEMENTS, STATEMENTS)
 def test_likeness_is_a_share_and_goes_both_ways(one: str, other: str) -> None:
-    for measure in (likeness, resemblance):
+    for measure in (likeness, word_overlap):
         assert 0.0 <= measure(one, other) <= 1.0
         assert measure(one, other) == pytest.approx(measure(other, one))
 
@@ -181,7 +181,7 @@ def test_likeness_is_a_share_and_goes_both_ways(one: str, other: str) -> None:
 @given(st.lists(STATEMENTS, max_size=5, unique=True), st.lists(STATEMENTS, max_size=5, unique=True))
 def test_each_fact_has_one_successor_at_most(before: list[str], after: list[str]) -> None:
     old, new = parse(lines("\n".join(before))), parse(lines("\n".join(after)))
-    found = difference(old, new)
+    found = fact_difference(old, new)
     removed, added = [i.fact.id for i in found.removed], [i.fact.id for i in found.added]
     assert len(found.supersedes) <= min(len(removed), len(added))
     assert all(removed.count(p.old) >= [q.old for q in found.supersedes].count(p.old) for p in found.supersedes)
@@ -191,7 +191,7 @@ def test_each_fact_has_one_successor_at_most(before: list[str], after: list[str]
 def test_of_very_many_the_nearest_are_looked_at() -> None:
     ones = [f"runner {number} builds project{number}" for number in range(60)]
     others = [f"machine {number} builds project{number}" for number in reversed(range(60))]
-    met = list(meeting(ones, others))
+    met = list(candidate_pairs(ones, others))
     assert len(met) < 60 * 60
     assert all((number, 59 - number) in met for number in range(60))
 
@@ -209,4 +209,4 @@ def test_of_very_many_the_nearest_are_looked_at() -> None:
     ],
 )
 def test_resemblance(one: str, other: str, nearly: bool) -> None:
-    assert (resemblance(one, other) >= 0.8) is nearly
+    assert (word_overlap(one, other) >= 0.8) is nearly

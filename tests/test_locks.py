@@ -78,49 +78,49 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> float:
 class TestIsDead:
     @pytest.mark.parametrize(("age", "dead"), [(HOUR, True), (4, True), (0, False), (-HOUR, False)])
     def test_age(self, repository: Path, age: float, dead: bool):
-        assert locks.is_dead(lock_in(repository, age=age), folders(repository)) is dead
+        assert locks.is_stale(lock_in(repository, age=age), folders(repository)) is dead
 
     def test_held_open_by_another_name(self, repository: Path, tmp_path: Path, start: Start):
         lock = lock_in(repository)
         (tmp_path / "linked").symlink_to(repository)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
         start(repository, sys.executable, "-c", program, lock)
-        assert not locks.is_dead(tmp_path / "linked" / ".git" / lock.name, folders(repository))
+        assert not locks.is_stale(tmp_path / "linked" / ".git" / lock.name, folders(repository))
 
     @pytest.mark.parametrize("name", NAMES)
     def test_each_lock(self, repository: Path, name: str):
-        assert locks.is_dead(lock_in(repository, name), folders(repository))
+        assert locks.is_stale(lock_in(repository, name), folders(repository))
 
     def test_held_open(self, repository: Path, start: Start):
         lock = lock_in(repository)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
         process = start(repository, sys.executable, "-c", program, lock)
-        assert not locks.is_dead(lock, folders(repository))
+        assert not locks.is_stale(lock, folders(repository))
         process.communicate()
-        assert locks.is_dead(lock, folders(repository))
+        assert locks.is_stale(lock, folders(repository))
 
     def test_a_git_that_started_after_it(self, repository: Path, start: Start):
         git(start, repository)
-        assert locks.is_dead(lock_in(repository), folders(repository))
+        assert locks.is_stale(lock_in(repository), folders(repository))
 
     def test_nobody_at_work(self, repository: Path, ahead: float):
-        assert locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+        assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_that_started_before_it(self, repository: Path, start: Start, ahead: float):
         git(start, repository)
-        assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+        assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_below(self, repository: Path, start: Start, ahead: float):
         git(start, repository / ".git" / "refs")
-        assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+        assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_that_names_it(self, repository: Path, tmp_path: Path, start: Start, ahead: float):
         git(start, tmp_path, f"--git-dir={repository / '.git'}")
-        assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+        assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_whose_environment_names_it(self, repository: Path, tmp_path: Path, start: Start, ahead: float):
         git(start, tmp_path, GIT_DIR=str(repository / ".git"))
-        assert not locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+        assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     @pytest.mark.parametrize(
         ("options", "environment"),
@@ -140,19 +140,19 @@ class TestIsDead:
         (elsewhere / "linked").symlink_to(repository)
         lock = lock_in(repository, age=ahead)
         git(start, elsewhere)
-        assert locks.is_dead(lock, folders(repository))
+        assert locks.is_stale(lock, folders(repository))
         git(start, elsewhere, *options, **environment)
-        assert not locks.is_dead(lock, folders(repository))
+        assert not locks.is_stale(lock, folders(repository))
 
     def test_another_program(self, repository: Path, start: Start, ahead: float):
         start(repository, "cat", says=b"x\n")
-        assert locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+        assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_in_another_repository(self, world: World, repository: Path, start: Start, ahead: float):
         other = Path(f"{repository}-other")
         world.git(repository.parent, "init", "-q", other)
         git(start, other)
-        assert locks.is_dead(lock_in(repository, age=ahead), folders(repository))
+        assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_work_trees_share_the_locks_of_branches(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
         desk(world, repository)
@@ -160,10 +160,10 @@ class TestIsDead:
         world.git(repository, "worktree", "add", "-q", linked)
         lock = lock_in(repository, "packed-refs.lock", ahead)
         seen_from_linked = linked, repository / ".git" / "worktrees" / "linked", repository / ".git"
-        assert locks.is_dead(lock, folders(repository))
-        assert locks.is_dead(lock, seen_from_linked)
+        assert locks.is_stale(lock, folders(repository))
+        assert locks.is_stale(lock, seen_from_linked)
         git(start, linked)
-        assert not locks.is_dead(lock, folders(repository))
+        assert not locks.is_stale(lock, folders(repository))
 
     def test_a_linked_work_tree_with_an_odd_name(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
         """Its git folder may name it relative to itself, and in bytes that are no text."""
@@ -173,7 +173,7 @@ class TestIsDead:
         own = next((repository / ".git" / "worktrees").iterdir())
         (own / "gitdir").write_bytes(b"../../../../linked \xff/.git\n")
         git(start, linked)
-        assert not locks.is_dead(lock_in(repository, "packed-refs.lock", ahead), folders(repository))
+        assert not locks.is_stale(lock_in(repository, "packed-refs.lock", ahead), folders(repository))
 
     def test_the_main_work_tree_counts_in_a_linked_one(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
         desk(world, repository)
@@ -181,20 +181,20 @@ class TestIsDead:
         world.git(repository, "worktree", "add", "-q", linked)
         git(start, repository)
         seen_from_linked = linked, repository / ".git" / "worktrees" / "linked", repository / ".git"
-        assert not locks.is_dead(lock_in(repository, "packed-refs.lock", ahead), seen_from_linked)
+        assert not locks.is_stale(lock_in(repository, "packed-refs.lock", ahead), seen_from_linked)
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
     def test_another_users(self, repository: Path):
         lock = lock_in(repository)
         os.chown(lock, 65534, -1)
-        assert not locks.is_dead(lock, folders(repository))
+        assert not locks.is_stale(lock, folders(repository))
 
     def test_without_proc(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(locks, "_PROCESSES", tmp_path / "proc")
-        assert not locks.is_dead(lock_in(repository), folders(repository))
+        assert not locks.is_stale(lock_in(repository), folders(repository))
 
     def test_gone(self, repository: Path):
-        assert not locks.is_dead(repository / ".git" / "index.lock", folders(repository))
+        assert not locks.is_stale(repository / ".git" / "index.lock", folders(repository))
 
 
 def test_who_holds_a_lock(repository: Path, tmp_path: Path, start: Start):
@@ -220,7 +220,7 @@ def test_who_holds_a_lock(repository: Path, tmp_path: Path, start: Start):
     ],
 )
 def test_the_lock_that_git_names(words: str, path: str | None):
-    assert locks.named_in(words) == (Path(path) if path else None)
+    assert locks.lock_named_in(words) == (Path(path) if path else None)
 
 
 class TestWrites:

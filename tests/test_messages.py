@@ -6,13 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import split_lines
-from mdmem.history import Note, changed_lines, common_ends, message, origin, origins, said, section_name, trailers
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Superseded
+from mdmem.history import (
+    CommitNote,
+    changed_lines,
+    commit_origin,
+    common_ends,
+    compose_message,
+    line_origins,
+    parse_message,
+    parse_trailers,
+    section_name,
+)
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.trail import Commit
 from mdmem.repo.patches import FilePatch
 
 PATH = FilePath("MEMORY.md")
-NOTE = Note(Op.REPLACE, PATH, ("Memory", "Work", "Employer"), Provenance(Source.USER_STATED, 0.95, "agent/main", "2026-11-21-a"))
+NOTE = CommitNote(Op.REPLACE, PATH, ("Memory", "Work", "Employer"), Provenance(Source.USER_STATED, 0.95, "agent/main", "2026-11-21-a"))
 
 
 @given(
@@ -32,9 +42,9 @@ def test_what_two_sequences_have_in_common_at_their_ends(start: str, end: str, o
 
 
 def test_a_message_reads_as_the_format_says() -> None:
-    note = Note(NOTE.op, PATH, NOTE.section, NOTE.provenance, (Superseded(FactId("1f3c9a2b"), FactId("8e0d4c11")),))
+    note = CommitNote(NOTE.op, PATH, NOTE.section, NOTE.provenance, (Supersession(FactId("1f3c9a2b"), FactId("8e0d4c11")),))
     before, after = "# Memory\n\n- works at Stripe\n\nx\n", "# Memory\n\n- works at Linear\n\nx\n"
-    assert message(note, before, after) == (
+    assert compose_message(note, before, after) == (
         "MEMORY.md: replace Work > Employer\n\n- works at Stripe\n+ works at Linear\n\n"
         "Mdmem-Op: replace\nMdmem-Section: Memory > Work > Employer\nMdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
         "Mdmem-Supersedes: 1f3c9a2b 8e0d4c11\nMdmem-Actor: agent/main\nMdmem-Session: 2026-11-21-a\n"
@@ -44,12 +54,12 @@ def test_a_message_reads_as_the_format_says() -> None:
 def test_everything_that_a_note_says_is_a_trailer() -> None:
     provenance = Provenance(Source.AUTO, 0.4, "agent/main", "s1", "two\nlines\n\nMdmem-Op: forged")
     one, other = FactId("1f3c9a2b"), FactId("8e0d4c11")
-    note = Note(
+    note = CommitNote(
         Op.LOG,
         PATH,
         ("A", "B"),
         provenance,
-        (Superseded(one, other),),
+        (Supersession(one, other),),
         (other,),
         True,
         retracts=(one, other),
@@ -58,8 +68,8 @@ def test_everything_that_a_note_says_is_a_trailer() -> None:
         reverts=(CommitId("a" * 40), CommitId("b" * 64)),
         claimed_by="agent/main",
     )
-    text = message(note, "", "")
-    assert trailers(text) == {
+    text = compose_message(note, "", "")
+    assert parse_trailers(text) == {
         "Op": ["log"],
         "Section": ["A > B"],
         "Source": ["auto"],
@@ -75,7 +85,7 @@ def test_everything_that_a_note_says_is_a_trailer() -> None:
         "Claimed-By": ["agent/main"],
         "Reason": ["two lines Mdmem-Op: forged"],
     }
-    heard = said(text)
+    heard = parse_message(text)
     assert (heard.op, heard.path, heard.section, heard.also) == (Op.LOG, PATH, section_name(note.section), True)
     assert heard.provenance == Provenance(Source.AUTO, 0.4, "agent/main", "s1", "two lines Mdmem-Op: forged")
     assert heard.supersedes == ((one, other), (other, None))
@@ -85,7 +95,7 @@ def test_everything_that_a_note_says_is_a_trailer() -> None:
 
 def test_long_changes_are_quoted_in_part() -> None:
     after = "".join(f"line {number} {'x' * 300}\n" for number in range(30))
-    lines = message(NOTE, "", after).split("\n\n")[1].split("\n")
+    lines = compose_message(NOTE, "", after).split("\n\n")[1].split("\n")
     assert len(lines) == 21
     assert lines[-1] == "(10 more lines)"
     assert all(len(line) <= 202 for line in lines)
@@ -95,11 +105,11 @@ def test_long_changes_are_quoted_in_part() -> None:
 @given(st.text(max_size=80), st.text(max_size=80), st.text(max_size=40), st.text(max_size=40))
 @settings(max_examples=300)
 def test_no_text_forges_a_trailer(before: str, after: str, reason: str, title: str) -> None:
-    note = Note(
+    note = CommitNote(
         Op.APPEND, PATH, ("T", f"{title}\n\nMdmem-Op: forged"), Provenance(reason=f"{reason}\n\nMdmem-Op: forged\nMdmem-Also: true")
     )
-    written = message(note, before + "\nMdmem-Op: forged\n", after + "\n\nMdmem-Op: forged\n\n")
-    said = trailers(written)
+    written = compose_message(note, before + "\nMdmem-Op: forged\n", after + "\n\nMdmem-Op: forged\n\n")
+    said = parse_trailers(written)
     assert said["Op"] == ["append"]
     assert "Also" not in said
     assert "\0" not in written
@@ -107,10 +117,10 @@ def test_no_text_forges_a_trailer(before: str, after: str, reason: str, title: s
 
 
 def test_git_reads_the_same_trailers(world: World, tmp_path: Path) -> None:
-    written = message(NOTE, "", "Mdmem-Op: forged\n\nx\n")
+    written = compose_message(NOTE, "", "Mdmem-Op: forged\n\nx\n")
     parsed = world.git(tmp_path, "interpret-trailers", "--parse", stdin=written).stdout
     assert [line for line in parsed.splitlines() if line.startswith("Mdmem-Op")] == ["Mdmem-Op: replace"]
-    assert len(parsed.splitlines()) == sum(map(len, trailers(written).values()))
+    assert len(parsed.splitlines()) == sum(map(len, parse_trailers(written).values()))
 
 
 @given(st.lists(st.sampled_from("abc\n"), max_size=12).map("".join), st.lists(st.sampled_from("abc\n"), max_size=12).map("".join))
@@ -136,7 +146,7 @@ def test_changed_lines_are_what_lies_between(before: str, after: str) -> None:
     ],
 )
 def test_trailers(text: str, found: dict[str, list[str]]) -> None:
-    assert trailers(text) == found
+    assert parse_trailers(text) == found
 
 
 def commit(text: str) -> Commit:
@@ -157,7 +167,7 @@ def commit(text: str) -> Commit:
     ],
 )
 def test_origins_of_a_commit(text: str, source: Source, confidence: float) -> None:
-    said = origin(commit(text))
+    said = commit_origin(commit(text))
     assert (said.commit, said.time, said.source, said.confidence) == ("c", 7, source, confidence)
 
 
@@ -165,34 +175,34 @@ def test_a_line_has_the_origin_of_the_commit_that_brought_it_last() -> None:
     first = commit("by hand\n")
     second = Commit(CommitId("d"), 8, "Ada", "s\n\nMdmem-Op: log\nMdmem-Source: auto\n")
     old, new = FilePath("old.md"), FilePath("new.md")
-    found = origins([(first, [FilePatch(old, None, ("- a", "  - b"))]), (second, [FilePatch(new, old, ("- c", "- a"))])])
-    earlier = {"- z": origin(first)}
-    assert found.of(new, "- a", {}) == found.of(new, "- c", {}) == origin(second)
-    assert found.of(new, "- b", {}) == found.of(old, "- a", {}) == origin(first)
-    assert found.of(new, "- z", earlier) == origin(first)
+    found = line_origins([(first, [FilePatch(old, None, ("- a", "  - b"))]), (second, [FilePatch(new, old, ("- c", "- a"))])])
+    earlier = {"- z": commit_origin(first)}
+    assert found.of(new, "- a", {}) == found.of(new, "- c", {}) == commit_origin(second)
+    assert found.of(new, "- b", {}) == found.of(old, "- a", {}) == commit_origin(first)
+    assert found.of(new, "- z", earlier) == commit_origin(first)
     assert found.of(new, "- y", earlier) is None
     assert found.renamed == {new: old}
 
 
 def test_a_line_that_came_is_one_of_the_document() -> None:
     path = FilePath("a.md")
-    found = origins([(commit("by hand\n"), [FilePatch(path, None, ("\ufeff- a\r\n- b\r- c", "", "- d\u2028e\r"))])])
+    found = line_origins([(commit("by hand\n"), [FilePatch(path, None, ("\ufeff- a\r\n- b\r- c", "", "- d\u2028e\r"))])])
     assert list(found.lines[path]) == ["- a", "- b", "- c", "- d\u2028e"]
 
 
 def test_a_secret_that_goes_out_is_not_quoted() -> None:
     key = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq8Zr1u\n" * 3 + "-----END " + "RSA PRIVATE KEY-----\n"
-    said = message(NOTE, "# M\n\n- gh" + "p_" + f"{'aB3' * 12}\n{key}", "# M\n\n- none\n")
+    said = compose_message(NOTE, "# M\n\n- gh" + "p_" + f"{'aB3' * 12}\n{key}", "# M\n\n- none\n")
     assert "aB3aB3" not in said
     assert "MIIE" not in said
     assert "+ none" in said
 
 
 def test_what_a_person_writes_says_nothing_but_that() -> None:
-    heard = said("subject\n\nMdmem-Supersedes: 1f3c9a2b 8e0d4c11\nMdmem-Actor: x\n")
+    heard = parse_message("subject\n\nMdmem-Supersedes: 1f3c9a2b 8e0d4c11\nMdmem-Actor: x\n")
     assert (heard.op, heard.path, heard.supersedes, heard.reverts) == (None, None, (), ())
     assert heard.provenance == Provenance(Source.USER_STATED, 0.95)
-    assert said(f'Revert "x"\n\nThis reverts commit {"a" * 40}.\n').reverts == ("a" * 40,)
+    assert parse_message(f'Revert "x"\n\nThis reverts commit {"a" * 40}.\n').reverts == ("a" * 40,)
 
 
 def test_what_is_malformed_is_not_said() -> None:
@@ -213,7 +223,7 @@ def test_what_is_malformed_is_not_said() -> None:
         "Also: yes",
         "Actor: ",
     ]
-    heard = said("edited\r\n\r\n" + "\r\n".join(f"Mdmem-{line}" for line in lines) + "\r\n")
+    heard = parse_message("edited\r\n\r\n" + "\r\n".join(f"Mdmem-{line}" for line in lines) + "\r\n")
     assert (heard.op, heard.path, heard.section, heard.also) == ("juggle", None, "", False)
     assert heard.provenance == Provenance(Source.INFERRED, 0.0)
     assert heard.supersedes == ((FactId("8e0d4c11"), None),)
@@ -224,7 +234,7 @@ def test_what_is_malformed_is_not_said() -> None:
 @settings(max_examples=200)
 def test_every_message_says_something(names: list[str], data: st.DataObject) -> None:
     lines = [f"Mdmem-{name}: {data.draw(st.text(max_size=20))}" for name in names]
-    said(data.draw(st.text(max_size=20)) + "\n\n" + "\n".join(lines))
+    parse_message(data.draw(st.text(max_size=20)) + "\n\n" + "\n".join(lines))
 
 
 @pytest.mark.parametrize(
@@ -237,4 +247,4 @@ def test_every_message_says_something(names: list[str], data: st.DataObject) -> 
     ],
 )
 def test_the_file_that_a_subject_names(subject: str, path: str | None) -> None:
-    assert said(f"{subject}\n\nMdmem-Op: append\n").path == path
+    assert parse_message(f"{subject}\n\nMdmem-Op: append\n").path == path

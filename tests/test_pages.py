@@ -10,7 +10,7 @@ from mdmem import document
 from mdmem.catchup import index, pages
 from mdmem.model.searches import Hit
 from mdmem.model.writes import Forget, Log, Remember
-from mdmem.scan import Found, Parser, scan
+from mdmem.scan import Parser, ScanResult, scan
 from mdmem.search.query import Filter
 
 NEVER = 10**9
@@ -28,14 +28,14 @@ def at(world: World, repository: Path) -> Desk:
 def rebuilt(at: Desk, many: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
     """All that the index holds, the past included, if so many files are many."""
     monkeypatch.setattr(pages, "_MANY", many)
-    return index.rebuild(at.workspace, True, say).index.entries(Filter(history=True))
+    return index.rebuild_index(at.workspace, True, say).index.entries(Filter(history=True))
 
 
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that are read from now on."""
     read: list[str] = []
 
-    def counted(source: str, first: int, parser: Parser) -> Found:
+    def counted(source: str, first: int, parser: Parser) -> ScanResult:
         read.append(source)
         return scan(source, first, parser)
 

@@ -9,9 +9,9 @@ from workspaces import NOW, Desk, append, desk
 from mdmem import events
 from mdmem.errors import FactProblem, RefusedChange
 from mdmem.memory import Memory
-from mdmem.model.history import AskHistory
+from mdmem.model.history import ShowHistory
 from mdmem.model.writes import Purge
-from mdmem.trail import VERSIONS_NAME
+from mdmem.trail import TRAIL_NAME
 
 WORDS = "works at Stripe"
 SECRET = "pass" + "word = hunter2!xYz9"
@@ -37,7 +37,7 @@ def test_who_asked_for_it_stands_in_the_note_and_in_the_events(at: Desk):
     memory(at).plan_purge(wanted)
     memory(at).purge(wanted)
     assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: agent/main", "Mdmem-Session: s1", "Mdmem-Reason: asked to"]
-    found = [(event.verb, event.actor, event.session) for event in events.read(at.workspace.state)]
+    found = [(event.verb, event.actor, event.session) for event in events.read_events(at.workspace.state)]
     assert found == [("plan-purge", "agent/main", "s1"), ("purge", "agent/main", "s1")]
 
 
@@ -86,10 +86,10 @@ def test_the_table_of_versions_keeps_nothing_of_what_a_merge_brought(at: Desk):
     at.git("merge", "-q", "--no-ff", "-m", "merged", "side")
 
     def holding() -> list[str]:
-        memory(at).history(AskHistory())
+        memory(at).history(ShowHistory())
         return [place.name for place in at.workspace.state.iterdir() if place.is_file() and b"has a secret plan" in place.read_bytes()]
 
-    assert VERSIONS_NAME in {name.removesuffix("-wal") for name in holding()}
+    assert TRAIL_NAME in {name.removesuffix("-wal") for name in holding()}
     memory(at).purge(Purge("has a secret plan"))
     assert holding() == []
 

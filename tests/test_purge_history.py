@@ -17,7 +17,16 @@ from workspaces import STATE
 
 from mdmem import facts, repo
 from mdmem.changes import purge_history
-from mdmem.changes.purge_history import MARK, Note, Purged, PurgePlan, Scope, purged_message, purged_text, target
+from mdmem.changes.purge_history import (
+    PURGED_MARK,
+    PurgeNote,
+    PurgePlan,
+    PurgeResult,
+    PurgeScope,
+    purge_target,
+    purged_message,
+    purged_text,
+)
 from mdmem.errors import FactProblem, RepositoryProblem, TextProblem
 from mdmem.model import FactId
 from mdmem.repo import Repository, history_rewrite, objects, ref_rewrite
@@ -57,24 +66,24 @@ OTHER = "# Memory\n\n## Work\n\n- works at Stripe\n"
     ],
 )
 def test_text(before: str, after: str) -> None:
-    what = target(WORDS, FACT)
+    what = purge_target(WORDS, FACT)
     assert purged_text(what, before.encode(), True).decode() == after
     assert purged_text(what, after.encode(), True).decode() == after
 
 
 def test_text_that_is_no_markdown_keeps_its_lines() -> None:
-    assert purged_text(target(WORDS, FACT), f"- {WORDS}\n- b\n".encode(), False) == b"- [PURGED]\n- b\n"
+    assert purged_text(purge_target(WORDS, FACT), f"- {WORDS}\n- b\n".encode(), False) == b"- [PURGED]\n- b\n"
 
 
 def test_an_until_does_not_count() -> None:
-    what = target(f"{WORDS} (until 2026-01-01)", FACT)
+    what = purge_target(f"{WORDS} (until 2026-01-01)", FACT)
     assert purged_text(what, f"- {WORDS} (until 2027-02-02)\n- the {WORDS} is (until 2026-01-01)\n".encode(), True) == (
         b"- the [PURGED] is (until 2026-01-01)\n"
     )
 
 
 def test_text_in_another_encoding() -> None:
-    what = target("secret plan", FactId("00000000"))
+    what = purge_target("secret plan", FactId("00000000"))
     assert purged_text(what, b"\xe9t\xe9 secret plan\n", True) == b"\xe9t\xe9 [PURGED]\n"
 
 
@@ -91,25 +100,25 @@ def test_text_in_another_encoding() -> None:
     ],
 )
 def test_message(before: str | bytes, after: str | bytes) -> None:
-    what = target(WORDS, FACT)
+    what = purge_target(WORDS, FACT)
     old, new = (text if isinstance(text, bytes) else text.encode() for text in (before, after))
     assert purged_message(what, old) == new
     assert purged_message(what, new) == new
 
 
 @pytest.mark.parametrize(
-    "words", ["abc", " a b c ", "abc (until 2026-01-01)", "(until 2026-01-01)", "PURGED", MARK, "ED] abc", "abc [PUR", ""]
+    "words", ["abc", " a b c ", "abc (until 2026-01-01)", "(until 2026-01-01)", "PURGED", PURGED_MARK, "ED] abc", "abc [PUR", ""]
 )
 def test_words_that_cannot_be_purged(words: str) -> None:
     with pytest.raises(TextProblem):
-        target(words, None)
+        purge_target(words, None)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text("ab -é\n[]#P", min_size=4, max_size=9), st.lists(st.one_of(st.none(), st.text("ab -*é\n[]#>P", max_size=12)), max_size=8))
 def test_text_is_nowhere_and_other_lines_stay(words: str, parts: list[str | None]) -> None:
     try:
-        what = target(words, facts.fact_id(words.strip()))
+        what = purge_target(words, facts.fact_id(words.strip()))
     except TextProblem:
         return
     before = "".join(what.words if part is None else part for part in parts).encode()
@@ -118,14 +127,14 @@ def test_text_is_nowhere_and_other_lines_stay(words: str, parts: list[str | None
         assert what.words.encode() not in after
         assert change(after) == after
         lines = after.decode().split("\n")
-        untouched = [line for line in lines if MARK not in line]
+        untouched = [line for line in lines if PURGED_MARK not in line]
         rest = iter(before.decode().split("\n"))
         assert all(line in rest or not line for line in untouched)
 
 
 def test_long_white_space_takes_no_time() -> None:
     data = (b"secret" + b" \n" * 3000) * 20
-    assert purged_text(target(WORDS, None), data, False) == data
+    assert purged_text(purge_target(WORDS, None), data, False) == data
 
 
 # Repositories.
@@ -162,13 +171,13 @@ class Vault:
         return repo.discover(self.root)
 
     def plan(self) -> PurgePlan:
-        return purge_history.plan(self.scope(), WORDS, FACT)
+        return purge_history.plan_rewrite(self.scope(), WORDS, FACT)
 
-    def scope(self, *memory: Path) -> Scope:
-        return Scope(self.repository, self.repository.root / STATE, memory)
+    def scope(self, *memory: Path) -> PurgeScope:
+        return PurgeScope(self.repository, self.repository.root / STATE, memory)
 
-    def purge(self, reason: str = "") -> Purged:
-        return purge_history.purge(self.scope(), WORDS, FACT, Note(WHEN, reason=reason))
+    def purge(self, reason: str = "") -> PurgeResult:
+        return purge_history.purge_everywhere(self.scope(), WORDS, FACT, PurgeNote(WHEN, reason=reason))
 
     def everything(self) -> bytes:
         """Every object, and every file of git's folder that is no object."""
@@ -298,7 +307,7 @@ def test_a_message_alone(vault: Vault) -> None:
     vault.git("commit", "-q", "--amend", "-m", f"about {WORDS}")
     vault.purge()
     assert (vault.id("HEAD^{tree}"), vault.id("HEAD~2")) == (tree, first)
-    assert vault.git("log", "-1", "--format=%s", "HEAD~1").strip() == f"about {MARK}"
+    assert vault.git("log", "-1", "--format=%s", "HEAD~1").strip() == f"about {PURGED_MARK}"
     vault.assert_clean()
 
 
@@ -308,7 +317,7 @@ def test_another_encoding(vault: Vault) -> None:
     vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", place)
     place.unlink()
     vault.purge()
-    assert vault.git("log", "-1", "--format=%s|%e", "HEAD~1").strip() == f"été {MARK} ç|ISO-8859-1"
+    assert vault.git("log", "-1", "--format=%s|%e", "HEAD~1").strip() == f"été {PURGED_MARK} ç|ISO-8859-1"
     assert WORDS.encode("latin-1") not in vault.everything()
 
 
@@ -327,7 +336,7 @@ def test_tags(vault: Vault) -> None:
     tip = vault.id("HEAD~1")
     assert {vault.id(f"{name}^{{commit}}") for name in ("light", "words", "plain", "nested", "signed")} == {tip}
     assert vault.id("old") == old
-    assert vault.git("cat-file", "tag", "words").endswith(f"\n\nabout {MARK}\n")
+    assert vault.git("cat-file", "tag", "words").endswith(f"\n\nabout {PURGED_MARK}\n")
     assert vault.git("cat-file", "tag", "signed").endswith("\n\nplain\n")
     assert f"tagger {NAME} <{EMAIL}>" in vault.git("cat-file", "tag", "plain")
     vault.assert_clean()
@@ -342,20 +351,20 @@ def test_the_stash(vault: Vault) -> None:
     assert vault.git("stash", "list").splitlines() == [
         "stash@{0}: On main: stash c",
         "stash@{1}: On main: stash b",
-        f"stash@{{2}}: On main: stash a {MARK}",
+        f"stash@{{2}}: On main: stash a {PURGED_MARK}",
     ]
     assert vault.git("for-each-ref", "refs/mdmem") == ""
     vault.assert_clean()
     vault.git("stash", "pop", "-q", "stash@{1}")
     assert (vault.root / "MEMORY.md").read_text() == f"{OTHER}- after\n- b\n"
-    assert (vault.root / "new1.md").read_text() == MARK
+    assert (vault.root / "new1.md").read_text() == PURGED_MARK
 
 
 def test_notes_follow_their_commits(vault: Vault) -> None:
     vault.git("notes", "add", "-m", f"note {WORDS}")
     vault.git("notes", "add", "-m", "old", "HEAD~1")
     vault.purge()
-    assert vault.git("notes", "show", "HEAD~1").strip() == f"note {MARK}"
+    assert vault.git("notes", "show", "HEAD~1").strip() == f"note {PURGED_MARK}"
     assert vault.git("notes", "show", "HEAD~2").strip() == "old"
     vault.assert_clean()
 
@@ -371,8 +380,8 @@ def test_other_edits_stay_as_they_were(vault: Vault) -> None:
     assert vault.plan().files == 2
     vault.purge()
     assert vault.git("show", ":MEMORY.md") == OTHER + "- after\n- staged\n"
-    assert (vault.root / "MEMORY.md").read_text() == f"{OTHER}- after\n- staged\n- not staged {MARK}\n"
-    assert (vault.root / "new.md").read_text() == f"new {MARK}\n"
+    assert (vault.root / "MEMORY.md").read_text() == f"{OTHER}- after\n- staged\n- not staged {PURGED_MARK}\n"
+    assert (vault.root / "new.md").read_text() == f"new {PURGED_MARK}\n"
     assert vault.git("status", "--porcelain").splitlines() == ["MM MEMORY.md", " M memory/topic.md", "?? kept.md", "?? new.md"]
     vault.assert_clean()
 
@@ -423,7 +432,7 @@ def test_a_folder_that_became_a_file(vault: Vault) -> None:
     (vault.root / "memory").rmdir()
     vault.write("memory", f"a file now, {WORDS}")
     vault.purge()
-    assert (vault.root / "memory").read_text() == f"a file now, {MARK}"
+    assert (vault.root / "memory").read_text() == f"a file now, {PURGED_MARK}"
     vault.assert_clean()
 
 
@@ -432,7 +441,7 @@ def test_files_that_git_ignores(vault: Vault) -> None:
     vault.write(".gitignore", "*.tmp\nprivate/\n*.log\n")
     left = [vault.write(name, f"- {WORDS}\n") for name in ("private/x.md", "memory/.mdmem-0123456789abcdef.tmp", "other.log")]
     vault.purge()
-    assert [place.read_text() for place in left] == ["", f"- {MARK}\n", f"- {WORDS}\n"]
+    assert [place.read_text() for place in left] == ["", f"- {PURGED_MARK}\n", f"- {WORDS}\n"]
 
 
 def test_memory_files_that_are_not_the_repositorys(vault: Vault, tmp_path: Path) -> None:
@@ -442,7 +451,7 @@ def test_memory_files_that_are_not_the_repositorys(vault: Vault, tmp_path: Path)
     for place in elsewhere:
         place.write_text(f"- {WORDS}\n")
     scope = vault.scope(*elsewhere, vault.root / "MEMORY.md", vault.root / "memory" / "topic.md")
-    done = purge_history.purge(scope, WORDS, FACT, Note(WHEN))
+    done = purge_history.purge_everywhere(scope, WORDS, FACT, PurgeNote(WHEN))
     assert "2 memory files that are not this repository's hold it and are left as they are." in done.notices
     assert [place.read_text() for place in elsewhere] == [f"- {WORDS}\n"] * 2
     assert not any("memory files" in notice for notice in vault.plan().notices)
@@ -460,10 +469,10 @@ def test_the_id_is_spoken_of_only_where_it_stands(vault: Vault) -> None:
 
 
 def test_who_and_why(vault: Vault) -> None:
-    note = Note(WHEN, actor="agent/main", session=f"about {WORDS}", reason="asked\nfor")
-    purge_history.purge(vault.scope(), WORDS, FACT, note)
+    note = PurgeNote(WHEN, actor="agent/main", session=f"about {WORDS}", reason="asked\nfor")
+    purge_history.purge_everywhere(vault.scope(), WORDS, FACT, note)
     assert vault.git("log", "-1", "--format=%b").splitlines() == [
-        *("Mdmem-Op: purge", "Mdmem-Actor: agent/main", f"Mdmem-Session: about {MARK}", "Mdmem-Reason: asked for", ""),
+        *("Mdmem-Op: purge", "Mdmem-Actor: agent/main", f"Mdmem-Session: about {PURGED_MARK}", "Mdmem-Reason: asked for", ""),
     ]
 
 
@@ -493,7 +502,7 @@ def test_what_git_leaves_about(vault: Vault) -> None:
     for name in ("lock", "events.jsonl"):
         vault.write(f"{STATE}/{name}", "")
     vault.purge()
-    assert (folder / "SQUASH_MSG").read_text() == f"x {MARK}\n"
+    assert (folder / "SQUASH_MSG").read_text() == f"x {PURGED_MARK}\n"
     assert not (folder / "ORIG_HEAD").exists()
     assert sorted(p.name for p in (vault.root / STATE).iterdir()) == ["events.jsonl", "index.lock", "lock", "trail.lock"]
     vault.assert_clean()
@@ -542,7 +551,7 @@ def test_an_unborn_branch(world: World, repository: Path) -> None:
     made = Vault(world, repository)
     made.write("MEMORY.md", WORDS)
     assert made.purge().commit is None
-    assert (repository / "MEMORY.md").read_text() == MARK
+    assert (repository / "MEMORY.md").read_text() == PURGED_MARK
 
 
 def test_a_shallow_clone(vault: Vault, tmp_path: Path) -> None:
@@ -678,13 +687,13 @@ def test_a_plan_where_this_workspace_has_an_unfinished_write(vault: Vault) -> No
     assert vault.plan().found
 
 
-def prepared(vault: Vault) -> tuple[history_rewrite.Rewrite, dict[str, str]]:
+def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, str]]:
     """As far as a purge comes before it moves the refs."""
     repository = vault.repository
-    by = purge_history.rules(target(WORDS, FACT))
+    by = purge_history.purge_rules(purge_target(WORDS, FACT))
     store = objects.Objects(repository.folder, keep=True)
-    rewrite = history_rewrite.rewritten(repository, by, store, ())
-    moved = ref_rewrite.add_note(repository, rewrite, store, f"note\n\n{purge_history._TRAILER}\n", WHEN, None)
+    rewrite = history_rewrite.rewrite_history(repository, by, store, ())
+    moved = ref_rewrite.add_purge_note(repository, rewrite, store, f"note\n\n{purge_history._TRAILER}\n", WHEN, None)
     store.flush()
     return rewrite, moved
 
@@ -701,7 +710,7 @@ def test_killed_after_the_refs_moved(vault: Vault) -> None:
     for words in ("a", "b"):
         vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
         vault.git("stash", "push", "-q", "-m", words)
-    ref_rewrite.move(vault.repository, *prepared(vault))
+    ref_rewrite.move_refs(vault.repository, *prepared(vault))
     vault.git("fsck", "--full")
     tip = vault.id("HEAD")
     done = vault.purge()
@@ -734,7 +743,7 @@ def test_killed_while_the_stash_is_put_back(vault: Vault, killed: Callable[[Vaul
     for words in ("a", "b"):
         vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
         vault.git("stash", "push", "-q", "-m", words)
-    ref_rewrite.move(vault.repository, *prepared(vault))
+    ref_rewrite.move_refs(vault.repository, *prepared(vault))
     killed(vault)
     vault.purge()
     assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: b", "stash@{1}: On main: a"]
@@ -764,14 +773,14 @@ def test_a_ref_that_moves_meanwhile(vault: Vault) -> None:
     vault.git("update-ref", "refs/heads/side", "HEAD~1")
     before = vault.standing()
     with pytest.raises(RepositoryProblem) as refused:
-        ref_rewrite.move(vault.repository, rewrite, moved)
+        ref_rewrite.move_refs(vault.repository, rewrite, moved)
     assert refused.value.code == "repository-busy"
     assert vault.standing() == before
 
 
 def test_killed_after_the_refs_moved_and_then_written_to(vault: Vault) -> None:
     """The note of the first run is no longer the newest commit, and only what is about to go still holds it."""
-    ref_rewrite.move(vault.repository, *prepared(vault))
+    ref_rewrite.move_refs(vault.repository, *prepared(vault))
     vault.git("reset", "-q", "--hard")
     vault.commit("later", memory__later="- z\n")
     plan = vault.plan()
@@ -836,7 +845,7 @@ def test_line_ends_that_git_converts(vault: Vault) -> None:
     (vault.root / "MEMORY.md").unlink()
     vault.git("checkout", "-q", "--", "MEMORY.md")
     vault.purge()
-    assert (vault.root / "MEMORY.md").read_bytes() == f"{OTHER}- {MARK}, wrapped\n".replace("\n", "\r\n").encode()
+    assert (vault.root / "MEMORY.md").read_bytes() == f"{OTHER}- {PURGED_MARK}, wrapped\n".replace("\n", "\r\n").encode()
     assert vault.git("status", "--porcelain") == ""
     vault.assert_clean()
 
@@ -849,7 +858,7 @@ def test_odd_names(vault: Vault) -> None:
     vault.git("update-ref", 'refs/heads/"quoted', "HEAD")
     vault.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
     vault.purge()
-    assert vault.git("show", f"HEAD:{odd}") == f"x {MARK}\n"
+    assert vault.git("show", f"HEAD:{odd}") == f"x {PURGED_MARK}\n"
     assert vault.id('refs/heads/"quoted') == vault.id("HEAD~1")
     assert vault.git("symbolic-ref", "refs/heads/alias").strip() == "refs/heads/main"
     vault.assert_clean()

@@ -165,7 +165,7 @@ class TestLeft:
     def test_the_file_as_after_is_committed_as_it_was_meant(self, at: Desk):
         leave(at, record())
         at.write("MEMORY.md", AFTER)
-        at.write(files.way_back(TEMPORARY), "half a fi")
+        at.write(files.backup_name(TEMPORARY), "half a fi")
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
         assert at.git("log", "-1", "--format=%B%at %ad", "--date=raw") == f"{MESSAGE}1770000000 1770000000 +0100\n"
         settled(at)

@@ -345,7 +345,7 @@ class TestReading:
         third = at.commit("drïtte")
         (at.root / "memory" / "B c.MD").unlink()
         fourth = at.commit("fourth")
-        told = list(first_parent.told(opened(at), first_parent.newer(opened(at), None, CommitId(fourth)) or []))
+        told = list(first_parent.iterate_commits(opened(at), first_parent.commits_between(opened(at), None, CommitId(fourth)) or []))
         assert [(one.commit.message, one.commit.author) for one in told] == [
             ("seed\n", NAME),
             ("second\n", NAME),
@@ -360,10 +360,10 @@ class TestReading:
         ]
         blobs = [(change.before and opened(at).blobs([change.before])[0], change.after) for change in changes]
         assert blobs[2] == (b"- one\n- two\n- three\n- five\n", None)
-        assert first_parent.newer(opened(at), CommitId(second), CommitId(fourth)) == [third, fourth]
-        assert first_parent.newer(opened(at), CommitId(fourth), CommitId(fourth)) == []
-        assert first_parent.newer(opened(at), CommitId(fourth), CommitId(second)) is None
-        assert first_parent.newer(opened(at), CommitId(A), CommitId(second)) is None
+        assert first_parent.commits_between(opened(at), CommitId(second), CommitId(fourth)) == [third, fourth]
+        assert first_parent.commits_between(opened(at), CommitId(fourth), CommitId(fourth)) == []
+        assert first_parent.commits_between(opened(at), CommitId(fourth), CommitId(second)) is None
+        assert first_parent.commits_between(opened(at), CommitId(A), CommitId(second)) is None
 
     def test_what_two_branches_took_out_goes_by_its_last_name(self, at: Desk):
         at.write("memory/t.md", "- a\n")
@@ -374,16 +374,16 @@ class TestReading:
         at.git("switch", "-q", "main")
         at.git("mv", "memory/t.md", "memory/u.md")
         at.commit("moved")
-        assert first_parent.name_now(opened(at), FilePath("memory/t.md"), above) == "memory/u.md"
+        assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) == "memory/u.md"
         at.git("rm", "-q", "memory/u.md")
         at.commit("gone here")
         at.git("merge", "-q", "-s", "ours", "side")
-        assert first_parent.name_now(opened(at), FilePath("memory/t.md"), above) in ("memory/t.md", "memory/u.md")
+        assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) in ("memory/t.md", "memory/u.md")
         at.git("reset", "-q", "--hard", above)
         at.git("rm", "-q", "memory/t.md")
         at.commit("gone here too")
         at.git("merge", "-q", "side")
-        assert first_parent.name_now(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
+        assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
 
     def test_what_a_merge_brought(self, at: Desk):
         at.git("checkout", "-q", "-b", "side")
@@ -397,10 +397,10 @@ class TestReading:
         first = at.commit("meanwhile")
         at.git("merge", "-q", "--no-edit", "side")
         head = CommitId(at.git("rev-parse", "HEAD").strip())
-        assert first_parent.newer(opened(at), CommitId(said), head) is None
-        (merge,) = first_parent.told(opened(at), first_parent.newer(opened(at), CommitId(first), head) or [])
+        assert first_parent.commits_between(opened(at), CommitId(said), head) is None
+        (merge,) = first_parent.iterate_commits(opened(at), first_parent.commits_between(opened(at), CommitId(first), head) or [])
         assert [change.path for change in merge.changes] == ["memory/a.md"]
-        assert [(commit.id, patches) for commit, patches in first_parent.side(opened(at), merge)] == [
+        assert [(commit.id, patches) for commit, patches in first_parent.side_commits(opened(at), merge)] == [
             (brought, (FilePatch(FilePath("memory/a.md"), None, ("- one",)),)),
             (said, ()),
         ]
@@ -487,7 +487,7 @@ class TestCommit:
         commit = self.commit(at, "new.md")
         if moved:
             newest = at.commit()
-        commits.take_back(repository, commit, CommitId(before.commit.strip()), path, entry)
+        commits.undo_commit(repository, commit, CommitId(before.commit.strip()), path, entry)
         assert at.git("rev-parse", "HEAD").strip() == (newest if moved else before.commit.strip())
         assert at.read("new.md") == "x"
         assert at.git("status", "--porcelain") == ("" if moved else "?? new.md\n")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from workspaces import NOW, Desk, desk
 
 from mdmem.changes import advice as reviews
-from mdmem.changes.advice import Budget, Sheet, Standing, review
+from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.document import parse
 from mdmem.editors.section import edit
 from mdmem.facts import items, parse_text
@@ -33,11 +33,11 @@ def fact(text: str) -> FactId:
 
 def sheet(
     text: str, path: FilePath = MEMORY, changed: Mapping[tuple[SectionPath, int], date] | None = None, read_only: bool = False
-) -> Sheet:
-    return Sheet(path, parse(text), len(text.encode()), changed or {}, read_only)
+) -> CuratedFile:
+    return CuratedFile(path, parse(text), len(text.encode()), changed or {}, read_only)
 
 
-def standing(of: Sheet, superseded: Mapping[str, str | None] | None = None) -> list[Standing]:
+def standing(of: CuratedFile, superseded: Mapping[str, str | None] | None = None) -> list[FactState]:
     """The facts of a file, with what the trail and the calendar say of them."""
     by = {fact(old): fact(new) if new else None for old, new in (superseded or {}).items()}
     found = []
@@ -48,15 +48,15 @@ def standing(of: Sheet, superseded: Mapping[str, str | None] | None = None) -> l
         claim = Claim(one.id, one.text, one.key, of.path, path, item.start + 1, 100, Source.INFERRED, 0.7, until=one.until)
         expired = one.until is not None and one.until < TODAY
         status = Status.SUPERSEDED if one.id in by else Status.EXPIRED if expired else Status.CURRENT
-        found.append(Standing(claim, status, by.get(one.id)))
+        found.append(FactState(claim, status, by.get(one.id)))
     return found
 
 
 def reviewed(
-    *sheets: Sheet, superseded: Mapping[str, str | None] | None = None, conflicts: tuple[Conflict, ...] = ()
+    *sheets: CuratedFile, superseded: Mapping[str, str | None] | None = None, conflicts: tuple[Conflict, ...] = ()
 ) -> tuple[Advice, ...]:
     facts = [one for each in sheets for one in standing(each, superseded)]
-    return review(sheets, facts, conflicts, ROOM, TODAY)
+    return find_advice(sheets, facts, conflicts, ROOM, TODAY)
 
 
 def told(advice: tuple[Advice, ...]) -> list[tuple[str, str, int, bool]]:
@@ -223,7 +223,7 @@ def test_nothing_to_tidy() -> None:
 
 def test_what_no_longer_stands_where_it_stood_is_left_alone() -> None:
     before = sheet("## A\n\n- tea (until 2026-01-01)\n")
-    assert review([sheet("## A\n\n- x\n- tea\n")], standing(before), (), ROOM, TODAY) == ()
+    assert find_advice([sheet("## A\n\n- x\n- tea\n")], standing(before), (), ROOM, TODAY) == ()
 
 
 @given(closed_documents)

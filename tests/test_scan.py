@@ -12,7 +12,7 @@ from mdmem import document as documents_module
 from mdmem.document import Document, parse, split_lines
 from mdmem.editors import section
 from mdmem.model.writes import Action, EditSection
-from mdmem.scan import Found, scan
+from mdmem.scan import ScanResult, scan
 
 KINDS = {"paragraph_open": "paragraph", "fence": "code", "code_block": "code", "blockquote_open": "quote", "html_block": "html"}
 Reading = tuple[list[tuple[int, int, int, str]], list[tuple[str, int, int]]]
@@ -87,10 +87,10 @@ def test_a_text_reads_as_markdown_it_reads_it(text: str, fragment: bool) -> None
         assert document.open_line == document.blocks[-1].start
 
 
-def alone(text: str) -> Found:
+def alone(text: str) -> ScanResult:
     """What the scanner finds in a text that it must read without help."""
 
-    def no_help(stretch: str) -> Found:
+    def no_help(stretch: str) -> ScanResult:
         raise AssertionError(f"handed over: {stretch!r}")
 
     return scan(text, 0, no_help)
@@ -133,7 +133,7 @@ def test_only_what_is_not_sure_goes_to_the_parser(text: str, stretches: list[str
     asked: list[str] = []
     by_parser = documents_module._by_parser
 
-    def listening(stretch: str) -> Found:
+    def listening(stretch: str) -> ScanResult:
         asked.append(stretch.removesuffix("# probe\n"))
         return by_parser(stretch)
 
@@ -165,7 +165,7 @@ def test_an_edit_scans_the_text_that_it_makes_once(action: Action, monkeypatch: 
     document = parse("# Memory\n\n## Facts\n\n" + "".join(f"- fact {number}\n" for number in range(1000)))
     scanned: list[int] = []
 
-    def counting(source: str, first: int, parser: Callable[[str], Found]) -> Found:
+    def counting(source: str, first: int, parser: Callable[[str], ScanResult]) -> ScanResult:
         scanned.append(len(source))
         return scan(source, first, parser)
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from mdmem.model import FilePath
 from mdmem.model.trail import Entry
-from mdmem.search.cues import AMOUNT, ASKS, TIME, Named, asked, questions
-from mdmem.search.cues import cues as cues_of
-from mdmem.search.terms import folded, split
+from mdmem.search.cues import AMOUNT_CUE, ASKS_CUE, TIME_CUE, NamedDate, asking_sentences, question_cues
+from mdmem.search.cues import entry_cues as cues_of
+from mdmem.search.terms import folded, split_scripts
 
 DAY = date(2025, 5, 20)
 
@@ -20,7 +20,7 @@ def entry(text: str, day: date | None = DAY) -> Entry:
 
 
 def cues(one: Entry) -> int:
-    return cues_of(one, folded(split(one.text).spaced))
+    return cues_of(one, folded(split_scripts(one.text).spaced))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def cues(one: Entry) -> int:
     ],
 )
 def test_the_speaker_is_named(text: str, question: str) -> None:
-    assert asked(question).names_speaker(cues(entry(text)))
+    assert question_cues(question).names_speaker(cues(entry(text)))
 
 
 @pytest.mark.parametrize(
@@ -54,91 +54,98 @@ def test_the_speaker_is_named(text: str, question: str) -> None:
     ],
 )
 def test_no_speaker_is_named(text: str, question: str) -> None:
-    assert not asked(question).names_speaker(cues(entry(text)))
+    assert not question_cues(question).names_speaker(cues(entry(text)))
 
 
 def test_a_key_of_curated_memory_is_no_speaker() -> None:
-    assert not asked("Which editor?").names_speaker(cues(entry("editor: vim", day=None)))
+    assert not question_cues("Which editor?").names_speaker(cues(entry("editor: vim", day=None)))
 
 
 @pytest.mark.parametrize(
     ("question", "named"),
     [
-        ("on 7 May 2023", Named(2023, 5, 7)),
-        ("on May 7th, 2023", Named(2023, 5, 7)),
-        ("the 2nd of june", Named(None, 6, 2)),
-        ("2023-05-07", Named(2023, 5, 7)),
-        ("in 2023-05", Named(2023, 5, None)),
-        ("2023年5月7日", Named(2023, 5, 7)),
-        ("in may 2022", Named(2022, 5, None)),
-        ("in May", Named(None, 5, None)),
-        ("summer of 2022", Named(2022, None, None)),
+        ("on 7 May 2023", NamedDate(2023, 5, 7)),
+        ("on May 7th, 2023", NamedDate(2023, 5, 7)),
+        ("the 2nd of june", NamedDate(None, 6, 2)),
+        ("2023-05-07", NamedDate(2023, 5, 7)),
+        ("in 2023-05", NamedDate(2023, 5, None)),
+        ("2023年5月7日", NamedDate(2023, 5, 7)),
+        ("in may 2022", NamedDate(2022, 5, None)),
+        ("in May", NamedDate(None, 5, None)),
+        ("summer of 2022", NamedDate(2022, None, None)),
         ("what may happen", None),
         ("a march through town", None),
         ("room 101", None),
         ("", None),
     ],
 )
-def test_dates(question: str, named: Named | None) -> None:
-    assert asked(question).date == named
+def test_dates(question: str, named: NamedDate | None) -> None:
+    assert question_cues(question).date == named
 
 
 @pytest.mark.parametrize(
     ("named", "holds"),
     [
-        (Named(2025, 5, 20), True),
-        (Named(2025, 5, 17), True),
-        (Named(2025, 5, 16), False),
-        (Named(2025, 5, 21), True),
-        (Named(2025, 5, 22), False),
-        (Named(None, 5, 20), True),
-        (Named(2025, None, None), True),
-        (Named(2024, None, None), False),
-        (Named(None, 5, None), True),
-        (Named(2025, 6, None), False),
-        (Named(2025, 13, 40), False),
+        (NamedDate(2025, 5, 20), True),
+        (NamedDate(2025, 5, 17), True),
+        (NamedDate(2025, 5, 16), False),
+        (NamedDate(2025, 5, 21), True),
+        (NamedDate(2025, 5, 22), False),
+        (NamedDate(None, 5, 20), True),
+        (NamedDate(2025, None, None), True),
+        (NamedDate(2024, None, None), False),
+        (NamedDate(None, 5, None), True),
+        (NamedDate(2025, 6, None), False),
+        (NamedDate(2025, 13, 40), False),
     ],
 )
-def test_a_log_tells_of_its_day_and_the_days_before(named: Named, holds: bool) -> None:
+def test_a_log_tells_of_its_day_and_the_days_before(named: NamedDate, holds: bool) -> None:
     assert named.holds(DAY) is holds
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("How are you?", ASKS),
-        ("And this? (photo: a lake)", ASKS),
-        ("元気ですか？", ASKS),
+        ("How are you?", ASKS_CUE),
+        ("And this? (photo: a lake)", ASKS_CUE),
+        ("元気ですか？", ASKS_CUE),
         ("Why? Because.", 0),
-        ("went there yesterday", TIME),
-        ("in 2019", TIME | AMOUNT),
-        ("two cats", AMOUNT),
+        ("went there yesterday", TIME_CUE),
+        ("in 2019", TIME_CUE | AMOUNT_CUE),
+        ("two cats", AMOUNT_CUE),
         ("", 0),
     ],
 )
 def test_what_an_entry_shows(text: str, shown: int) -> None:
-    assert cues(entry(text)) & (ASKS | TIME | AMOUNT) == shown
+    assert cues(entry(text)) & (ASKS_CUE | TIME_CUE | AMOUNT_CUE) == shown
 
 
 @pytest.mark.parametrize(
     ("question", "answer"),
-    [("When was it?", TIME), ("how long ago", TIME), ("What year?", TIME), ("How many cats?", AMOUNT), ("what about when", 0), ("", 0)],
+    [
+        ("When was it?", TIME_CUE),
+        ("how long ago", TIME_CUE),
+        ("What year?", TIME_CUE),
+        ("How many cats?", AMOUNT_CUE),
+        ("what about when", 0),
+        ("", 0),
+    ],
 )
 def test_the_kind_of_answer(question: str, answer: int) -> None:
-    assert asked(question).answer == answer
+    assert question_cues(question).answer == answer
 
 
 def test_the_sentences_that_ask() -> None:
-    assert questions("Nice! Where was it? I was home. And when? (photo: why?)") == " Where was it? And when?"
-    assert questions("良い。どこ？") == "どこ？"
+    assert asking_sentences("Nice! Where was it? I was home. And when? (photo: why?)") == " Where was it? And when?"
+    assert asking_sentences("良い。どこ？") == "どこ？"
 
 
 def test_a_long_text_is_gone_through_once() -> None:
-    assert questions("word " * 200_000 + "?") != ""
-    assert questions("(" * 100_000 + "?") != ""
+    assert asking_sentences("word " * 200_000 + "?") != ""
+    assert asking_sentences("(" * 100_000 + "?") != ""
     assert cues(entry("A" * 100_000 + ": (" + "( " * 50_000)) == 0
 
 
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_whatever_is_said_has_cues(text: str) -> None:
-    asked(text).names_speaker(cues(entry(text)))
+    question_cues(text).names_speaker(cues(entry(text)))

@@ -11,9 +11,9 @@ from mdmem.document import parse
 from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
-from mdmem.search.indexer import FileEntries, Index
-from mdmem.search.query import Filter, Wanted
-from mdmem.search.snapshot import EMPTY
+from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.query import Filter, IndexQuery
+from mdmem.search.snapshot import EMPTY_SNAPSHOT
 
 TODAY = date(2025, 6, 1)
 
@@ -231,17 +231,17 @@ QUESTIONS = [
 
 
 @pytest.fixture(scope="module")
-def index() -> Index:
+def index() -> SearchIndex:
     def page(path: str, text: str) -> FileEntries:
         found = entries(parse(text), FilePath(path))
         return FileEntries(FilePath(path), found, (None,) * len(found), (False,) * len(found), kind_of(path))
 
-    built = Index.in_memory()
-    built.update((page(path, text) for path, text in FILES.items()), (), EMPTY)
+    built = SearchIndex.in_memory()
+    built.update((page(path, text) for path, text in FILES.items()), (), EMPTY_SNAPSHOT)
     return built
 
 
 @pytest.mark.parametrize(("question", "answer"), QUESTIONS)
-def test_the_answer_is_among_the_first_three(index: Index, question: str, answer: str) -> None:
-    found = [match.hit.text for match in index.search(Wanted(question, 3, Filter(valid_on=TODAY), TODAY))]
+def test_the_answer_is_among_the_first_three(index: SearchIndex, question: str, answer: str) -> None:
+    found = [match.hit.text for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))]
     assert any(answer in text for text in found), found

@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.model import CommitId, FileKind, FilePath, Source
-from mdmem.model.searches import Factor, Part, Why
+from mdmem.model.searches import Explanation, Factor, ScorePart
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
-from mdmem.search.explanation import in_words
-from mdmem.search.results import founded
-from mdmem.search.schema import Life, Row
+from mdmem.search.explanation import explain_in_words
+from mdmem.search.results import static_factors
+from mdmem.search.schema import IndexRow, Lifetime
 from mdmem.search.terms import stem
 
 ENTRY = Entry(FilePath("MEMORY.md"), 1, 1, ("Memory", "Houses"), None, "**Puppies** sleep, 東京", None, None, (), None, None, "")
 
 
 def told(said: str, term: str, query: str) -> tuple[str, str]:
-    found = in_words(Why((Part("text", stem(term), stem(said), 1.0),), ()), query, ENTRY)
+    found = explain_in_words(Explanation((ScorePart("text", stem(term), stem(said), 1.0),), ()), query, ENTRY)
     return found.parts[0].said, found.parts[0].term
 
 
@@ -47,9 +47,9 @@ def test_words_stand_for_stems(said: str, term: str, query: str, expected: tuple
 )
 def test_what_an_entry_is_worth_is_told_apart(kind: FileKind, confidence: float | None, weaker: bool) -> None:
     origin = None if confidence is None else Origin(CommitId("c" * 40), 0, Source.AUTO, confidence)
-    row = Row(ENTRY, origin, False, kind, Life(weaker=weaker))
-    found = list(founded(row, [Factor("trust", ranking.factor(kind, confidence, weaker)), Factor("date", 2.5)]))
-    assert math.prod(factor.value for factor in found) == pytest.approx(2.5 * ranking.factor(kind, confidence, weaker))
+    row = IndexRow(ENTRY, origin, False, kind, Lifetime(weaker=weaker))
+    found = list(static_factors(row, [Factor("trust", ranking.static_factor(kind, confidence, weaker)), Factor("date", 2.5)]))
+    assert math.prod(factor.value for factor in found) == pytest.approx(2.5 * ranking.static_factor(kind, confidence, weaker))
     assert {factor.name for factor in found} <= {"file", "confidence", "contradicted", "date"}
     assert ("contradicted" in {factor.name for factor in found}) is weaker
     assert ("file" in {factor.name for factor in found}) is (kind is FileKind.BOOTSTRAP)

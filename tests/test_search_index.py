@@ -18,11 +18,11 @@ from mdmem.model import CommitId, FilePath, Source, Status
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Origin
 from mdmem.search import schema
-from mdmem.search.indexer import FileEntries, Index
-from mdmem.search.query import Filter, Wanted
-from mdmem.search.schema import Life
+from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.query import Filter, IndexQuery
+from mdmem.search.schema import Lifetime
 from mdmem.search.searcher import BrokenIndex
-from mdmem.search.snapshot import EMPTY, UNSEEN, Seen, SeenFile, Stamp
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, FileStamp, Snapshot, SnapshotFile
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())
@@ -35,22 +35,22 @@ def file(path: str, markdown: str, origin: Origin | None = USER, uncommitted: bo
     return FileEntries(FilePath(path), found, (origin,) * len(found), (uncommitted,) * len(found), kind_of(path))
 
 
-def seen_of(*files: FileEntries, commit: str = "c" * 40) -> Seen:
-    return Seen(CommitId(commit), {f.path: SeenFile(Stamp(1, 2, 3, 4), f"{len(f.entries)}", False) for f in files}, "settings")
+def seen_of(*files: FileEntries, commit: str = "c" * 40) -> Snapshot:
+    return Snapshot(CommitId(commit), {f.path: SnapshotFile(FileStamp(1, 2, 3, 4), f"{len(f.entries)}", False) for f in files}, "settings")
 
 
-def index_of(*files: FileEntries) -> Index:
-    index = Index.in_memory()
+def index_of(*files: FileEntries) -> SearchIndex:
+    index = SearchIndex.in_memory()
     index.update(files, (), seen_of(*files))
     return index
 
 
-def search(index: Index, query: str, limit: int = 10, **wanted: Any) -> list[str]:
+def search(index: SearchIndex, query: str, limit: int = 10, **wanted: Any) -> list[str]:
     return [hit.text for hit in hits(index, query, limit, **wanted)]
 
 
-def hits(index: Index, query: str, limit: int = 10, **wanted: Any) -> tuple[Hit, ...]:
-    return tuple(match.hit for match in index.search(Wanted(query, limit, Filter(**wanted), TODAY)))
+def hits(index: SearchIndex, query: str, limit: int = 10, **wanted: Any) -> tuple[Hit, ...]:
+    return tuple(match.hit for match in index.search(IndexQuery(query, limit, Filter(**wanted), TODAY)))
 
 
 def size(folder: Path) -> int:
@@ -91,7 +91,7 @@ EXTRA = file("CLAUDE.md", "# Rules\n\n- sailing rules\n")
 
 
 @pytest.fixture(scope="module")
-def index() -> Index:
+def index() -> SearchIndex:
     return index_of(MEMORY, DAILY, OLD, TOPIC, EXTRA)
 
 
@@ -114,12 +114,12 @@ def index() -> Index:
         ("garden", "Preamble about gardening."),
     ],
 )
-def test_found_first(index: Index, query: str, first: str) -> None:
+def test_found_first(index: SearchIndex, query: str, first: str) -> None:
     assert search(index, query)[0] == first
 
 
 @pytest.mark.parametrize("query", ["", "  ", "?!", '"', "(((", "***", "茄子", "xyzzy", "\x00", "x" * 50_000])
-def test_nothing_to_find(index: Index, query: str) -> None:
+def test_nothing_to_find(index: SearchIndex, query: str) -> None:
     assert search(index, query) == []
 
 
@@ -136,11 +136,11 @@ def test_nothing_to_find(index: Index, query: str) -> None:
         "[a TO sailing]",
     ],
 )
-def test_operators_mean_nothing(index: Index, query: str) -> None:
+def test_operators_mean_nothing(index: SearchIndex, query: str) -> None:
     assert "sailing needs wind" in search(index, query)
 
 
-def test_a_query_of_stop_words_only_searches_them(index: Index) -> None:
+def test_a_query_of_stop_words_only_searches_them(index: SearchIndex) -> None:
     assert search(index, "about")[0] in ("met Zoe about sailing", "Preamble about gardening.")
     assert search(index_of(file("MEMORY.md", "- to be or not to be\n- unrelated\n")), "To be, or not to be?")[0] == "to be or not to be"
 
@@ -161,7 +161,7 @@ def test_neighbours_end_with_the_section_but_for_a_day(path: str, found: list[st
     assert search(index_of(file(path, "# T\n\n## A\n\n- apples\n\n## B\n\n- pears\n")), "apples") == found
 
 
-def test_bootstrap_files_and_weak_sources_rank_lower(index: Index) -> None:
+def test_bootstrap_files_and_weak_sources_rank_lower(index: SearchIndex) -> None:
     assert search(index, "sailing")[-1] == "sailing rules"
     weak, strong = file("memory/a.md", "- likes tea\n", GUESS), file("memory/b.md", "- likes tea\n")
     assert [hit.path for hit in hits(index_of(weak, strong), "tea")] == ["memory/b.md", "memory/a.md"]
@@ -169,7 +169,7 @@ def test_bootstrap_files_and_weak_sources_rank_lower(index: Index) -> None:
 
 def test_the_weaker_of_a_contradiction_ranks_lower_and_is_found() -> None:
     strong, weak = file("memory/b.md", "- likes tea\n"), file("memory/a.md", "- likes tea\n")
-    found = hits(index_of(replace(weak, lives=(Life(weaker=True),)), strong), "tea")
+    found = hits(index_of(replace(weak, lives=(Lifetime(weaker=True),)), strong), "tea")
     assert [hit.path for hit in found] == ["memory/b.md", "memory/a.md"]
     assert found[1].score == pytest.approx(0.9 * found[0].score, rel=1e-3)
 
@@ -203,13 +203,13 @@ def test_one_fact_twice_in_a_section_is_one_hit_the_first() -> None:
     assert [hit.start_line for hit in hits(many, "tea", limit=2)] in ([1, 702], [702, 1])
 
 
-def test_the_limit_holds(index: Index) -> None:
+def test_the_limit_holds(index: SearchIndex) -> None:
     assert len(search(index, "sailing", limit=2)) == 2
     assert search(index, "sailing", limit=0) == []
     assert len(search(index, "sailing", limit=1_000_000)) >= 4
 
 
-def test_all_of_a_hit(index: Index) -> None:
+def test_all_of_a_hit(index: SearchIndex) -> None:
     hit = hits(index, "employer")[0]
     assert hit.score > 0
     assert replace(hit, score=0.0) == Hit(
@@ -234,12 +234,12 @@ def test_all_of_a_hit(index: Index) -> None:
     )
 
 
-def test_a_hit_without_commit(index: Index) -> None:
+def test_a_hit_without_commit(index: SearchIndex) -> None:
     hit = hits(index, "walnuts")[0]
     assert (hit.commit, hit.source, hit.confidence, hit.uncommitted) == (None, None, None, True)
 
 
-def test_what_has_expired_says_so(index: Index) -> None:
+def test_what_has_expired_says_so(index: SearchIndex) -> None:
     assert hits(index, "pinned")[0].status is Status.EXPIRED
 
 
@@ -303,7 +303,7 @@ ALL = len(MEMORY.entries) + len(DAILY.entries) + len(OLD.entries) + len(TOPIC.en
         (Filter(kind="lesson", file="memory", since=date(2025, 5, 1)), 1),
     ],
 )
-def test_filters(index: Index, wanted: Filter, expected: int) -> None:
+def test_filters(index: SearchIndex, wanted: Filter, expected: int) -> None:
     assert len(index.entries(wanted, TODAY)) == expected
 
 
@@ -315,7 +315,7 @@ def test_a_commits_day_is_the_users() -> None:
     assert search(index, "tea", since=day, until=day, zone=BERLIN_ISH) == []
 
 
-def test_filters_hold_in_a_search_and_leave_its_scores(index: Index) -> None:
+def test_filters_hold_in_a_search_and_leave_its_scores(index: SearchIndex) -> None:
     found = hits(index, "sailing", file="memory", valid_on=TODAY)
     assert {hit.path for hit in found} == {"memory/2025-05-20.md", "memory/2025-01-02-trip.md"}
     assert {hit.start_line: hit.score for hit in hits(index, "sailing") if hit in found} == {hit.start_line: hit.score for hit in found}
@@ -327,22 +327,22 @@ def test_a_filter_is_applied_before_the_best_are_taken() -> None:
     assert search(index, "tea", limit=1, tags=("rare",)) == ["a word on tea that is longer"]
 
 
-def test_entries_come_by_path_and_line(index: Index) -> None:
+def test_entries_come_by_path_and_line(index: SearchIndex) -> None:
     places = [(hit.path, hit.start_line) for hit in index.entries(Filter())]
     assert places == sorted(places)
     assert index.count == ALL == len(places)
     assert {hit.score for hit in index.entries(Filter())} == {0.0}
 
 
-def test_entries_without_a_day_to_judge_by_are_current(index: Index) -> None:
+def test_entries_without_a_day_to_judge_by_are_current(index: SearchIndex) -> None:
     assert {hit.status for hit in index.entries(Filter())} == {Status.CURRENT}
     assert [hit.until for hit in index.entries(Filter(), TODAY) if hit.status is Status.EXPIRED] == [date(2025, 1, 31)]
 
 
 def test_a_new_index_is_empty_and_makes_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "index"
-    index = Index.open(folder)
-    assert index.seen is EMPTY
+    index = SearchIndex.open(folder)
+    assert index.seen is EMPTY_SNAPSHOT
     assert index.count == 0
     assert search(index, "tea") == []
     assert index.entries(Filter()) == ()
@@ -350,40 +350,40 @@ def test_a_new_index_is_empty_and_makes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_was_indexed_is_there_when_opened_again(tmp_path: Path) -> None:
-    index = Index.open(tmp_path)
+    index = SearchIndex.open(tmp_path)
     done: list[int] = []
     index.update([MEMORY, DAILY], (), seen_of(MEMORY, DAILY), done.append)
     assert done == [1, 2]
-    again = Index.open(tmp_path)
+    again = SearchIndex.open(tmp_path)
     assert again.seen == index.seen == seen_of(MEMORY, DAILY)
     assert again.entries(Filter()) == index.entries(Filter())
     assert hits(again, "sailing") == hits(index, "sailing")
     again.update([file("memory/new.md", "- sailing boats\n")], [DAILY.path], seen_of(MEMORY))
-    assert search(Index.open(tmp_path), "sailing") == ["sailing boats"]
+    assert search(SearchIndex.open(tmp_path), "sailing") == ["sailing boats"]
 
 
 def test_more_entries_than_are_added_at_once(tmp_path: Path) -> None:
     before, after = (file("memory/a.md", "".join(f"- {word}{number}\n" for number in range(600))) for word in ("old", "new"))
     other = file("memory/b.md", "- old other\n")
-    index = Index.open(tmp_path)
+    index = SearchIndex.open(tmp_path)
     index.update([before, other], (), seen_of(before, other))
     assert index.count == 601
     index.update([after], (), seen_of(after, other))
-    assert [hit.text for hit in Index.open(tmp_path).entries(Filter())] == [*(f"new{number}" for number in range(600)), "old other"]
+    assert [hit.text for hit in SearchIndex.open(tmp_path).entries(Filter())] == [*(f"new{number}" for number in range(600)), "old other"]
 
 
 def test_a_workspace_without_entries_is_seen_too(tmp_path: Path) -> None:
-    Index.open(tmp_path).update([], [], seen_of(commit="d" * 40))
-    assert Index.open(tmp_path).seen == seen_of(commit="d" * 40)
+    SearchIndex.open(tmp_path).update([], [], seen_of(commit="d" * 40))
+    assert SearchIndex.open(tmp_path).seen == seen_of(commit="d" * 40)
 
 
 def test_nothing_to_do_writes_only_what_was_seen(tmp_path: Path) -> None:
-    index = Index.open(tmp_path)
+    index = SearchIndex.open(tmp_path)
     index.update([MEMORY], (), seen_of(MEMORY))
     before = (tmp_path / "documents" / "meta.json").stat()
     index.update([], (), seen_of(MEMORY, commit="d" * 40))
     assert (tmp_path / "documents" / "meta.json").stat() == before
-    assert Index.open(tmp_path).seen.commit == "d" * 40
+    assert SearchIndex.open(tmp_path).seen.commit == "d" * 40
 
 
 def _truncate(path: Path) -> None:
@@ -406,7 +406,7 @@ BREAKAGES = {
     "half of seen": lambda folder: _truncate(folder / "seen.json"),
     "empty seen": lambda folder: (folder / "seen.json").write_bytes(b""),
     "another's seen": lambda folder: (folder / "seen.json").write_text(
-        f'{{"version": {schema.VERSION}, "files": [], "commit": null, "settings": ""}}'
+        f'{{"version": {schema.INDEX_VERSION}, "files": [], "commit": null, "settings": ""}}'
     ),
     "seen of another version": _other_version,
     "a file of another digest": lambda folder: _replace(folder / "seen.json", b'"2"', b'"3"'),
@@ -420,32 +420,32 @@ BREAKAGES = {
 
 @pytest.mark.parametrize("name", BREAKAGES)
 def test_a_broken_index_is_thrown_away(tmp_path: Path, name: str) -> None:
-    Index.open(tmp_path).update([MEMORY, DAILY], (), seen_of(MEMORY, DAILY))
+    SearchIndex.open(tmp_path).update([MEMORY, DAILY], (), seen_of(MEMORY, DAILY))
     BREAKAGES[name](tmp_path)
-    index = Index.open(tmp_path)
-    assert index.seen is EMPTY
+    index = SearchIndex.open(tmp_path)
+    assert index.seen is EMPTY_SNAPSHOT
     assert search(index, "tea") == []
     index.update([DAILY], (), seen_of(DAILY))
-    assert search(Index.open(tmp_path), "sailing") == search(index_of(DAILY), "sailing")
-    assert Index.open(tmp_path).count == len(DAILY.entries)
+    assert search(SearchIndex.open(tmp_path), "sailing") == search(index_of(DAILY), "sailing")
+    assert SearchIndex.open(tmp_path).count == len(DAILY.entries)
 
 
 def test_damage_met_while_searching_is_told_and_mended(tmp_path: Path) -> None:
-    Index.open(tmp_path).update([MEMORY], (), seen_of(MEMORY))
+    SearchIndex.open(tmp_path).update([MEMORY], (), seen_of(MEMORY))
     store = next((tmp_path / "documents").glob("*.store"))
     data = store.read_bytes()
     store.write_bytes(bytes(200) + data[200:])
-    index = Index.open(tmp_path)
+    index = SearchIndex.open(tmp_path)
     with pytest.raises(BrokenIndex, match="could not be read"):
         search(index, "tea")
-    anew = Index.anew(tmp_path)
-    assert anew.seen is EMPTY
+    anew = SearchIndex.anew(tmp_path)
+    assert anew.seen is EMPTY_SNAPSHOT
     anew.update([MEMORY], (), seen_of(MEMORY))
-    assert search(Index.open(tmp_path), "tea")[0] == "drinks green tea"
+    assert search(SearchIndex.open(tmp_path), "tea")[0] == "drinks green tea"
 
 
 def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = Index.open(tmp_path)
+    index = SearchIndex.open(tmp_path)
     first, gone = file("memory/a.md", "- old tea\n"), file("memory/gone.md", "- gone tea\n")
     untouched = file("memory/same.md", "- same tea\n")
     index.update([first, gone, untouched], (), seen_of(first, gone, untouched))
@@ -459,7 +459,7 @@ def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(tmp_pa
     written: list[bytes] = []
     original = index._remember
 
-    def watch(seen: Seen, durably: bool = False) -> None:
+    def watch(seen: Snapshot, durably: bool = False) -> None:
         original(seen, durably)
         written.append((tmp_path / "seen.json").read_bytes())
 
@@ -468,15 +468,15 @@ def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(tmp_pa
     marked, _ = written
     shutil.copytree(tmp_path, crashed)
     (crashed / "seen.json").write_bytes(marked)
-    behind = Index.open(crashed)
-    assert behind.seen.files == {**seen_of(untouched).files, new.path: UNSEEN, added.path: UNSEEN, gone.path: UNSEEN}
+    behind = SearchIndex.open(crashed)
+    assert behind.seen.files == {**seen_of(untouched).files, new.path: NEVER_INDEXED, added.path: NEVER_INDEXED, gone.path: NEVER_INDEXED}
     # The disk may hold anything by now, the old state too.
     behind.update([first, gone], [added.path], seen_of(first, gone, untouched))
-    assert sorted(hit.text for hit in Index.open(crashed).entries(Filter())) == ["gone tea", "old tea", "same tea"]
+    assert sorted(hit.text for hit in SearchIndex.open(crashed).entries(Filter())) == ["gone tea", "old tea", "same tea"]
 
 
 def test_an_update_that_is_interrupted_changes_nothing(tmp_path: Path) -> None:
-    index = Index.open(tmp_path)
+    index = SearchIndex.open(tmp_path)
     index.update([MEMORY], (), seen_of(MEMORY))
 
     def stop(done: int) -> None:
@@ -484,20 +484,20 @@ def test_an_update_that_is_interrupted_changes_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         index.update([DAILY], [MEMORY.path], seen_of(DAILY), stop)
-    for known in (index, Index.open(tmp_path)):
+    for known in (index, SearchIndex.open(tmp_path)):
         assert known.seen == seen_of(MEMORY)
         assert known.count == len(MEMORY.entries)
     index.update([DAILY], [MEMORY.path], seen_of(DAILY))
-    assert Index.open(tmp_path).count == len(DAILY.entries)
+    assert SearchIndex.open(tmp_path).count == len(DAILY.entries)
 
 
 def test_a_second_writer_is_a_storage_problem(tmp_path: Path) -> None:
-    index = Index.open(tmp_path)
+    index = SearchIndex.open(tmp_path)
     index.update([MEMORY], (), seen_of(MEMORY))
 
     def changes() -> Iterator[FileEntries]:
         yield DAILY
-        Index.open(tmp_path).update([OLD], (), seen_of(OLD))
+        SearchIndex.open(tmp_path).update([OLD], (), seen_of(OLD))
 
     with pytest.raises(StorageProblem, match="could not be written"):
         index.update(changes(), (), seen_of(MEMORY, DAILY))
@@ -505,28 +505,28 @@ def test_a_second_writer_is_a_storage_problem(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    index = Index.open(tmp_path / "file" / "index")
-    assert index.seen is EMPTY
+    index = SearchIndex.open(tmp_path / "file" / "index")
+    assert index.seen is EMPTY_SNAPSHOT
     with pytest.raises(OSError, match="Not a directory"):
         index.update([MEMORY], (), seen_of(MEMORY))
 
 
 def test_a_reader_is_not_disturbed_by_an_update(tmp_path: Path) -> None:
-    Index.open(tmp_path).update([MEMORY], (), seen_of(MEMORY))
-    reader = Index.open(tmp_path)
-    Index.open(tmp_path).update([DAILY], [MEMORY.path], seen_of(DAILY))
+    SearchIndex.open(tmp_path).update([MEMORY], (), seen_of(MEMORY))
+    reader = SearchIndex.open(tmp_path)
+    SearchIndex.open(tmp_path).update([DAILY], [MEMORY.path], seen_of(DAILY))
     assert search(reader, "tea")[0] == "drinks green tea"
 
 
 def test_a_hundred_small_updates_leave_a_small_index(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "many")
+    index = SearchIndex.open(tmp_path / "many")
     files = {f"memory/t{n}.md": file(f"memory/t{n}.md", "".join(f"- item {n} {k}\n" for k in range(40))) for n in range(10)}
     index.update(files.values(), (), seen_of(*files.values()))
     for turn in range(100):
         path = f"memory/t{turn % 10}.md"
         files[path] = file(path, "".join(f"- item {turn} {k}\n" for k in range(40)))
         index.update([files[path]], (), seen_of(*files.values()))
-    fresh = Index.open(tmp_path / "fresh")
+    fresh = SearchIndex.open(tmp_path / "fresh")
     fresh.update(files.values(), (), seen_of(*files.values()))
     assert size(tmp_path / "many") <= 2.5 * size(tmp_path / "fresh")
     assert len(list((tmp_path / "many" / "documents").glob("*.store"))) <= 10
@@ -543,7 +543,7 @@ STEPS = st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | LINES, min_
 @settings(max_examples=12, deadline=None)
 @given(STEPS)
 def test_incremental_equals_fresh(steps: list[dict[str, list[str] | None]]) -> None:
-    index = Index.in_memory()
+    index = SearchIndex.in_memory()
     now: dict[str, FileEntries] = {}
     for step in steps:
         changed = [file(path, "\n\n".join(lines)) for path, lines in step.items() if lines is not None]

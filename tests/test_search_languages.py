@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from workspaces import desk as make_desk
 
-from mdmem.catchup.index import fresh
+from mdmem.catchup.index import fresh_index
 from mdmem.config import LANGUAGES
 from mdmem.document import parse
 from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
-from mdmem.search.indexer import FileEntries, Index
-from mdmem.search.query import Filter, Wanted
-from mdmem.search.snapshot import EMPTY
-from mdmem.search.terms import folded, query_terms, split, spoken, stem
+from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.query import Filter, IndexQuery
+from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.search.terms import folded, query_terms, split_scripts, stem, text_language
 
 TODAY = date(2025, 6, 1)
 WITHOUT_STOP_WORDS = {"romanian", "turkish"}
@@ -26,15 +26,15 @@ WITHOUT_STOP_WORDS = {"romanian", "turkish"}
 OTHERS = "- 42\n- xyzzy\n"
 
 
-def index_of(language: str | None, *lines: str) -> Index:
-    index, path = Index.in_memory(language), FilePath("memory/topic.md")
+def index_of(language: str | None, *lines: str) -> SearchIndex:
+    index, path = SearchIndex.in_memory(language), FilePath("memory/topic.md")
     found = entries(parse("".join(f"## {number}\n\n- {line}\n" for number, line in enumerate(lines)) + OTHERS), path)
-    index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))], (), EMPTY)
+    index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))], (), EMPTY_SNAPSHOT)
     return index
 
 
-def search(index: Index, question: str) -> list[str]:
-    return [match.hit.text for match in index.search(Wanted(question, 5, Filter(valid_on=TODAY), TODAY))]
+def search(index: SearchIndex, question: str) -> list[str]:
+    return [match.hit.text for match in index.search(IndexQuery(question, 5, Filter(valid_on=TODAY), TODAY))]
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_english_stays_found_as_it_was_typed_where_there_are_no_stop_words(langu
 @given(text=st.text(st.characters(codec="utf-8"), max_size=60))
 def test_every_word_is_found_as_it_was_typed(language: str, text: str) -> None:
     """Whatever the text that holds it was taken for: a query of the word looks for its term."""
-    for word in folded(split(text).spaced):
+    for word in folded(split_scripts(text).spaced):
         asked = query_terms(word, language)
         if folded(word) == [word]:
-            for taken_for in (spoken(word, [word], language), "english"):
+            for taken_for in (text_language(word, [word], language), "english"):
                 assert stem(word, taken_for) in (*asked.words, *(other for _, other in asked.also))
 
 
@@ -108,8 +108,8 @@ def test_a_text_is_taken_for_what_its_stop_words_say() -> None:
         ("Katze", "german"),
         ("", "german"),
     ):
-        assert spoken(text, folded(text), "german") == language
-    assert spoken("die Katze ist auf dem Dach", folded("die Katze ist auf dem Dach"), "english") == "english"
+        assert text_language(text, folded(text), "german") == language
+    assert text_language("die Katze ist auf dem Dach", folded("die Katze ist auf dem Dach"), "english") == "english"
 
 
 def test_stop_words_are_those_of_the_query() -> None:
@@ -131,9 +131,9 @@ def test_every_language_of_the_settings_has_a_stemmer() -> None:
 
 def test_another_language_builds_the_index_anew(world: World, repository: Path) -> None:
     desk = make_desk(world, repository, seed="# Memory\n\n## Eins\n\n- Katze\n\n## Zwei\n\n- Katzen\n")
-    assert search(fresh(desk.workspace, print).index, "Katze") == ["Katze"]
+    assert search(fresh_index(desk.workspace, print).index, "Katze") == ["Katze"]
     desk.write("mdmem.toml", 'language = "de-AT"\n')
     assert desk.workspace.settings.language == "german"
-    found = fresh(desk.workspace, print).index
+    found = fresh_index(desk.workspace, print).index
     assert search(found, "Katze") == ["Katze", "Katzen"]
-    assert fresh(desk.workspace, print).index.seen == found.seen
+    assert fresh_index(desk.workspace, print).index.seen == found.seen

@@ -7,7 +7,7 @@ import pytest
 
 from mdmem.model import Status
 from mdmem.model.searches import Hit, Quality
-from mdmem.search.quality import quality
+from mdmem.search.quality import answer_quality
 
 TODAY = date(2026, 3, 5)
 
@@ -21,7 +21,7 @@ def hit(score: float, text: str = "nothing", **fields: Any) -> Hit:
 
 
 def test_no_hit() -> None:
-    assert quality("the dog", (), TODAY) == Quality(words=1, hits=0)
+    assert answer_quality("the dog", (), TODAY) == Quality(words=1, hits=0)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_no_hit() -> None:
     [((8.0,), 0.0), ((8.0, 8.0, 8.0), 0.0), ((8.0, 2.0, 1.0), 0.75), ((8.0, 6.0, 2.0, 1.0), 0.5), ((0.0, 0.0), None)],
 )
 def test_scores_and_how_far_the_first_stands_out(scores: tuple[float, ...], spread: float | None) -> None:
-    found = quality("dog", [hit(score) for score in scores], TODAY)
+    found = answer_quality("dog", [hit(score) for score in scores], TODAY)
     assert (found.hits, found.first, found.last, found.spread) == (len(scores), scores[0], scores[-1], spread)
 
 
@@ -41,7 +41,7 @@ def test_where_the_words_were_found() -> None:
         hit(6, "a puppy"),
         hit(5, "日本語"),
     ]
-    found = quality("the dogs of 日本", hits, TODAY)
+    found = answer_quality("the dogs of 日本", hits, TODAY)
     assert (found.words, found.text, found.heading, found.beside) == (2, 2, 2, 1)
 
 
@@ -49,11 +49,11 @@ def test_where_the_words_were_found() -> None:
     ("query", "said"), [("go", "she went"), ("child", "the children"), ("cafe", "Le Café"), ("كلب", "الكلب ينام"), ("houses", "HOUSING")]
 )
 def test_other_forms_are_words_of_the_query(query: str, said: str) -> None:
-    assert quality(query, [hit(1, said)], TODAY).text == 1
+    assert answer_quality(query, [hit(1, said)], TODAY).text == 1
 
 
 def test_only_the_first_hits_are_looked_at() -> None:
-    found = quality("dog", [hit(1, "dog")] * 500, TODAY)
+    found = answer_quality("dog", [hit(1, "dog")] * 500, TODAY)
     assert (found.hits, found.text, found.beside) == (500, 8, 0)
 
 
@@ -64,6 +64,6 @@ def test_ages_are_of_the_log_else_of_the_commit_else_none() -> None:
         hit(3, uncommitted=True),
         hit(2, day=date(2027, 1, 1)),
     ]
-    assert quality("dog", hits[:1], TODAY).age == 4
-    assert quality("dog", hits[:2], TODAY).age == 7
-    assert quality("dog", hits, TODAY).age == 2
+    assert answer_quality("dog", hits[:1], TODAY).age == 4
+    assert answer_quality("dog", hits[:2], TODAY).age == 7
+    assert answer_quality("dog", hits, TODAY).age == 2

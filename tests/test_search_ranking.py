@@ -10,33 +10,33 @@ from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search import query, ranking, schema
-from mdmem.search.indexer import FileEntries, Index
-from mdmem.search.query import Filter, Lexicon, Wanted
+from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.query import Filter, IndexQuery, Lexicon
 from mdmem.search.results import Match
-from mdmem.search.schema import Life, Row
-from mdmem.search.snapshot import EMPTY
+from mdmem.search.schema import IndexRow, Lifetime
+from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.search.terms import related, stem
 
 TODAY = date(2025, 6, 1)
 
 
-def index_of(**files: str) -> Index:
-    index = Index.in_memory()
+def index_of(**files: str) -> SearchIndex:
+    index = SearchIndex.in_memory()
     pages = []
     for name, text in files.items():
         path = FilePath(f"memory/{name.removeprefix('on_').replace('_', '-')}.md")
         found = entries(parse(text), path)
         pages.append(FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path)))
-    index.update(pages, (), EMPTY)
+    index.update(pages, (), EMPTY_SNAPSHOT)
     return index
 
 
-def search(index: Index, question: str, explain: bool = False, limit: int = 10, half_life: float | None = None) -> tuple[Match, ...]:
+def search(index: SearchIndex, question: str, explain: bool = False, limit: int = 10, half_life: float | None = None) -> tuple[Match, ...]:
     decay = ranking.Decay(half_life, TODAY.toordinal()) if half_life else None
-    return index.search(Wanted(question, limit, Filter(valid_on=TODAY), TODAY, explain, decay))
+    return index.search(IndexQuery(question, limit, Filter(valid_on=TODAY), TODAY, explain, decay))
 
 
-def texts(index: Index, question: str) -> list[str]:
+def texts(index: SearchIndex, question: str) -> list[str]:
     return [match.hit.text for match in search(index, question)]
 
 
@@ -221,11 +221,11 @@ def test_awkward_questions_are_answered(question: str) -> None:
 
 def test_a_search_reads_what_it_shows_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     index = index_of(on_2025_05_01="".join(f"- tea {'and more ' * number}\n" for number in range(3 * ranking.CANDIDATES)))
-    read: list[Row] = []
+    read: list[IndexRow] = []
     looked_for: list[int] = []
-    row_of, found_by = schema.row_of, query.found_by
-    monkeypatch.setattr(schema, "row_of", lambda document: read.append(row := row_of(document)) or row)
-    monkeypatch.setattr(query, "found_by", lambda clauses: looked_for.append(len(clauses)) or found_by(clauses))
+    row_of, found_by = schema.row_from_document, query.any_term_query
+    monkeypatch.setattr(schema, "row_from_document", lambda document: read.append(row := row_of(document)) or row)
+    monkeypatch.setattr(query, "any_term_query", lambda clauses: looked_for.append(len(clauses)) or found_by(clauses))
     found = search(index, "Where is more tea, or a teapot?", limit=8)
     assert {id(match.row) for match in found} <= set(map(id, read))
     assert (len(found), looked_for) == (8, [3])
@@ -255,8 +255,8 @@ def test_past_entries_do_not_hide_current_ones() -> None:
     """A search that at first sees only what is over looks on."""
     path = FilePath("memory/topic.md")
     found = entries(parse("".join(f"- tea {number}\n" for number in range(ranking.CANDIDATES + 50))), path)
-    ended = Life(begun=1, ended=2, standing=False)
-    lives = tuple(Life(begun=1) if number == len(found) - 1 else ended for number in range(len(found)))
-    index = Index.in_memory()
-    index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path), lives)], (), EMPTY)
+    ended = Lifetime(begun=1, ended=2, standing=False)
+    lives = tuple(Lifetime(begun=1) if number == len(found) - 1 else ended for number in range(len(found)))
+    index = SearchIndex.in_memory()
+    index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path), lives)], (), EMPTY_SNAPSHOT)
     assert texts(index, "tea") == [found[-1].text]

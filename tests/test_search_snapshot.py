@@ -6,32 +6,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.model import CommitId
-from mdmem.search.snapshot import EMPTY, SEEN_NAME, UNSEEN, Seen, SeenFile, Stamp, read_seen, stamp_text, stamps_digest, write_seen
+from mdmem.search.snapshot import (
+    EMPTY_SNAPSHOT,
+    NEVER_INDEXED,
+    SNAPSHOT_NAME,
+    FileStamp,
+    Snapshot,
+    SnapshotFile,
+    read_snapshot,
+    stamp_text,
+    stamps_digest,
+    write_snapshot,
+)
 
 FILES = {
-    "MEMORY.md": SeenFile(Stamp(1, 2, 3, 4), "aa", False),
-    "memory/été.md": SeenFile(Stamp(5, 6, 7, 8), "bb", True),
-    "memory/odd\udcff.md": SeenFile(Stamp(9, 10, 11, 12), "", False, "the file is not UTF-8"),
+    "MEMORY.md": SnapshotFile(FileStamp(1, 2, 3, 4), "aa", False),
+    "memory/été.md": SnapshotFile(FileStamp(5, 6, 7, 8), "bb", True),
+    "memory/odd\udcff.md": SnapshotFile(FileStamp(9, 10, 11, 12), "", False, "the file is not UTF-8"),
 }
-SEEN = Seen(CommitId("c" * 40), FILES, "settings", False, "of all of them")
+SEEN = Snapshot(CommitId("c" * 40), FILES, "settings", False, "of all of them")
 STAMPS = {path: seen.stamp.text for path, seen in FILES.items()}
 
 
 @pytest.mark.parametrize("durably", [False, True])
 def test_it_is_read_as_it_was_written(tmp_path: Path, durably: bool) -> None:
-    write_seen(tmp_path, EMPTY, durably)
-    write_seen(tmp_path, SEEN, durably)
-    found = read_seen(tmp_path)
+    write_snapshot(tmp_path, EMPTY_SNAPSHOT, durably)
+    write_snapshot(tmp_path, SEEN, durably)
+    found = read_snapshot(tmp_path)
     assert found is not None
     assert found == SEEN
     assert found.stamps == SEEN.stamps
     assert [*found.files] == [*FILES]
-    assert [path.name for path in tmp_path.iterdir()] == [SEEN_NAME]
+    assert [path.name for path in tmp_path.iterdir()] == [SNAPSHOT_NAME]
 
 
 def test_where_there_is_nothing_nothing_was_seen(tmp_path: Path) -> None:
-    assert read_seen(tmp_path) is None
-    assert read_seen(tmp_path / "missing") is None
+    assert read_snapshot(tmp_path) is None
+    assert read_snapshot(tmp_path / "missing") is None
 
 
 DAMAGE: Mapping[str, Callable[[bytes], bytes]] = {
@@ -45,16 +56,16 @@ DAMAGE: Mapping[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_what_is_damaged_counts_for_nothing(tmp_path: Path, name: str) -> None:
-    write_seen(tmp_path, SEEN, False)
-    place = tmp_path / SEEN_NAME
+    write_snapshot(tmp_path, SEEN, False)
+    place = tmp_path / SNAPSHOT_NAME
     place.write_bytes(DAMAGE[name](place.read_bytes()))
-    assert read_seen(tmp_path) is None
+    assert read_snapshot(tmp_path) is None
 
 
 @pytest.mark.parametrize("stored", [False, True])
 def test_files_that_are_unlike_what_was_seen(tmp_path: Path, stored: bool) -> None:
-    write_seen(tmp_path, SEEN, False)
-    seen = read_seen(tmp_path) if stored else SEEN
+    write_snapshot(tmp_path, SEEN, False)
+    seen = read_snapshot(tmp_path) if stored else SEEN
     assert seen is not None
     assert seen.unlike(STAMPS) == ([], [])
     now = {"MEMORY.md": STAMPS["MEMORY.md"], "memory/été.md": "5 6 8 8", "memory/new.md": "1 1 1 1"}
@@ -62,12 +73,12 @@ def test_files_that_are_unlike_what_was_seen(tmp_path: Path, stored: bool) -> No
 
 
 def test_a_path_whose_documents_are_being_changed_is_like_no_file() -> None:
-    assert Seen(files={"MEMORY.md": UNSEEN}).unlike(STAMPS)[0] == [*STAMPS]
+    assert Snapshot(files={"MEMORY.md": NEVER_INDEXED}).unlike(STAMPS)[0] == [*STAMPS]
 
 
 def test_a_stamp_is_the_same_both_ways(tmp_path: Path) -> None:
     status = tmp_path.stat()
-    assert Stamp.of(status).text == stamp_text(status)
+    assert FileStamp.of(status).text == stamp_text(status)
 
 
 @given(st.dictionaries(st.sampled_from([*STAMPS]), st.sampled_from([*STAMPS.values()])))

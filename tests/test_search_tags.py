@@ -6,40 +6,40 @@ from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.model.searches import Hit
-from mdmem.search.indexer import FileEntries, Index
+from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter
-from mdmem.search.snapshot import EMPTY
-from mdmem.search.tags import TagCount, catalogue, most_tagged
+from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.search.tags import TagCount, count_tags, most_tagged
 
 
 def facts(**files: str) -> tuple[Hit, ...]:
-    index = Index.in_memory()
+    index = SearchIndex.in_memory()
     for name, markdown in files.items():
         path = FilePath(f"memory/{name}.md")
         found = entries(parse(markdown), path)
-        index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))], (), EMPTY)
+        index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))], (), EMPTY_SNAPSHOT)
     return index.entries(Filter(facts_only=True), date(2025, 1, 1))
 
 
 def test_most_used_first_then_by_name() -> None:
-    found = catalogue(facts(a="- x #b #a\n- y #b\n- z #c\n"))
+    found = count_tags(facts(a="- x #b #a\n- y #b\n- z #c\n"))
     assert found == (TagCount("b", 2), TagCount("a", 1), TagCount("c", 1))
 
 
 def test_the_first_three_tags_count() -> None:
-    assert [one.tag for one in catalogue(facts(a="- x #d #c #b #a\n"))] == ["b", "c", "d"]
+    assert [one.tag for one in count_tags(facts(a="- x #d #c #b #a\n"))] == ["b", "c", "d"]
 
 
 def test_a_tag_is_one_in_any_case_as_it_is_most_often_written() -> None:
-    assert catalogue(facts(a="- x #Food\n- y #food\n- z #food #FOOD\n")) == (TagCount("food", 3),)
+    assert count_tags(facts(a="- x #Food\n- y #food\n- z #food #FOOD\n")) == (TagCount("food", 3),)
 
 
 def test_a_fact_counts_once_a_section() -> None:
-    assert catalogue(facts(a="- x #t\n- X #t\n\n# Other\n\n- x #t\n", b="- x #t\n")) == (TagCount("t", 3),)
+    assert count_tags(facts(a="- x #t\n- X #t\n\n# Other\n\n- x #t\n", b="- x #t\n")) == (TagCount("t", 3),)
 
 
 def test_without_facts_there_are_no_tags() -> None:
-    assert catalogue(()) == ()
+    assert count_tags(()) == ()
 
 
 def test_most_tagged_first_then_the_newest_and_what_is_not_committed() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.search import terms as terms_module
-from mdmem.search.terms import MAX_TERMS, Terms, folded, grams, members, query_terms, related, split, stem, terms
+from mdmem.search.terms import MAX_TERMS, Terms, folded, grams, members, query_terms, related, split_scripts, stem, terms
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_scripts_without_spaces(query: str, terms: Terms) -> None:
 
 
 def test_a_text_without_spaces_is_indexed_by_characters_and_pairs() -> None:
-    text = split("Mein 手机号 ist neu")
+    text = split_scripts("Mein 手机号 ist neu")
     assert text.spaced == "Mein   ist neu"
     assert grams(text.runs) == ["手", "机", "号", "手机", "机号"]
 

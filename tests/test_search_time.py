@@ -15,11 +15,11 @@ from mdmem.facts import fact_id
 from mdmem.layout import kind_of
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.trail import Entry, Origin
-from mdmem.search.indexer import FileEntries, Index
-from mdmem.search.query import Filter, Wanted
-from mdmem.search.results import Match, hit, order
-from mdmem.search.schema import Life, Row
-from mdmem.search.snapshot import EMPTY, Seen
+from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.query import Filter, IndexQuery
+from mdmem.search.results import Match, make_hit, rank_key
+from mdmem.search.schema import IndexRow, Lifetime
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, Snapshot
 
 TODAY = date(2025, 6, 1)
 YESTERDAY = date(2025, 5, 31)
@@ -33,26 +33,26 @@ def commit(number: int) -> CommitId:
 
 def row(
     text: str,
-    life: Life,
+    life: Lifetime,
     line: int = 3,
     path: str = PATH,
     section: tuple[str, ...] = ("Work",),
     until: date | None = None,
     prose: bool = False,
-) -> Row:
+) -> IndexRow:
     fact = None if prose else fact_id(text)
     entry = Entry(FilePath(path), line, line, section, None, text, None, None, (), until, fact, f"- {text}")
     begun = life.begun
     origin = None if begun is None else Origin(commit(begun), 1_700_000_000 + begun, Source.INFERRED, 0.7)
     last = None if life.standing else commit(life.ended - 1) if life.ended else HEAD
-    return Row(entry, origin, begun is None, kind_of(entry.path), life, last)
+    return IndexRow(entry, origin, begun is None, kind_of(entry.path), life, last)
 
 
-def gone(begun: int, ended: int, status: Status = Status.REMOVED, successor: str | None = None) -> Life:
-    return Life(begun, ended, status, fact_id(successor) if successor else None, standing=False)
+def gone(begun: int, ended: int, status: Status = Status.REMOVED, successor: str | None = None) -> Lifetime:
+    return Lifetime(begun, ended, status, fact_id(successor) if successor else None, standing=False)
 
 
-def pages(rows: Iterable[Row]) -> list[FileEntries]:
+def pages(rows: Iterable[IndexRow]) -> list[FileEntries]:
     """The files that hold these rows, and those without an end as what an edit took out."""
     found = []
     for path, together in groupby(sorted(rows, key=lambda one: (one.entry.path, one.entry.start_line)), key=lambda one: one.entry.path):
@@ -72,34 +72,34 @@ def pages(rows: Iterable[Row]) -> list[FileEntries]:
     return found
 
 
-def is_past(one: Row) -> bool:
+def is_past(one: IndexRow) -> bool:
     return not one.life.standing and one.life.ended is not None
 
 
-def ends(rows: Iterable[Row]) -> list[tuple[CommitId, tuple[Row, ...]]]:
+def ends(rows: Iterable[IndexRow]) -> list[tuple[CommitId, tuple[IndexRow, ...]]]:
     past = sorted(filter(is_past, rows), key=lambda one: one.life.ended or 0)
     return [(commit(number or 0), tuple(together)) for number, together in groupby(past, key=lambda one: one.life.ended)]
 
 
-def index_of(*rows: Row) -> Index:
-    index = Index.in_memory()
-    index.update(pages(one for one in rows if not is_past(one)), (), EMPTY, past=ends(rows))
+def index_of(*rows: IndexRow) -> SearchIndex:
+    index = SearchIndex.in_memory()
+    index.update(pages(one for one in rows if not is_past(one)), (), EMPTY_SNAPSHOT, past=ends(rows))
     return index
 
 
-def search(index: Index, limit: int = 1000, query: str = "tea", **wanted: Any) -> tuple[Match, ...]:
-    return index.search(Wanted(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY))
+def search(index: SearchIndex, limit: int = 1000, query: str = "tea", **wanted: Any) -> tuple[Match, ...]:
+    return index.search(IndexQuery(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY))
 
 
-def said(index: Index, **wanted: object) -> dict[str, Status]:
+def said(index: SearchIndex, **wanted: object) -> dict[str, Status]:
     return {match.hit.text: match.hit.status for match in search(index, **wanted)}
 
 
-STRIPE, LINEAR = row("tea at Stripe", gone(1, 4, Status.SUPERSEDED, "tea at Linear")), row("tea at Linear", Life(4))
+STRIPE, LINEAR = row("tea at Stripe", gone(1, 4, Status.SUPERSEDED, "tea at Linear")), row("tea at Linear", Lifetime(4))
 
 
 def test_default_search_skips_what_history_adds_and_as_of_remembers() -> None:
-    index = index_of(STRIPE, LINEAR, row("tea forgotten", gone(2, 3)), row("tea just typed", Life(), line=9))
+    index = index_of(STRIPE, LINEAR, row("tea forgotten", gone(2, 3)), row("tea just typed", Lifetime(), line=9))
     assert said(index) == {"tea at Linear": Status.CURRENT, "tea just typed": Status.CURRENT}
     assert said(index, history=True) == said(index) | {"tea at Stripe": Status.SUPERSEDED, "tea forgotten": Status.REMOVED}
     assert [set(said(index, as_of=number)) for number in range(6)] == [
@@ -116,13 +116,13 @@ def test_of_what_is_equally_good_the_current_comes_first_and_then_the_newest() -
     passing = Filter(history=True)
     rows = [
         row("old", gone(1, 2, Status.SUPERSEDED)),
-        row("typed", Life()),
+        row("typed", Lifetime()),
         row("older", gone(0, 1)),
         row("newer", gone(2, 3, Status.SUPERSEDED)),
     ]
-    found = [Match(hit(one, 1.0, passing, TODAY), one) for one in rows]
-    better = Match(hit(rows[0], 1.5, passing, TODAY), rows[0])
-    shown = [match.row.entry.text for match in sorted([*found, better], key=order)]
+    found = [Match(make_hit(one, 1.0, passing, TODAY), one) for one in rows]
+    better = Match(make_hit(rows[0], 1.5, passing, TODAY), rows[0])
+    shown = [match.row.entry.text for match in sorted([*found, better], key=rank_key)]
     assert shown == ["old", "typed", "newer", "old", "older"]
 
 
@@ -135,7 +135,7 @@ def test_what_is_past_names_its_successor_and_the_last_commit_that_held_it() -> 
 
 def test_as_of_knows_nothing_of_what_came_later() -> None:
     other = FactId("aaaaaaaa")
-    index = index_of(STRIPE, replace(LINEAR, life=Life(4, contradicts=(other,), weaker=True)))
+    index = index_of(STRIPE, replace(LINEAR, life=Lifetime(4, contradicts=(other,), weaker=True)))
     (then,) = search(index, as_of=2)
     assert (then.hit.status, then.hit.superseded_by, then.hit.commit, then.row) == (Status.CURRENT, None, commit(1), STRIPE)
     assert [match.hit.contradicts for match in search(index, as_of=4)] == [()]
@@ -144,8 +144,8 @@ def test_as_of_knows_nothing_of_what_came_later() -> None:
 
 def test_what_a_mark_ended_is_skipped_though_it_stands_in_its_log() -> None:
     log = "memory/2025-05-01.md"
-    marked = row("tea at Stripe", Life(1, 3, Status.SUPERSEDED, fact_id("tea at Linear")), path=log)
-    retracted = row("tea at ten", Life(1, 3, Status.REMOVED), path=log, line=4)
+    marked = row("tea at Stripe", Lifetime(1, 3, Status.SUPERSEDED, fact_id("tea at Linear")), path=log)
+    retracted = row("tea at ten", Lifetime(1, 3, Status.REMOVED), path=log, line=4)
     index = index_of(marked, retracted)
     assert said(index) == {}
     assert index.count == 0
@@ -156,25 +156,25 @@ def test_what_a_mark_ended_is_skipped_though_it_stands_in_its_log() -> None:
 
 
 def test_what_an_uncommitted_edit_took_out_is_removed_now_and_was_there() -> None:
-    index = index_of(row("tea at Stripe", Life(1, standing=False)), row("tea at Linear", Life()))
+    index = index_of(row("tea at Stripe", Lifetime(1, standing=False)), row("tea at Linear", Lifetime()))
     assert said(index) == {"tea at Linear": Status.CURRENT}
     assert said(index, history=True) == {"tea at Linear": Status.CURRENT, "tea at Stripe": Status.REMOVED}
     assert [match.hit.commit for match in search(index, history=True, query="Stripe") if match.row.last] == [HEAD]
     assert said(index, as_of=1) == {"tea at Stripe": Status.CURRENT}
-    index.update(pages([row("tea at Stripe", Life(1))]), (), EMPTY)
+    index.update(pages([row("tea at Stripe", Lifetime(1))]), (), EMPTY_SNAPSHOT)
     assert said(index, history=True) == {"tea at Stripe": Status.CURRENT}
 
 
 def test_what_moved_is_found_where_it_was_then_and_in_history_where_it_is() -> None:
     before = row("tea", replace(gone(1, 3), moved=True), section=("Old",))
-    index = index_of(before, row("tea", Life(3), section=("New",)))
+    index = index_of(before, row("tea", Lifetime(3), section=("New",)))
     assert [match.hit.section for match in search(index)] == [("New",)]
     assert [match.hit.section for match in search(index, history=True)] == [("New",)]
     assert [[match.hit.section for match in search(index, as_of=n)] for n in (2, 3)] == [[("Old",)], [("New",)]]
 
 
 def test_expiry_is_judged_on_the_day_that_is_asked_about() -> None:
-    index = index_of(row("tea", Life(1), until=YESTERDAY))
+    index = index_of(row("tea", Lifetime(1), until=YESTERDAY))
     assert said(index) == {}
     assert said(index, history=True) == {"tea": Status.EXPIRED}
     assert said(index, as_of=1, valid_on=YESTERDAY) == {"tea": Status.CURRENT}
@@ -183,7 +183,7 @@ def test_expiry_is_judged_on_the_day_that_is_asked_about() -> None:
 
 def test_a_statement_that_came_back_is_current_and_was_there_before() -> None:
     rows = [row("tea", gone(n, n + 1), line=n) for n in range(1, 9, 2)]
-    again = [row("Tea", Life(9), line=30), row("tea", Life(9), line=31)]
+    again = [row("Tea", Lifetime(9), line=30), row("tea", Lifetime(9), line=31)]
     found = search(index_of(*rows, *again), history=True)
     assert [(match.hit.status, match.hit.start_line) for match in found] == [
         (Status.CURRENT, 30),
@@ -193,9 +193,9 @@ def test_a_statement_that_came_back_is_current_and_was_there_before() -> None:
 
 def test_the_current_one_is_shown_even_if_another_ranks_far_above_it() -> None:
     beside = [row("tea tea tea", replace(gone(1, 2), moved=True), line=n) for n in (2, 4)]
-    crowd = [row(f"tea {n}", Life(2), line=n) for n in range(10, 400)]
-    dull = [row(f"{n} " + "words that say nothing of it " * 9, Life(2), line=n) for n in (500, 501, 503, 504)]
-    index = index_of(row("tea", gone(1, 2)), row("tea", Life(3, weaker=True), line=502), *beside, *crowd, *dull)
+    crowd = [row(f"tea {n}", Lifetime(2), line=n) for n in range(10, 400)]
+    dull = [row(f"{n} " + "words that say nothing of it " * 9, Lifetime(2), line=n) for n in (500, 501, 503, 504)]
+    index = index_of(row("tea", gone(1, 2)), row("tea", Lifetime(3, weaker=True), line=502), *beside, *crowd, *dull)
     assert "tea" not in [match.hit.text for match in search(index, limit=150)]
     best, *_ = search(index, limit=1, history=True)
     assert (best.hit.text, best.hit.status, best.hit.start_line) == ("tea", Status.CURRENT, 502)
@@ -203,7 +203,7 @@ def test_the_current_one_is_shown_even_if_another_ranks_far_above_it() -> None:
 
 def test_prose_is_told_by_its_text() -> None:
     first, second = row("prose on tea", gone(1, 2), prose=True), row("better prose on tea", gone(2, 3), prose=True)
-    index = index_of(first, second, row("prose on tea", Life(3), prose=True))
+    index = index_of(first, second, row("prose on tea", Lifetime(3), prose=True))
     assert said(index) == {"prose on tea": Status.CURRENT}
     found = {(match.hit.text, match.hit.status) for match in search(index, history=True)}
     assert found == {("prose on tea", Status.CURRENT), ("prose on tea", Status.REMOVED), ("better prose on tea", Status.REMOVED)}
@@ -216,27 +216,27 @@ def test_what_went_together_is_found_by_its_neighbours() -> None:
 
 def test_files_are_replaced_without_their_past_and_the_past_without_its_files() -> None:
     index = index_of(STRIPE, LINEAR)
-    index.update((), [PATH], EMPTY)
+    index.update((), [PATH], EMPTY_SNAPSHOT)
     assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
     assert said(index, history=True, file=PATH) == said(index, history=True)
-    index.update(pages([LINEAR]), (), EMPTY, dropped=[commit(4)])
+    index.update(pages([LINEAR]), (), EMPTY_SNAPSHOT, dropped=[commit(4)])
     assert said(index, history=True) == {"tea at Linear": Status.CURRENT}
 
 
 def test_a_commits_past_is_replaced_by_doing_it_again() -> None:
     index = index_of(STRIPE, row("tea forgotten", gone(1, 4)))
-    index.update((), (), EMPTY, past=[(commit(4), (STRIPE,))])
+    index.update((), (), EMPTY_SNAPSHOT, past=[(commit(4), (STRIPE,))])
     assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
-    index.update((), (), EMPTY, past=[(commit(4), (STRIPE,))], dropped=[commit(4)])
+    index.update((), (), EMPTY_SNAPSHOT, past=[(commit(4), (STRIPE,))], dropped=[commit(4)])
     assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
-    index.update((), (), EMPTY, past=[(commit(4), ())])
+    index.update((), (), EMPTY_SNAPSHOT, past=[(commit(4), ())])
     assert said(index, history=True) == {}
 
 
 def test_the_past_is_kept_on_disk(tmp_path: Path) -> None:
-    index = Index.open(tmp_path)
-    index.update(pages([LINEAR]), (), Seen(HEAD), past=ends([STRIPE]))
-    again = Index.open(tmp_path)
+    index = SearchIndex.open(tmp_path)
+    index.update(pages([LINEAR]), (), Snapshot(HEAD), past=ends([STRIPE]))
+    again = SearchIndex.open(tmp_path)
     assert search(again, history=True) == search(index, history=True)
     assert {match.row for match in search(again, history=True)} == {STRIPE, LINEAR}
     assert (again.count, again.seen.commit) == (1, HEAD)
@@ -245,25 +245,25 @@ def test_the_past_is_kept_on_disk(tmp_path: Path) -> None:
 def test_a_commit_whose_rows_cannot_be_made_leaves_the_index_as_it_was() -> None:
     index = index_of(STRIPE, LINEAR)
 
-    def past() -> Iterable[tuple[CommitId, tuple[Row, ...]]]:
+    def past() -> Iterable[tuple[CommitId, tuple[IndexRow, ...]]]:
         yield commit(4), ()
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        index.update((), [PATH], EMPTY, past=past())
+        index.update((), [PATH], EMPTY_SNAPSHOT, past=past())
     assert set(said(index, history=True)) == {"tea at Stripe", "tea at Linear"}
 
 
 LIVES = st.one_of(
-    st.builds(Life, st.none() | st.integers(1, 6), weaker=st.booleans()),
+    st.builds(Lifetime, st.none() | st.integers(1, 6), weaker=st.booleans()),
     st.builds(
-        lambda begun, lasted, status: Life(begun, begun + lasted, status),
+        lambda begun, lasted, status: Lifetime(begun, begun + lasted, status),
         *(st.integers(1, 5),) * 2,
         st.sampled_from(["superseded", "removed"]).map(Status),
     ),
-    st.builds(lambda begun: Life(begun, standing=False), st.integers(1, 6)),
+    st.builds(lambda begun: Lifetime(begun, standing=False), st.integers(1, 6)),
     st.builds(
-        lambda begun, lasted, status, moved: Life(begun, begun + lasted, status, standing=False, moved=moved),
+        lambda begun, lasted, status, moved: Lifetime(begun, begun + lasted, status, standing=False, moved=moved),
         *(st.integers(1, 5),) * 2,
         st.sampled_from(["superseded", "removed"]).map(Status),
         st.booleans(),
@@ -284,7 +284,7 @@ ROWS = st.lists(
 """Every row on a line of its own, so that it can be told by it."""
 
 
-def status_of(one: Row) -> Status:
+def status_of(one: IndexRow) -> Status:
     if one.life.status is not Status.CURRENT:
         return one.life.status
     if not one.life.standing:
@@ -292,9 +292,9 @@ def status_of(one: Row) -> Status:
     return Status.EXPIRED if one.entry.until == YESTERDAY else Status.CURRENT
 
 
-def chosen(rows: list[Row], history: bool) -> list[Row]:
+def chosen(rows: list[IndexRow], history: bool) -> list[IndexRow]:
     """Of what is current one row each statement, by hand, and all others."""
-    best: dict[object, Row] = {}
+    best: dict[object, IndexRow] = {}
     over = [one for one in rows if history and status_of(one) is not Status.CURRENT]
     for one in sorted(rows, key=lambda one: one.entry.start_line):
         if one not in over:
@@ -302,18 +302,18 @@ def chosen(rows: list[Row], history: bool) -> list[Row]:
     return [*best.values(), *over]
 
 
-def current(rows: list[Row]) -> list[Row]:
+def current(rows: list[IndexRow]) -> list[IndexRow]:
     return [one for one in rows if one.life.standing and status_of(one) is Status.CURRENT]
 
 
-def first_of_each(rows: list[Row]) -> list[Row]:
-    best: dict[object, Row] = {}
+def first_of_each(rows: list[IndexRow]) -> list[IndexRow]:
+    best: dict[object, IndexRow] = {}
     for one in sorted(rows, key=lambda one: one.entry.start_line):
         best.setdefault((one.entry.path, one.entry.section, one.entry.fact or one.entry.start_line), one)
     return list(best.values())
 
 
-def at(rows: list[Row], number: int) -> list[Row]:
+def at(rows: list[IndexRow], number: int) -> list[IndexRow]:
     return [
         one
         for one in rows
@@ -326,7 +326,7 @@ def at(rows: list[Row], number: int) -> list[Row]:
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS, st.integers(0, 11))
-def test_what_is_found_is_what_a_plain_filter_gives(rows: list[Row], number: int) -> None:
+def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number: int) -> None:
     index = index_of(*rows)
     unmoved = [one for one in rows if not one.life.moved]
     for wanted, expected in (
@@ -344,13 +344,13 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[Row], number: int
 
 @settings(max_examples=20, deadline=None)
 @given(ROWS, ROWS)
-def test_an_index_brought_up_to_date_equals_a_fresh_one(before: list[Row], after: list[Row]) -> None:
+def test_an_index_brought_up_to_date_equals_a_fresh_one(before: list[IndexRow], after: list[IndexRow]) -> None:
     index = index_of(*before)
     old, new = dict(ends(before)), dict(ends(after))
     standing = pages(one for one in after if not is_past(one))
     removed = {one.entry.path for one in before} - {file.path for file in standing}
     for _ in range(2):
-        index.update(standing, removed, EMPTY, past=new.items(), dropped=old.keys() - new.keys())
+        index.update(standing, removed, EMPTY_SNAPSHOT, past=new.items(), dropped=old.keys() - new.keys())
     fresh = index_of(*after)
     for wanted in ({}, {"history": True}, {"as_of": 3}):
         assert {match.row for match in search(index, **wanted)} == {match.row for match in search(fresh, **wanted)}

@@ -97,7 +97,7 @@ def test_the_command_line_says_no_value(at: Desk, name: str):
     assert (done.returncode, said["error"], said["kind"]) == (1, "secret-found", "github-token")
     assert TOKEN not in done.stdout + done.stderr
     nowhere(at)
-    told = list(events.read(at.workspace.state))
+    told = list(events.read_events(at.workspace.state))
     assert [event.code for event in told] == ["secret-found"]
 
 
@@ -231,4 +231,4 @@ def test_an_edit_that_shrinks_leaves_a_warning_event(world: World, repository: P
     edit = EditSection("Long", Action.BODY, "- one")
     assert memory.apply(edit).commit
     assert memory.apply(append()).commit
-    assert [event.warnings for event in events.read(at.workspace.state)] == [("shrink",), ()]
+    assert [event.warnings for event in events.read_events(at.workspace.state)] == [("shrink",), ()]

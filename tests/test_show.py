@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.changes.purge_history import Purged, PurgePlan
+from mdmem.changes.purge_history import PurgePlan, PurgeResult
 from mdmem.doctor import Finding, Level
 from mdmem.errors import printable
-from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Superseded
-from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
+from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Supersession
+from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
 from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
-from mdmem.model.reviews import Advice, AdviceKind, Reviewed
-from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
+from mdmem.model.reviews import Advice, AdviceKind, ReviewResult
+from mdmem.model.searches import ConflictView, Explanation, Factor, Hit, ScorePart, SearchResult
 from mdmem.model.writes import WriteResult
 from mdmem.render import plain
 from mdmem.search import ranking
@@ -52,7 +52,7 @@ RESULT = WriteResult(
     COMMIT,
     (FactId("11111111"),),
     (FactId("22222222"),),
-    (Superseded(FactId("22222222"), FactId("11111111")),),
+    (Supersession(FactId("22222222"), FactId("11111111")),),
 )
 VIEW = SectionView("a.md", ("A",), 1, "\nx\r\ny\x1b\r\n\r\n", "e" * 12, "f" * 12, 1, 4, COMMIT, False, (("A", "B"),))
 STEERS = "\x1b\x9b\x07\x7f\u202e\u2066\u2028"
@@ -193,20 +193,20 @@ class TestSearch:
 
 class TestExplained:
     PARTS = (
-        Part("text", "tea", "Tea", 1.25),
-        Part("around", "tea", "Tea", 0.5),
-        Part("heading", "Memory", "memories", 0.4),
-        Part("asked", "puppi", "dog", 0.25),
-        Part("grams", "東京", "東京", 0.1),
-        Part("later", "tea", "tea", 0.1),
+        ScorePart("text", "tea", "Tea", 1.25),
+        ScorePart("around", "tea", "Tea", 0.5),
+        ScorePart("heading", "Memory", "memories", 0.4),
+        ScorePart("asked", "puppi", "dog", 0.25),
+        ScorePart("grams", "東京", "東京", 0.1),
+        ScorePart("later", "tea", "tea", 0.1),
     )
     FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "age", "day")
 
-    def lines(self, why: Why, **fields: Any) -> list[str]:
+    def lines(self, why: Explanation, **fields: Any) -> list[str]:
         return hits.search_text(found(replace(HIT, why=why, **fields)), colour=False).splitlines()[2:]
 
     def test_words(self):
-        assert self.lines(Why(self.PARTS, ())) == [
+        assert self.lines(Explanation(self.PARTS, ())) == [
             "      score 1.50",
             '      +1.75  "Tea": in its text 1.25; in or near it 0.50',
             '      +0.40  "memories": in its headings or file name as "Memory" 0.40',
@@ -216,7 +216,7 @@ class TestExplained:
         ]
 
     def test_factors(self):
-        assert self.lines(Why((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5))[1:] == [
+        assert self.lines(Explanation((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5))[1:] == [
             "      x1.50  stands in an agent's prompt already",
             "      x1.50  by its confidence, 0.7",
             "      x1.50  contradicts what is better founded",
@@ -230,7 +230,7 @@ class TestExplained:
         ]
 
     def test_what_an_entry_without_day_or_commit_lacks(self):
-        why = Why((), (Factor("confidence", 0.99), Factor("day", 1.1), Factor("later", 2)))
+        why = Explanation((), (Factor("confidence", 0.99), Factor("day", 1.1), Factor("later", 2)))
         assert self.lines(why, confidence=None)[1:] == [
             "      x0.99  not committed yet, and so a person's",
             "      x1.10  of no day, so nothing is missing beside it",
@@ -239,16 +239,16 @@ class TestExplained:
 
     @given(text=st.text(alphabet=STEERS + "ab", min_size=1))
     def test_no_terminal_is_steered(self, text: str):
-        shown = self.lines(Why((Part(text, text, text, 1.0),), (Factor("later", 1.0),)))
+        shown = self.lines(Explanation((ScorePart(text, text, text, 1.0),), (Factor("later", 1.0),)))
         assert all(printable(line, keep="") == line for line in shown)
         assert len(shown) == 3
 
     def test_every_field_and_factor_of_the_ranking_has_its_words(self):
         assert set(hits._PLACES) == set(ranking.FIELD_WEIGHTS)
-        assert {name for name, _ in ranking.ANSWERS.values()} <= set(hits._FACTORS)
+        assert {name for name, _ in ranking.ANSWER_FACTORS.values()} <= set(hits._FACTORS)
 
     def test_json(self):
-        (hit,) = hits.search_json(found(replace(HIT, why=Why(self.PARTS[:1], (Factor("day", 1.1),)))))["hits"]
+        (hit,) = hits.search_json(found(replace(HIT, why=Explanation(self.PARTS[:1], (Factor("day", 1.1),)))))["hits"]
         assert hit["explain"] == {
             "parts": [{"field": "text", "term": "tea", "said": "Tea", "score": 1.25}],
             "factors": [{"name": "day", "value": 1.1}],
@@ -309,14 +309,14 @@ def test_soundness(found: tuple[Finding, ...], sound: bool):
 
 def test_a_purge():
     numbers = {"files": 1, "commits": 2, "messages": 3, "tags": 4, "refs": 5, "signatures": 6, "loose": 0}
-    assert maintenance.plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
-    assert maintenance.plan_text(PLAN) == f"to purge: 1 files, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
-    assert "5 refs, 7 objects that nothing refers to\n" in maintenance.plan_text(replace(PLAN, loose=7))
-    done = Purged(PLAN, COMMIT, ("left",))
+    assert maintenance.purge_plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
+    assert maintenance.purge_plan_text(PLAN) == f"to purge: 1 files, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
+    assert "5 refs, 7 objects that nothing refers to\n" in maintenance.purge_plan_text(replace(PLAN, loose=7))
+    done = PurgeResult(PLAN, COMMIT, ("left",))
     assert maintenance.purged_json(done) == {"changed": True, "commit": COMMIT, "plan": numbers, "notices": ["left"]}
     assert maintenance.purged_text(done) == f"purged {COMMIT[:10]}"
     assert maintenance.purged_text(replace(done, commit=None)) == "purged"
-    nothing = Purged(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
+    nothing = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
     assert (maintenance.purged_text(nothing), maintenance.purged_json(nothing)["changed"]) == (
         f"it stands nowhere, and nothing is left to purge {COMMIT[:10]}",
         False,
@@ -428,7 +428,7 @@ class TestHistory:
             history.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
             history.history_text(FactHistory(FactId("a"), Status.CURRENT, (replace(LINK, text=one, reason=other),) * 2), True, False),
             history.blame_text(Blame("a.md", (), (BlamedLine(1, one, COMMIT, AT, other, Source.AUTO, 0.4),)), colour=False),
-            history.stays_text(Stays(one, (StayView(one, (other,), COMMIT, AT, None, None),))),
+            history.presences_text(TextHistory(one, (PresenceView(one, (other,), COMMIT, AT, None, None),))),
         )
         assert not set("".join(told)) & set(STEERS + "\r")
 
@@ -476,7 +476,7 @@ def test_a_review():
     advice = Advice(
         AdviceKind.EXPIRED, FilePath("a.md"), ("A",), 3, (FactId("1f3c9a2b"),), "'x' held\x1b", ("mdmem", "forget", "an x"), True
     )
-    told = Reviewed((advice,), ((advice, RESULT),))
+    told = ReviewResult((advice,), ((advice, RESULT),))
     assert maintenance.reviewed_text(told) == (
         "done: a.md:3: expired: 'x' held\ufffd 0123456789\na.md:3: expired: 'x' held\ufffd\n    mdmem forget 'an x'  (safe)"
     )
@@ -486,7 +486,7 @@ def test_a_review():
 def test_the_command_of_an_advice_can_be_pasted():
     words = ("mdmem", "edit-section", "It's", "--replace", "- it's a \\n\n- b\t\x1b", "--with", "- é\u202e\n")
     advice = Advice(AdviceKind.DUPLICATE, FilePath("a.md"), ("A",), 3, (), "twice", words, True)
-    shown = maintenance.reviewed_text(Reviewed((advice,))).splitlines()[1].strip().removesuffix("  (safe)")
+    shown = maintenance.reviewed_text(ReviewResult((advice,))).splitlines()[1].strip().removesuffix("  (safe)")
     assert printable(shown, keep="") == shown
     ran = subprocess.run(["bash", "-c", f"printf '%s\\0' {shown}"], stdout=subprocess.PIPE, check=True, env={"LC_ALL": "C.UTF-8"})
     assert tuple(ran.stdout.decode().split("\0")[:-1]) == words

@@ -11,7 +11,7 @@ from mdmem.memory import Memory, staged_problems
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Log
-from mdmem.workspace import known_in, locate
+from mdmem.workspace import find_workspace, used_workspaces
 
 CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"
 
@@ -312,25 +312,25 @@ class TestWhichWorkspace:
         (inner.root / "c").mkdir()
         for folder, expected in ((inner.root / "c", inner), (inner.root, inner), (repository / "a", outer), (repository, outer)):
             monkeypatch.chdir(folder)
-            assert locate(None, {}) == expected.root
+            assert find_workspace(None, {}) == expected.root
 
     def test_the_one_named(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "link").symlink_to(at.root)
         (tmp_path / "other").mkdir()
-        assert locate(None, {"MDMEM_WORKSPACE": "repository"}) == at.root
-        assert locate(Path("link"), {"MDMEM_WORKSPACE": "other"}) == at.root
+        assert find_workspace(None, {"MDMEM_WORKSPACE": "repository"}) == at.root
+        assert find_workspace(Path("link"), {"MDMEM_WORKSPACE": "other"}) == at.root
         for named, environment in ((None, {}), (None, {"MDMEM_WORKSPACE": "other"}), (Path("other"), {}), (Path("none"), {})):
             with pytest.raises(MdmemError) as failure:
-                locate(named, environment)
+                find_workspace(named, environment)
             assert failure.value.code == "no-workspace"
             assert "mdmem init" in failure.value.hint
 
     def test_those_that_were_used(self, world: World, repository: Path):
         one, two = desk(world, repository, "ü/a b"), desk(world, repository, "ü/a-b")
-        assert known_in(repository) == ()
+        assert used_workspaces(repository) == ()
         for at in (one, two):
             at.workspace.ensure_state()
-        assert set(known_in(repository)) == {one.root, two.root}
+        assert set(used_workspaces(repository)) == {one.root, two.root}
         (two.root / "MEMORY.md").unlink()
-        assert known_in(two.root) == (one.root,)
+        assert used_workspaces(two.root) == (one.root,)

@@ -29,7 +29,7 @@ def search(hits: int = 5, weeks_ago: float = 0, **fields: Any) -> Event:
 
 
 def searches(events: Sequence[Event], weeks: int = 12) -> SearchFigures:
-    return stats.searches(events, 0, TODAY, UTC, weeks)
+    return stats.search_figures(events, 0, TODAY, UTC, weeks)
 
 
 class TestFigures:

@@ -37,11 +37,11 @@ def carry_out(at: Desk, changes: tuple[Change, ...]) -> list[bool]:
 
 
 def begin(at: Desk, name: str, goal: str, now: datetime = AT) -> list[bool]:
-    return carry_out(at, task_notes.start(standing(at), name, goal, now, OPTIONS))
+    return carry_out(at, task_notes.start_edits(standing(at), name, goal, now, OPTIONS))
 
 
 def noted(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
-    return carry_out(at, task_notes.note(standing(at), name, text, now, OPTIONS))
+    return carry_out(at, task_notes.note_edits(standing(at), name, text, now, OPTIONS))
 
 
 # In a repository.
@@ -60,14 +60,14 @@ def test_a_task_from_start_to_done(at: Desk) -> None:
         "- 2026-03-06 10:00 all tests pass\n"
         "- 10:01 # not a heading\n  \\```\n  nor a fence\n"
     )
-    assert carry_out(at, task_notes.done(standing(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
+    assert carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
     assert at.read(task_notes.TASKS_PATH) == "# Tasks\n\n"
     assert at.read(LOG).endswith("\n\n## 10:00\n\n- [task] Move it: moved, and faster\n")
 
 
 def test_a_task_in_a_file_that_is_not_there(at: Desk) -> None:
     assert begin(at, "Move it", "Redis") == [True]
-    assert task_notes.names(standing(at)) == ("Move it",)
+    assert task_notes.open_task_names(standing(at)) == ("Move it",)
     assert noted(at, "Move it", "begun") == [True]
 
 
@@ -79,8 +79,8 @@ def test_a_task_that_is_there_is_gone_on_with(at: Desk) -> None:
 
 
 def test_who_begins_the_same_task_at_the_same_moment_loses_nothing(at: Desk) -> None:
-    one = task_notes.start(None, "Move it", "Redis", AT, OPTIONS)
-    other = task_notes.start(None, "Move it", "Postgres", AT, OPTIONS)
+    one = task_notes.start_edits(None, "Move it", "Redis", AT, OPTIONS)
+    other = task_notes.start_edits(None, "Move it", "Postgres", AT, OPTIONS)
     assert carry_out(at, (*one, *one, *other)) == [True, False, True]
     assert at.read(task_notes.TASKS_PATH).endswith("- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n")
 
@@ -94,16 +94,16 @@ def test_a_note_that_is_given_again_is_written_once(at: Desk) -> None:
 @pytest.mark.parametrize("interrupted_after", [0, 1])
 def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None:
     at.write(task_notes.TASKS_PATH, FILE)
-    carry_out(at, task_notes.done(standing(at), "Move it", "moved", OPTIONS)[:interrupted_after])
-    assert "Move it" in task_notes.names(standing(at))
-    carry_out(at, task_notes.done(standing(at), "Move it", "moved", OPTIONS))
-    assert task_notes.names(standing(at)) == ("Other one",)
+    carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS)[:interrupted_after])
+    assert "Move it" in task_notes.open_task_names(standing(at))
+    carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS))
+    assert task_notes.open_task_names(standing(at)) == ("Other one",)
     assert at.read(LOG).count("moved") == 1
 
 
 def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> None:
     at.write(task_notes.TASKS_PATH, FILE)
-    carry_out(at, task_notes.done(standing(at), "Move it", "moved", OPTIONS)[:1])
+    carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS)[:1])
     done = Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
     assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
 
@@ -132,7 +132,7 @@ def test_done_shown_beforehand_changes_nothing(at: Desk) -> None:
 
 def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
     at.write(task_notes.TASKS_PATH, FILE)
-    logged, taken_out = task_notes.done(standing(at), "Move it", "moved", OPTIONS)
+    logged, taken_out = task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS)
     noted(at, "Move it", "not quite")
     with pytest.raises(MdmemError) as failure:
         at.apply(taken_out)
@@ -146,9 +146,9 @@ def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
     assert noted(at, "Move it", "begun") == [True]
     assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(task_notes.TASKS_PATH)
     assert begin(at, "Plan", "another task") == [True]
-    assert task_notes.names(standing(at)) == ("Move it", "Other one", "Plan")
-    carry_out(at, task_notes.done(standing(at), "Move it", "moved", OPTIONS))
-    assert task_notes.names(standing(at)) == ("Other one", "Plan")
+    assert task_notes.open_task_names(standing(at)) == ("Move it", "Other one", "Plan")
+    carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS))
+    assert task_notes.open_task_names(standing(at)) == ("Other one", "Plan")
     assert "by hand" not in at.read(task_notes.TASKS_PATH)
 
 
@@ -157,16 +157,16 @@ def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
 
 def test_what_is_given() -> None:
     document = parse(FILE)
-    (change,) = task_notes.start(document, "New", "x", AT, OPTIONS)
+    (change,) = task_notes.start_edits(document, "New", "x", AT, OPTIONS)
     line = "- 2026-03-05 10:00 goal: x"
     assert change == EditSection("Tasks > New", Action.APPEND, line, file="memory/tasks.md", create=True, options=OPTIONS)
-    logged, taken_out = task_notes.done(document, "other one", "y", OPTIONS)
+    logged, taken_out = task_notes.finish_edits(document, "other one", "y", OPTIONS)
     assert logged == Log("Other one: y", kind="task", options=OPTIONS)
     assert (taken_out.section, taken_out.action, taken_out.subtree) == ("Tasks > Other `one`", Action.DELETE, True)
-    assert task_notes.show(document, "move it") == Show("memory/tasks.md", "Tasks > Move it")
-    assert task_notes.show(parse("## A\n\n## B\n"), "b") == Show("memory/tasks.md", "B")
-    assert task_notes.names(document) == ("Move it", "Other one")
-    assert task_notes.names(None) == ()
+    assert task_notes.show_arguments(document, "move it") == Show("memory/tasks.md", "Tasks > Move it")
+    assert task_notes.show_arguments(parse("## A\n\n## B\n"), "b") == Show("memory/tasks.md", "B")
+    assert task_notes.open_task_names(document) == ("Move it", "Other one")
+    assert task_notes.open_task_names(None) == ()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_what_is_given() -> None:
     ],
 )
 def test_a_note_has_the_day_where_it_is_another(last: str, stamp: str) -> None:
-    (change,) = task_notes.note(parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS)
+    (change,) = task_notes.note_edits(parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS)
     assert change.text == f"- {stamp} text"
 
 
@@ -217,11 +217,11 @@ def test_refusals(verb: str, arguments: tuple[object, ...], expected: str) -> No
 
 def test_the_nearest_names_are_told() -> None:
     with pytest.raises(MdmemError) as failure:
-        task_notes.show(parse(FILE), "Move itt")
+        task_notes.show_arguments(parse(FILE), "Move itt")
     assert (failure.value.hint, failure.value.details["near"]) == ("Did you mean: Move it", ["Move it"])
     with pytest.raises(MdmemError) as failure:
-        task_notes.show(parse(FILE), "zzz")
+        task_notes.show_arguments(parse(FILE), "zzz")
     assert failure.value.hint == "Its tasks are: Move it; Other one"
     with pytest.raises(MdmemError) as failure:
-        task_notes.show(None, "zzz")
+        task_notes.show_arguments(None, "zzz")
     assert failure.value.hint == "mdmem task start NAME begins one."

@@ -20,13 +20,13 @@ from mdmem.catchup import index, replay, trail_update
 from mdmem.document import parse
 from mdmem.errors import MdmemError
 from mdmem.facts import fact_id, parse_item
-from mdmem.history.sections import parts
+from mdmem.history.sections import section_parts
 from mdmem.memory import Memory
 from mdmem.model import CommitId, Op, Source, Status
-from mdmem.model.history import AskHistory, FactHistory, SectionHistory
+from mdmem.model.history import FactHistory, SectionHistory, ShowHistory
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
-from mdmem.trail import VERSIONS_NAME, Versions
+from mdmem.trail import TRAIL_NAME, Trail
 
 DAYS = ["2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10"]
 PLACES = ["Stripe", "Linear", "Figma", "Notion"]
@@ -110,7 +110,7 @@ class TestOneKey:
 
     def test_chain(self, teller: Teller) -> None:
         ids = moved(teller)
-        told = teller.on("2027-01-01").history(AskHistory(ids[1]))
+        told = teller.on("2027-01-01").history(ShowHistory(ids[1]))
         assert isinstance(told, FactHistory)
         assert told.status is Status.SUPERSEDED
         assert [(link.id, link.text) for link in told.chain] == [(i, f"employer: works at {p}") for i, p in zip(ids, PLACES, strict=True)]
@@ -154,7 +154,7 @@ class TestByHand:
             assert teller.texts("kiwi") == []
             for (hit,) in (teller.search("kiwi", history=True), _named(teller, "kiwi")):
                 assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
-            index.rebuild(at.workspace, True, print)
+            index.rebuild_index(at.workspace, True, print)
         at.commit("gone")
         (hit,) = teller.search("kiwi", history=True)
         assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
@@ -243,7 +243,7 @@ class TestLogs:
         require_what_stood()
         at.git("commit", "-qam", "gone", "--date=2026-01-16T12:00:00")
         require_what_stood()
-        index.rebuild(at.workspace, True, print)
+        index.rebuild_index(at.workspace, True, print)
         require_what_stood()
         assert [hit.status for hit in teller.search("green", history=True)] == [Status.REMOVED]
 
@@ -295,7 +295,7 @@ class TestLogs:
         assert (done.changed, done.added, done.removed) == (True, (), ())
         (hit,) = [one for one in teller.search("Rome", min_confidence=0.9) if one.fact == stated.added[0]]
         assert (hit.source, hit.confidence, hit.commit) == (Source.USER_STATED, 0.95, done.commit)
-        told = teller.on("2027-01-01").history(AskHistory(str(stated.added[0])))
+        told = teller.on("2027-01-01").history(ShowHistory(str(stated.added[0])))
         assert isinstance(told, FactHistory)
         assert [(link.source, link.confidence) for link in told.chain] == [(hit.source, hit.confidence)]
 
@@ -331,7 +331,7 @@ class TestSaidAgain:
         hit = teller.search("tea")[0]
         assert (hit.text, hit.commit, hit.source) == (text, done.commit, Source.USER_STATED)
         assert text in [fact.text for fact in teller.on("2026-01-12").facts(ListFacts())]
-        told = teller.on("2026-01-12").history(AskHistory(text))
+        told = teller.on("2026-01-12").history(ShowHistory(text))
         assert isinstance(told, FactHistory)
         assert [link.status for link in told.chain if link.text == text] == [Status.SUPERSEDED, Status.CURRENT]
         assert not teller.on("2026-01-13").apply(change).changed
@@ -491,12 +491,12 @@ class TestContradictions:
 class TestNamingFacts:
     """A fact is named by its text or its id; where neither fits, what could be meant is named."""
 
-    @pytest.mark.parametrize("ask", [AskHistory("works at Notion"), Revert("works at Notion"), Forget("works at Notion")], ids=repr)
-    def test_other_words_are_answered_with_the_fact(self, teller: Teller, ask: AskHistory | Revert | Forget) -> None:
+    @pytest.mark.parametrize("ask", [ShowHistory("works at Notion"), Revert("works at Notion"), Forget("works at Notion")], ids=repr)
+    def test_other_words_are_answered_with_the_fact(self, teller: Teller, ask: ShowHistory | Revert | Forget) -> None:
         ids = moved(teller)
         memory = teller.on("2026-05-01")
         with pytest.raises(MdmemError) as failure:
-            memory.history(ask) if isinstance(ask, AskHistory) else memory.apply(ask)
+            memory.history(ask) if isinstance(ask, ShowHistory) else memory.apply(ask)
         assert failure.value.hint == f"Facts with these words: {ids[3]} employer: works at Notion"
 
     def test_one_that_holds_no_more(self, teller: Teller) -> None:
@@ -513,7 +513,7 @@ class TestNamingFacts:
 
     def test_the_status_of_a_fact_that_is_cut_off_by_the_limit(self, teller: Teller) -> None:
         ids = moved(teller)
-        found = teller.on("2026-05-01").history(AskHistory(ids[0], limit=1))
+        found = teller.on("2026-05-01").history(ShowHistory(ids[0], limit=1))
         assert isinstance(found, FactHistory)
         assert (found.status, [link.id for link in found.chain]) == (Status.SUPERSEDED, [ids[3]])
 
@@ -523,14 +523,14 @@ class TestNamingFacts:
         memory = teller.on("2026-01-12")
         for name in ("a cat", str(here.added[0])):
             for path, commit in (("MEMORY.md", here.commit), (there.path, there.commit)):
-                found = memory.history(AskHistory(name, path))
+                found = memory.history(ShowHistory(name, path))
                 assert isinstance(found, FactHistory)
                 assert [(link.path, link.commit) for link in found.chain] == [(path, commit)]
         teller.at.write("memory/pets.md", "# Pets\n")
         for name, code in (("a cat", "section-not-found"), (str(here.added[0]), "fact-not-found")):
-            assert code_of(lambda name=name: memory.history(AskHistory(name, "memory/pets.md"))) == code
-            assert code_of(lambda name=name: memory.history(AskHistory(name, "memory/none.md"))) == "file-not-found"
-            assert code_of(lambda name=name: memory.history(AskHistory(name, "MEMORY.md", nth=1))) == "section-not-found"
+            assert code_of(lambda name=name: memory.history(ShowHistory(name, "memory/pets.md"))) == code
+            assert code_of(lambda name=name: memory.history(ShowHistory(name, "memory/none.md"))) == "file-not-found"
+            assert code_of(lambda name=name: memory.history(ShowHistory(name, "MEMORY.md", nth=1))) == "section-not-found"
 
     def test_one_that_is_not_committed_has_no_past_yet(self, teller: Teller) -> None:
         teller.at.write("MEMORY.md", teller.at.read("MEMORY.md") + "- has a cat\n- badge 12 (until 2026-01-20)\n")
@@ -538,16 +538,16 @@ class TestNamingFacts:
         for text, status in (("has a cat", Status.CURRENT), ("badge 12", Status.EXPIRED)):
             fact = fact_id(text)
             for name in (text, fact, fact[:6]):
-                assert memory.history(AskHistory(name)) == memory.history(AskHistory(name, "MEMORY.md")) == FactHistory(fact, status, ())
+                assert memory.history(ShowHistory(name)) == memory.history(ShowHistory(name, "MEMORY.md")) == FactHistory(fact, status, ())
         teller.at.write("memory/pets.md", "# Pets\n")
-        assert code_of(lambda: memory.history(AskHistory("has a cat", "memory/pets.md"))) == "section-not-found"
+        assert code_of(lambda: memory.history(ShowHistory("has a cat", "memory/pets.md"))) == "section-not-found"
 
     def test_a_line_that_was_written_anew_is_told_as_search_tells_it(self, teller: Teller) -> None:
         teller.on("2026-01-10").apply(Remember("a cat", section="Home", options=WriteOptions(source=Source.AUTO)))
         teller.at.write("MEMORY.md", teller.at.read("MEMORY.md").replace("- a cat", "- a cat #pet"))
         commit = teller.at.commit("by hand")
         hit, *_ = teller.search("cat")
-        found = teller.on("2026-02-01").history(AskHistory("a cat"))
+        found = teller.on("2026-02-01").history(ShowHistory("a cat"))
         assert isinstance(found, FactHistory)
         (link,) = found.chain
         assert (hit.commit, hit.source, hit.confidence) == (link.commit, link.source, link.confidence) == (commit, Source.AUTO, 0.4)
@@ -556,21 +556,21 @@ class TestNamingFacts:
     def test_a_link_that_has_expired_says_so(self, teller: Teller) -> None:
         done = teller.on("2026-01-10").apply(Remember("badge 12", until="2026-01-20"))
         for day, status in (("2026-01-20", Status.CURRENT), ("2026-01-21", Status.EXPIRED)):
-            found = teller.on(day).history(AskHistory(str(done.added[0])))
+            found = teller.on(day).history(ShowHistory(str(done.added[0])))
             assert isinstance(found, FactHistory)
             assert (found.status, [link.status for link in found.chain]) == (status, [status])
 
 
 class TestDamagedTable:
     def _damage(self, teller: Teller, sql: str) -> Path:
-        place = teller.at.workspace.state / VERSIONS_NAME
+        place = teller.at.workspace.state / TRAIL_NAME
         with contextlib.closing(sqlite3.connect(place)) as table, table:
             table.execute(sql)
         return place
 
     def test_what_cannot_be_read_is_built_anew_the_next_time(self, teller: Teller) -> None:
         ids = moved(teller)
-        asked = AskHistory(ids[3])
+        asked = ShowHistory(ids[3])
         before = teller.on("2026-05-01").history(asked)
         self._damage(teller, "UPDATE occurrences SET section = x'ff'")
         with pytest.raises(MdmemError) as failure:
@@ -580,12 +580,12 @@ class TestDamagedTable:
 
     def test_one_that_takes_no_more_is_built_anew_at_once(self, teller: Teller) -> None:
         ids = moved(teller)
-        teller.on("2026-05-01").history(AskHistory(ids[3]))
+        teller.on("2026-05-01").history(ShowHistory(ids[3]))
         self._damage(teller, "DELETE FROM revisions")
         place = self._damage(teller, "UPDATE landmarks SET number = number + 100")
         self._damage(teller, "UPDATE occurrences SET section = x'ff'")
         teller.on("2026-05-01").apply(Remember("works at Acme", section="Work", key="employer"))
-        assert len(teller.on("2026-05-02").history(AskHistory("employer: works at Acme")).chain) == 5
+        assert len(teller.on("2026-05-02").history(ShowHistory("employer: works at Acme")).chain) == 5
         with contextlib.closing(sqlite3.connect(place)) as table:
             assert table.execute("SELECT count(*) FROM landmarks WHERE number > 100").fetchone() == (0,)
 
@@ -603,7 +603,7 @@ class TestDamagedTable:
                 teller.at.git("reset", "-q", "--hard", "HEAD~1")
                 purging.close()
 
-            with trail_update.fresh(workspace, purge_meanwhile) as known:
+            with trail_update.fresh_trail(workspace, purge_meanwhile) as known:
                 assert known.head is not None
                 assert known.head.commit == teller.at.git("rev-parse", "HEAD").strip()
 
@@ -614,16 +614,16 @@ class TestDamagedTable:
         def interrupt(done: int, total: int) -> None:
             raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt), trail_update.fresh(teller.at.workspace, progress=interrupt):
+        with pytest.raises(KeyboardInterrupt), trail_update.fresh_trail(teller.at.workspace, progress=interrupt):
             pass
 
     def test_a_whole_reindex_builds_it_anew(self, teller: Teller) -> None:
         moved(teller)
-        before = teller.on("2026-05-01").history(AskHistory("Work"))
+        before = teller.on("2026-05-01").history(ShowHistory("Work"))
         self._damage(teller, "UPDATE landmarks SET author = x'41'")
-        assert teller.on("2026-05-01").history(AskHistory("Work")) != before
+        assert teller.on("2026-05-01").history(ShowHistory("Work")) != before
         teller.on("2026-05-01").reindex(full=True)
-        assert teller.on("2026-05-01").history(AskHistory("Work")) == before
+        assert teller.on("2026-05-01").history(ShowHistory("Work")) == before
 
 
 class TestRevert:
@@ -865,15 +865,15 @@ class TestSections:
         changed = at.commit("b")
         at.write("memory/a.md", "# Another\n")
         anew = at.commit("another a")
-        told = {name: teller.on("2026-05-01").history(AskHistory(None, f"memory/{name}.md")) for name in ("a", "b")}
+        told = {name: teller.on("2026-05-01").history(ShowHistory(None, f"memory/{name}.md")) for name in ("a", "b")}
         commits = {name: [one.commit for one in found.revisions] for name, found in told.items() if isinstance(found, SectionHistory)}
         assert commits == {"a": [anew, made], "b": [changed, made]}
 
     def test_a_former_section_s_number_begins_with_one(self, teller: Teller) -> None:
         teller.on("2026-01-10").apply(EditSection("Work", Action.DELETE))
-        assert teller.on("2026-01-10").history(AskHistory("Work", nth=1))
+        assert teller.on("2026-01-10").history(ShowHistory("Work", nth=1))
         with pytest.raises(MdmemError):
-            teller.on("2026-01-10").history(AskHistory("Work", nth=0))
+            teller.on("2026-01-10").history(ShowHistory("Work", nth=0))
 
     def test_through_renames_of_heading_and_file(self, teller: Teller) -> None:
         at = teller.at
@@ -884,7 +884,7 @@ class TestSections:
         at.git("mv", "memory/topic.md", "memory/thing.md")
         at.commit("another name")
         teller.on("2026-02-03").apply(EditSection("Two", Action.APPEND, "- sixth", file="memory/thing.md"))
-        told = teller.on("2026-03-01").history(AskHistory("Two", file="memory/thing.md"))
+        told = teller.on("2026-03-01").history(ShowHistory("Two", file="memory/thing.md"))
         assert isinstance(told, SectionHistory)
         assert [one.op for one in told.revisions] == ["append", "rename", "append", None]
         assert told.revisions[0].text.startswith("## Two")
@@ -893,14 +893,14 @@ class TestSections:
 
     def test_of_one_that_is_gone(self, teller: Teller) -> None:
         teller.on("2026-02-01").apply(EditSection("Home", Action.DELETE))
-        told = teller.on("2026-03-01").history(AskHistory("Home"))
+        told = teller.on("2026-03-01").history(ShowHistory("Home"))
         assert isinstance(told, SectionHistory)
         assert [one.op for one in told.revisions] == ["delete", None]
 
     def test_a_heading_that_is_renamed_and_not_committed(self, teller: Teller) -> None:
         at = teller.at
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## Home", "## House") + "- has a cat\n")
-        told = {name: teller.on("2026-02-01").history(AskHistory(name)) for name in ("Home", "House")}
+        told = {name: teller.on("2026-02-01").history(ShowHistory(name)) for name in ("Home", "House")}
         assert [len(one.revisions) for one in told.values() if isinstance(one, SectionHistory)] == [1, 1]
         assert [line.commit is None for line in teller.on("2026-02-01").blame("House").lines] == [True, False, False, True]
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## House", "## Work"))
@@ -914,7 +914,7 @@ class TestSections:
         at.write("memory/topic.md", "# Topic\n\n- one\n")
         made = at.commit("topic")
         at.git("rm", "-q", "memory/topic.md") if staged else (at.root / "memory/topic.md").unlink()
-        told = teller.on("2026-02-01").history(AskHistory("Topic", "memory/topic.md"))
+        told = teller.on("2026-02-01").history(ShowHistory("Topic", "memory/topic.md"))
         assert isinstance(told, SectionHistory)
         assert [one.commit for one in told.revisions] == [made]
         assert code_of(lambda: teller.on("2026-02-01").blame("Topic", "memory/topic.md")) == "file-not-found"
@@ -933,11 +933,11 @@ class TestSections:
             (5, "- two", changed),
             (6, "- three", None),
         ]
-        asked = AskHistory(None, "memory/plain.md", preamble=True)
+        asked = ShowHistory(None, "memory/plain.md", preamble=True)
         told = memory.history(asked)
         assert isinstance(told, SectionHistory)
         assert [(one.commit, one.section) for one in told.revisions] == [(changed, ()), (made, ())]
-        assert code_of(lambda: memory.history(AskHistory(preamble=True))) == "section-not-found"
+        assert code_of(lambda: memory.history(ShowHistory(preamble=True))) == "section-not-found"
         at.write("memory/plain.md", "# Plain\n\n- one\n- two\n")
         for _ in range(2):
             assert code_of(lambda: memory.blame(None, "memory/plain.md")) == "section-not-found"
@@ -951,8 +951,8 @@ class TestSections:
         teller.at.commit("notes")
         memory = teller.on("2026-02-01")
         for what in (None, "Notes", "one"):
-            assert code_of(lambda what=what: memory.history(AskHistory(what, "NOTES.md"))) == "not-memory"
-            assert code_of(lambda what=what: memory.history(AskHistory(what, "NOTE.md"))) == "file-not-found"
+            assert code_of(lambda what=what: memory.history(ShowHistory(what, "NOTES.md"))) == "not-memory"
+            assert code_of(lambda what=what: memory.history(ShowHistory(what, "NOTE.md"))) == "file-not-found"
         assert code_of(lambda: memory.blame("Notes", "NOTES.md")) == "not-memory"
 
     def test_blame(self, teller: Teller) -> None:
@@ -984,7 +984,7 @@ class TestSections:
         *others, last = teller.on("2026-01-13").blame("Pets", "memory/animals.md").lines
         assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (brought, Source.AUTO, "01-10")
         assert {one.source for one in others} == {Source.USER_STATED}
-        told = teller.on("2026-01-13").history(AskHistory("Pets", "memory/animals.md"))
+        told = teller.on("2026-01-13").history(ShowHistory("Pets", "memory/animals.md"))
         assert isinstance(told, SectionHistory)
         by_merge, by_hand = told.revisions
         assert (by_merge.commit, by_merge.op, by_merge.source, by_merge.actor) == (merge, Op.APPEND, Source.AUTO, "bot")
@@ -998,17 +998,17 @@ class TestSections:
             at.git("checkout", "-q", "-")
             at.git("merge", "-q", "--no-ff", "-m", "merged", word)
         memory = teller.on("2026-02-01")
-        memory.history(AskHistory())
+        memory.history(ShowHistory())
         started = gits(monkeypatch)
         assert memory.blame("Home").lines[-1].commit == brought
-        told = memory.history(AskHistory("a dog"))
+        told = memory.history(ShowHistory("a dog"))
         assert isinstance(told, FactHistory)
         assert [(link.commit, link.op) for link in told.chain] == [(brought, Op.APPEND)]
         for file in (None, "MEMORY.md"):
-            changes = memory.history(AskHistory(file=file))
+            changes = memory.history(ShowHistory(file=file))
             assert isinstance(changes, SectionHistory)
             assert [one.op for one in changes.revisions[:2]] == [Op.APPEND] * 2
-        memory.history(AskHistory("Home"))
+        memory.history(ShowHistory("Home"))
         assert started == []
 
     def test_when(self, teller: Teller) -> None:
@@ -1021,8 +1021,8 @@ class TestSections:
 class TestTheTable:
     def same_as_anew(self, at: Desk) -> None:
         workspace = at.workspace
-        with trail_update.fresh(workspace) as known, Versions.in_memory() as anew:
-            replay.catch_up(workspace, anew, workspace.repository.head())
+        with trail_update.fresh_trail(workspace) as known, Trail.in_memory() as anew:
+            replay.replay_new_commits(workspace, anew, workspace.repository.head())
             assert known.dump() == anew.dump()
 
     def test_after_a_rewritten_history(self, teller: Teller) -> None:
@@ -1065,7 +1065,7 @@ class TestTheTable:
         index.rename(at.workspace.state / "elsewhere")
         index.write_text("no folder")
         assert teller.texts("works at") == ["employer: works at Figma"]
-        with trail_update.fresh(at.workspace) as known:
+        with trail_update.fresh_trail(at.workspace) as known:
             assert [commit for commit, _, _ in known.dropped()] == [gone]
         index.unlink()
         (at.workspace.state / "elsewhere").rename(index)
@@ -1085,7 +1085,7 @@ class TestTheTable:
         self.same_as_anew(at)
         at.git("reset", "-q", "--hard", "HEAD~")
         self.same_as_anew(at)
-        with trail_update.fresh(at.workspace) as known:
+        with trail_update.fresh_trail(at.workspace) as known:
             assert known.side(done.commit or CommitId("")) is None
 
     def test_errors(self, teller: Teller) -> None:
@@ -1175,8 +1175,8 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
         with contextlib.suppress(MdmemError):
             act(at, what)
     workspace = at.workspace
-    with trail_update.fresh(workspace) as known, Versions.in_memory() as anew:
-        replay.catch_up(workspace, anew, workspace.repository.head())
+    with trail_update.fresh_trail(workspace) as known, Trail.in_memory() as anew:
+        replay.replay_new_commits(workspace, anew, workspace.repository.head())
         assert known.dump() == anew.dump()
         revisions = [row for newest in known.lineages() for row in known.revisions(newest.lineage, quiet=True)]
         for landmark in known.landmarks():
@@ -1189,6 +1189,6 @@ def sections_at(at: Desk, commit: str) -> Iterator[tuple[str, tuple[str, ...], i
     """The sections of the memory files of a commit, as the trail keeps them."""
     for path in at.git("ls-tree", "-r", "--name-only", commit).split():
         document = parse(at.git("show", f"{commit}:{path}"))
-        for part in parts(document):
+        for part in section_parts(document):
             if part.text:
                 yield path, part.section, part.nth, part.text

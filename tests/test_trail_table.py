@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from mdmem import trail
 from mdmem.errors import StorageProblem
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Brought, Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
-from mdmem.trail import VERSIONS_NAME, BrokenVersions, Ending, Step, Versions
+from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, MergedLine, Occurrence, Origin, Revision
+from mdmem.trail import TRAIL_NAME, BrokenTrail, Ending, Step, Trail
 
 ODD = "caf\xe9 \udce9 \ud83d \x00 \U0001f600 [\"']\u2028"
 PATHS = [FilePath("MEMORY.md"), FilePath("memory/2026-03-05.md"), FilePath(f"memory/{ODD}.md")]
@@ -33,9 +33,9 @@ LINES = ["- one", f"- {ODD}", ""]
 SECTIONS = [(), ("Memory",), ("Memory", "Work"), ("Memory", f"# > {ODD}")]
 
 
-def landmark(number: int, time: int | None = None) -> Landmark:
+def landmark(number: int, time: int | None = None) -> MainlineCommit:
     when = 1000 + number if time is None else time
-    return Landmark(number, CommitId(f"{number:040x}"), when, f"Ada {ODD}", f"Subject {number}\n\nMdmem-Op: log\n")
+    return MainlineCommit(number, CommitId(f"{number:040x}"), when, f"Ada {ODD}", f"Subject {number}\n\nMdmem-Op: log\n")
 
 
 def entry(text: str = "works at Stripe", path: FilePath = PATHS[0], fact: FactId | None = FACTS[0], **other: Any) -> Entry:
@@ -59,18 +59,18 @@ def mark(kind: MarkKind, begun: int, occurrence: int = 0, other: FactId | None =
     return Mark(kind, begun, FACTS[0], other, occurrence)
 
 
-def brought(line: str, number: int, path: FilePath = PATHS[0]) -> Brought:
+def brought(line: str, number: int, path: FilePath = PATHS[0]) -> MergedLine:
     """A line that a merge has from a commit beside the line."""
-    return Brought(path, line, Commit(CommitId(f"{number:040x}"), 900 + number, f"Bo {ODD}", f"Beside {number}"))
+    return MergedLine(path, line, Commit(CommitId(f"{number:040x}"), 900 + number, f"Bo {ODD}", f"Beside {number}"))
 
 
 @pytest.fixture
-def table() -> Iterator[Versions]:
-    with Versions.in_memory() as made:
+def table() -> Iterator[Trail]:
+    with Trail.in_memory() as made:
         yield made
 
 
-def steps(table: Versions, *listed: Step) -> None:
+def steps(table: Trail, *listed: Step) -> None:
     """Append steps after the head."""
     head = table.head
     for number, step in enumerate(listed, (head.number if head else 0) + 1):
@@ -84,7 +84,7 @@ def steps(table: Versions, *listed: Step) -> None:
 class Model:
     """The same in plain lists, by appending everything from the start."""
 
-    history: list[tuple[Landmark, Step]]
+    history: list[tuple[MainlineCommit, Step]]
     occurrences: list[Occurrence] = field(default_factory=list)
     revisions: list[Revision] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Model:
         for landmark, step in self.history:
             self._take(landmark, step)
 
-    def _take(self, landmark: Landmark, step: Step) -> None:
+    def _take(self, landmark: MainlineCommit, step: Step) -> None:
         number = landmark.number
         for one in step.ended:
             row = self.occurrences[one.number - 1]
@@ -115,7 +115,7 @@ class Model:
             self.marks.append(replace(new, occurrence=first - new.occurrence if new.occurrence < 0 else new.occurrence))
             self.added.append(number)
 
-    def latest(self, time: int) -> Landmark | None:
+    def latest(self, time: int) -> MainlineCommit | None:
         return next((one for one, _ in reversed(self.history) if one.time <= time), None)
 
     def in_force(self) -> list[Mark]:
@@ -204,7 +204,7 @@ def random_mark(begun: int, places: list[int], random: Random) -> Mark:
     return Mark(random.choice([MarkKind.CONTRADICTS, MarkKind.RESOLVED]), begun, random.choice(FACTS), random.choice(FACTS))
 
 
-def require_equal(table: Versions, model: Model) -> None:
+def require_equal(table: Trail, model: Model) -> None:
     """Every reading call says what the model says."""
     history = [one for one, _ in model.history]
     assert table.head == (history[-1] if history else None)
@@ -270,8 +270,8 @@ CUTS = st.tuples(st.just("cut"), st.integers(0, 2**32), st.just(0))
 @settings(deadline=None)
 @given(actions=st.lists(APPENDS | APPENDS | APPENDS | CUTS, max_size=12))
 def test_it_says_what_a_simple_model_says(actions: list[tuple[str, int, int]]):
-    history: list[tuple[Landmark, Step]] = []
-    with Versions.in_memory() as table:
+    history: list[tuple[MainlineCommit, Step]] = []
+    with Trail.in_memory() as table:
         for action, seed, time in actions:
             random = Random(seed)
             if action == "append":
@@ -287,7 +287,7 @@ def test_it_says_what_a_simple_model_says(actions: list[tuple[str, int, int]]):
                 del history[number:]
                 assert table.dropped() == (*known, *gone)
         require_equal(table, Model(history))
-        with Versions.in_memory() as anew:
+        with Trail.in_memory() as anew:
             for landmark_, step in history:
                 anew.append(landmark_, step)
             assert table.dump() == anew.dump()
@@ -296,8 +296,8 @@ def test_it_says_what_a_simple_model_says(actions: list[tuple[str, int, int]]):
 @settings(deadline=None)
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=8), at=st.integers(0, 8))
 def test_cut_and_filled_again_is_as_filled_anew(seeds: list[int], at: int):
-    history: list[tuple[Landmark, Step]] = []
-    with Versions.in_memory() as table:
+    history: list[tuple[MainlineCommit, Step]] = []
+    with Trail.in_memory() as table:
         for number, seed in enumerate(seeds, 1):
             history.append((landmark(number), random_step(number, Model(history), Random(seed))))
             table.append(*history[-1])
@@ -311,7 +311,7 @@ def test_cut_and_filled_again_is_as_filled_anew(seeds: list[int], at: int):
 # Single rules.
 
 
-def test_what_ends_tells_how(table: Versions):
+def test_what_ends_tells_how(table: Trail):
     began = occurrence(1, tags=("old",))
     steps(table, Step(begun=(began,)), Step(ended=(Ending(1, replace(began.entry, start_line=7, end_line=8), Fate.SUPERSEDED, FACTS[2]),)))
     (found,) = table.having(FACTS[0])
@@ -321,7 +321,7 @@ def test_what_ends_tells_how(table: Versions):
     assert table.standing(PATHS[0]) == (replace(began, number=1),)
 
 
-def test_a_cut_gives_back_what_was_ended_marked_and_cleared(table: Versions):
+def test_a_cut_gives_back_what_was_ended_marked_and_cleared(table: Trail):
     steps(
         table,
         Step(begun=(occurrence(1), occurrence(1, "second")), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -2),)),
@@ -345,7 +345,7 @@ def test_a_cut_gives_back_what_was_ended_marked_and_cleared(table: Versions):
     assert table.dropped() == ()
 
 
-def test_a_mark_that_went_along_goes_with_the_landmark_that_it_belongs_to(table: Versions):
+def test_a_mark_that_went_along_goes_with_the_landmark_that_it_belongs_to(table: Trail):
     """Its `begun` stays that of the commit that said it, which is what a revert names."""
     steps(
         table,
@@ -357,7 +357,7 @@ def test_a_mark_that_went_along_goes_with_the_landmark_that_it_belongs_to(table:
     assert table.marks() == (mark(MarkKind.RETRACTED, 1, 1),)
 
 
-def test_the_paths_that_a_mark_concerns(table: Versions):
+def test_the_paths_that_a_mark_concerns(table: Trail):
     begun = (occurrence(1), occurrence(1, path=PATHS[1], fact=FACTS[1]), occurrence(1, path=PATHS[2], fact=FACTS[2]))
     steps(table, Step(begun=begun), Step(marks=(mark(MarkKind.SUPERSEDED, 2, 3),)), Step(marks=(mark(MarkKind.CONTRADICTS, 3),)))
     assert table.paths_since(1) == set(PATHS)
@@ -366,14 +366,14 @@ def test_the_paths_that_a_mark_concerns(table: Versions):
     assert table.paths_since(3) == {PATHS[2]}
 
 
-def test_the_paths_that_the_end_of_a_contradiction_concerns(table: Versions):
+def test_the_paths_that_the_end_of_a_contradiction_concerns(table: Trail):
     begun = (occurrence(1), occurrence(1, path=PATHS[1], fact=FACTS[1]), occurrence(1, path=PATHS[2], fact=FACTS[2]))
     steps(table, Step(begun=begun), Step(marks=(mark(MarkKind.CONTRADICTS, 2),)))
     steps(table, Step(ended=(Ending(2, entry(path=PATHS[1]), Fate.REMOVED),)))
     assert table.paths_since(2) == {PATHS[0]}
 
 
-def test_what_a_merge_brought_goes_with_it(table: Versions):
+def test_what_a_merge_brought_goes_with_it(table: Trail):
     steps(table, Step(brought=(brought("- one", 101), brought("- two", 102))), Step(brought=(brought("- one", 103), brought("", 103))))
     table.cut(1)
     assert table.side_of(2, PATHS[0], "- one") is table.side(brought("", 103).commit.id) is None
@@ -381,7 +381,7 @@ def test_what_a_merge_brought_goes_with_it(table: Versions):
     assert table.side_of(1, PATHS[1], "- two") is table.side_of(1, PATHS[0], "- three") is None
 
 
-def test_authors_clocks_go_wrong(table: Versions):
+def test_authors_clocks_go_wrong(table: Trail):
     for number, time in enumerate([100, 300, 200, 250, 400, 50], 1):
         table.append(landmark(number, time), Step())
     found = {time: one.number if (one := table.latest(time)) else None for time in (49, 50, 100, 199, 200, 260, 300, 399, 400)}
@@ -394,17 +394,17 @@ def test_authors_clocks_go_wrong(table: Versions):
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        (Step(ended=(Ending(2, entry(), Fate.REMOVED),)), BrokenVersions),
-        (Step(ended=(Ending(1, entry(), Fate.REMOVED), Ending(1, entry(), Fate.REMOVED))), BrokenVersions),
+        (Step(ended=(Ending(2, entry(), Fate.REMOVED),)), BrokenTrail),
+        (Step(ended=(Ending(1, entry(), Fate.REMOVED), Ending(1, entry(), Fate.REMOVED))), BrokenTrail),
         (Step(begun=(occurrence(1),)), ValueError),
-        (Step(gone=(2,)), BrokenVersions),
+        (Step(gone=(2,)), BrokenTrail),
         (Step(revisions=(revision(1),)), ValueError),
-        (Step(revisions=(revision(2, lineage=7),)), BrokenVersions),
-        (Step(marks=(mark(MarkKind.RETRACTED, 2, 9),)), BrokenVersions),
+        (Step(revisions=(revision(2, lineage=7),)), BrokenTrail),
+        (Step(marks=(mark(MarkKind.RETRACTED, 2, 9),)), BrokenTrail),
         (Step(marks=(mark(MarkKind.RETRACTED, 2, -1),)), IndexError),
     ],
 )
-def test_a_step_that_cannot_be_changes_nothing(table: Versions, step: Step, problem: type[Exception]):
+def test_a_step_that_cannot_be_changes_nothing(table: Trail, step: Step, problem: type[Exception]):
     steps(table, Step(begun=(occurrence(1),), revisions=(revision(1),)))
     before = table.dump()
     with pytest.raises(problem):
@@ -414,7 +414,7 @@ def test_a_step_that_cannot_be_changes_nothing(table: Versions, step: Step, prob
         table.append(landmark(3), Step())
 
 
-def _fail_late(table: Versions) -> None:
+def _fail_late(table: Trail) -> None:
     with table.writing():
         steps(table, Step(ended=(Ending(1, entry(), Fate.REMOVED),)))
         table.cut(0)
@@ -422,7 +422,7 @@ def _fail_late(table: Versions) -> None:
 
 
 def test_what_fails_in_a_transaction_leaves_all_as_it_was(tmp_path: Path):
-    with Versions.open(tmp_path, "s") as table:
+    with Trail.open(tmp_path, "s") as table:
         steps(table, Step(begun=(occurrence(1),)))
         before = table.dump()
         with pytest.raises(ValueError, match="does not follow"):
@@ -432,25 +432,25 @@ def test_what_fails_in_a_transaction_leaves_all_as_it_was(tmp_path: Path):
 
 def test_a_long_section_costs_what_changes(tmp_path: Path):
     lines = [f"- item {number} of a list that only grows\n" for number in range(2000)]
-    with Versions.open(tmp_path, "s") as table, table.writing():
+    with Trail.open(tmp_path, "s") as table, table.writing():
         steps(table, Step(revisions=(revision(1, "".join(lines)),)))
         for number in range(2, 202):
             lines.append(f"- item {number}, new\n")
             if number % 2:
                 lines[number * 7] = lines.pop()
             steps(table, Step(gone=(number - 1,), revisions=(revision(number, "".join(lines), 1),)))
-    with Versions.open(tmp_path, "s") as table:
+    with Trail.open(tmp_path, "s") as table:
         assert table.revisions(1, 1)[0].text == "".join(lines)
         assert len({one.text for one in table.revisions(1)}) == 201
-    assert (tmp_path / VERSIONS_NAME).stat().st_size < 5 * len("".join(lines))
+    assert (tmp_path / TRAIL_NAME).stat().st_size < 5 * len("".join(lines))
 
 
 # What a call costs.
 
 
-def _filled(landmarks: int) -> Versions:
+def _filled(landmarks: int) -> Trail:
     """Each landmark replaces one entry and one section of the ten that there are, in a file of its own."""
-    table = Versions.in_memory()
+    table = Trail.in_memory()
     with table.writing():
         for number in range(1, landmarks + 1):
             path = FilePath(f"memory/{number % 10}.md")
@@ -478,7 +478,7 @@ def _some_marks(number: int) -> tuple[Mark, ...]:
     return (mark(MarkKind.RETRACTED, number, -1) if number % 10 else mark(MarkKind.CONTRADICTS, number),)
 
 
-def _work(table: Versions, call: Callable[[Versions], object]) -> int:
+def _work(table: Trail, call: Callable[[Trail], object]) -> int:
     """How many instructions SQLite's machine needs; the same on every machine."""
     done = 0
 
@@ -494,7 +494,7 @@ def _work(table: Versions, call: Callable[[Versions], object]) -> int:
 
 
 PATH = FilePath("memory/3.md")
-CALLS: dict[str, Callable[[Versions], object]] = {
+CALLS: dict[str, Callable[[Trail], object]] = {
     "head": lambda table: table.head,
     "landmark": lambda table: table.landmark(30),
     "landmark_of": lambda table: table.landmark_of(landmark(30).commit),
@@ -528,13 +528,13 @@ CALLS: dict[str, Callable[[Versions], object]] = {
 
 
 @pytest.fixture(scope="module")
-def small_and_large() -> Iterator[tuple[Versions, Versions]]:
+def small_and_large() -> Iterator[tuple[Trail, Trail]]:
     with _filled(100) as small, _filled(1600) as large:
         yield small, large
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_costs_what_it_returns_and_not_what_the_table_holds(name: str, small_and_large: tuple[Versions, Versions]):
+def test_a_call_costs_what_it_returns_and_not_what_the_table_holds(name: str, small_and_large: tuple[Trail, Trail]):
     little, much = (_work(table, CALLS[name]) for table in small_and_large)
     assert much <= 1.3 * little + 10
 
@@ -543,41 +543,41 @@ def test_a_call_costs_what_it_returns_and_not_what_the_table_holds(name: str, sm
 
 
 def filled(folder: Path) -> Path:
-    with Versions.open(folder, "s") as table:
+    with Trail.open(folder, "s") as table:
         steps(table, Step(begun=(occurrence(1),), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -1),), paths=(PATHS[0],)))
         steps(table, Step(ended=(Ending(1, entry(), Fate.REMOVED),), gone=(1,), revisions=(revision(2, "other", 1),)))
-    return folder / VERSIONS_NAME
+    return folder / TRAIL_NAME
 
 
 def test_it_is_kept(tmp_path: Path):
     filled(tmp_path)
-    with Versions.in_memory() as same, Versions.open(tmp_path, "s") as table:
+    with Trail.in_memory() as same, Trail.open(tmp_path, "s") as table:
         steps(same, Step(begun=(occurrence(1),), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -1),), paths=(PATHS[0],)))
         steps(same, Step(ended=(Ending(1, entry(), Fate.REMOVED),), gone=(1,), revisions=(revision(2, "other", 1),)))
         assert table.dump() == same.dump()
-    assert [place.name for place in tmp_path.iterdir()] == [VERSIONS_NAME]
+    assert [place.name for place in tmp_path.iterdir()] == [TRAIL_NAME]
 
 
 def test_nothing_is_made_before_the_first_write(tmp_path: Path):
     folder = tmp_path / "missing"
-    with Versions.open(folder, "s") as table:
+    with Trail.open(folder, "s") as table:
         assert table.head is None
         assert table.landmarks() == table.lineages() == ()
         assert not folder.exists()
         steps(table, Step())
         assert table.head == landmark(1)
-    assert (folder / VERSIONS_NAME).is_file()
+    assert (folder / TRAIL_NAME).is_file()
 
 
 def _another_version(place: Path) -> None:
     with contextlib.closing(sqlite3.connect(place)) as other:
-        other.execute(f"PRAGMA user_version = {trail.VERSION + 1}")
+        other.execute(f"PRAGMA user_version = {trail.TRAIL_VERSION + 1}")
 
 
 def _another_program(place: Path) -> None:
     place.unlink()
     with contextlib.closing(sqlite3.connect(place)) as other, other:
-        other.execute(f"PRAGMA user_version = {trail.VERSION}")
+        other.execute(f"PRAGMA user_version = {trail.TRAIL_VERSION}")
         other.execute("CREATE TABLE about (settings TEXT)")
 
 
@@ -595,7 +595,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "foreign": _another_program,
     "half made": _without_a_table,
     "zeros": lambda place: place.write_bytes(bytes(place.stat().st_size)),
-    "a log that is not its own": lambda place: [_another_version(place), place.with_name(f"{VERSIONS_NAME}-wal").write_bytes(b"x" * 9000)],
+    "a log that is not its own": lambda place: [_another_version(place), place.with_name(f"{TRAIL_NAME}-wal").write_bytes(b"x" * 9000)],
 }
 
 
@@ -603,45 +603,45 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 def test_a_file_that_is_no_good_counts_as_empty(name: str, tmp_path: Path):
     place = filled(tmp_path)
     DAMAGE[name](place)
-    with pytest.raises(BrokenVersions):
-        trail.verify(tmp_path)
-    with Versions.open(tmp_path, "s") as table:
+    with pytest.raises(BrokenTrail):
+        trail.verify_trail(tmp_path)
+    with Trail.open(tmp_path, "s") as table:
         assert table.head is None
         steps(table, Step(begun=(occurrence(1, ODD),)))
-    with Versions.open(tmp_path, "s") as table:
+    with Trail.open(tmp_path, "s") as table:
         assert [one.entry.text for one in table.standing(PATHS[0])] == [ODD]
-    assert [found.name for found in tmp_path.iterdir()] == [VERSIONS_NAME]
+    assert [found.name for found in tmp_path.iterdir()] == [TRAIL_NAME]
 
 
 def test_it_is_read_whole_for_whichever_settings(tmp_path: Path):
-    assert trail.verify(tmp_path) is None
+    assert trail.verify_trail(tmp_path) is None
     before = filled(tmp_path).read_bytes()
-    assert trail.verify(tmp_path) == 2
-    assert [(place.name, place.read_bytes()) for place in tmp_path.iterdir()] == [(VERSIONS_NAME, before)]
+    assert trail.verify_trail(tmp_path) == 2
+    assert [(place.name, place.read_bytes()) for place in tmp_path.iterdir()] == [(TRAIL_NAME, before)]
 
 
 def test_other_settings_make_it_empty(tmp_path: Path):
     before = filled(tmp_path).read_bytes()
-    with Versions.open(tmp_path, "other") as table:
+    with Trail.open(tmp_path, "other") as table:
         assert table.head is None
-    assert (tmp_path / VERSIONS_NAME).read_bytes() == before
-    with Versions.open(tmp_path, "other") as table:
+    assert (tmp_path / TRAIL_NAME).read_bytes() == before
+    with Trail.open(tmp_path, "other") as table:
         steps(table, Step())
-    with Versions.open(tmp_path, "s") as old, Versions.open(tmp_path, "other") as new:
+    with Trail.open(tmp_path, "s") as old, Trail.open(tmp_path, "other") as new:
         assert (old.head, new.head) == (None, landmark(1))
 
 
 def test_anew_takes_the_place_of_what_is_there(tmp_path: Path):
     filled(tmp_path)
-    with Versions.anew(tmp_path, "s") as table:
+    with Trail.anew(tmp_path, "s") as table:
         assert table.head is None
         steps(table, Step())
-    with Versions.open(tmp_path, "s") as table:
+    with Trail.open(tmp_path, "s") as table:
         assert table.head == landmark(1)
         assert table.lineages() == ()
 
 
-def _read_all(table: Versions) -> None:
+def _read_all(table: Trail) -> None:
     for call in CALLS.values():
         call(table)
     table.containing("works")
@@ -652,12 +652,12 @@ def _read_all(table: Versions) -> None:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("sound")
     random = Random(4)
-    history: list[tuple[Landmark, Step]] = []
-    with Versions.open(folder, "s") as table, table.writing():
+    history: list[tuple[MainlineCommit, Step]] = []
+    with Trail.open(folder, "s") as table, table.writing():
         for number in range(1, 30):
             history.append((landmark(number), random_step(number, Model(history), random)))
             table.append(*history[-1])
-    return (folder / VERSIONS_NAME).read_bytes()
+    return (folder / TRAIL_NAME).read_bytes()
 
 
 @settings(max_examples=50, deadline=None)
@@ -669,14 +669,14 @@ def test_no_damage_is_more_than_a_table_that_cannot_be_read(sound: bytes, data: 
         at = data.draw(st.integers(0, len(damaged) - 1))
         piece = data.draw(st.binary(min_size=1, max_size=30))
         damaged[at : at + len(piece)] = piece
-    (folder / VERSIONS_NAME).write_bytes(damaged[: data.draw(st.integers(0, len(damaged)) | st.just(len(damaged)))])
+    (folder / TRAIL_NAME).write_bytes(damaged[: data.draw(st.integers(0, len(damaged)) | st.just(len(damaged)))])
     try:
-        whole = trail.verify(folder) is not None
-    except BrokenVersions:
+        whole = trail.verify_trail(folder) is not None
+    except BrokenTrail:
         whole = False
-    with Versions.open(folder, "s") as table, contextlib.nullcontext() if whole else contextlib.suppress(BrokenVersions):
+    with Trail.open(folder, "s") as table, contextlib.nullcontext() if whole else contextlib.suppress(BrokenTrail):
         _read_all(table)
-    with Versions.anew(folder, "s") as table:
+    with Trail.anew(folder, "s") as table:
         steps(table, Step())
         assert table.head == landmark(1)
 
@@ -687,12 +687,12 @@ def test_no_damage_is_more_than_a_table_that_cannot_be_read(sound: bytes, data: 
 def test_a_reader_sees_the_last_committed_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("mdmem.trail.storage._BUSY_SECONDS", 0.05)
     filled(tmp_path)
-    with Versions.open(tmp_path, "s") as writer, Versions.open(tmp_path, "s") as reader:
+    with Trail.open(tmp_path, "s") as writer, Trail.open(tmp_path, "s") as reader:
         before = reader.dump()
         with writer.writing():
             steps(writer, *(Step(begun=(occurrence(number, "x" * 10_000),)) for number in range(3, 400)))
             assert reader.dump() == before
-            with Versions.open(tmp_path, "s") as late:
+            with Trail.open(tmp_path, "s") as late:
                 assert late.dump() == before
                 with pytest.raises(StorageProblem, match="locked"):
                     steps(late, Step())
@@ -717,13 +717,13 @@ with Versions.open(Path(sys.argv[1]), "s") as table:
 
 
 def test_a_reader_beside_a_process_that_writes_and_is_killed(tmp_path: Path):
-    with Versions.open(tmp_path, "s") as table:
+    with Trail.open(tmp_path, "s") as table:
         steps(table, Step(begun=(occurrence(1), occurrence(1), occurrence(1))), *[Step()] * 4)
     command = [sys.executable, "-c", _WRITER, str(tmp_path), str(Path(__file__).parent)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
         assert writer.stdout
         assert writer.stdout.readline() == b"ready\n"
-        with Versions.open(tmp_path, "s") as reader:
+        with Trail.open(tmp_path, "s") as reader:
             seen = {5}
             while len(seen) < 10:
                 standing = reader.standing(PATHS[0])
@@ -732,7 +732,7 @@ def test_a_reader_beside_a_process_that_writes_and_is_killed(tmp_path: Path):
                 seen.add(standing[0].begun // 5 * 5)
                 assert standing[0].begun == 1 or standing[0].begun % 5 == 0
         writer.kill()
-    with Versions.open(tmp_path, "s") as table:
+    with Trail.open(tmp_path, "s") as table:
         assert table.head
         assert table.head.number >= max(seen)
         assert table.head.number % 5 == 0
@@ -747,13 +747,13 @@ def _as_nobody(folder: str, answer: str) -> None:
         if os.getuid() == 0:
             os.setgid(65534)
             os.setuid(65534)
-        with Versions.open(Path(folder), "s") as table:
+        with Trail.open(Path(folder), "s") as table:
             print(table.head == landmark(2), len(table.having(FACTS[0])), file=told)
             for write in (lambda: steps(table, Step()), table.forget_dropped, lambda: table.cut(0)):
                 with pytest.raises(StorageProblem):
                     write()
             print(table.head == landmark(2), file=told)
-        with Versions.open(Path(folder), "other") as table:
+        with Trail.open(Path(folder), "other") as table:
             with pytest.raises(StorageProblem, match="cannot be written"):
                 steps(table, Step())
             print(table.head, file=told)
@@ -773,10 +773,10 @@ def test_a_folder_that_may_only_be_read(tmp_path: Path):
         assert worker.exitcode == 0
         assert (tmp_path / "answer").read_text() == "True 1\nTrue\nNone\n"
         assert place.read_bytes() == before
-        assert [found.name for found in folder.iterdir()] == [VERSIONS_NAME]
+        assert [found.name for found in folder.iterdir()] == [TRAIL_NAME]
 
 
-def _write_much(table: Versions) -> None:
+def _write_much(table: Trail) -> None:
     with table.writing():
         for number in range(len(table.landmarks()) + 1, 200):
             steps(table, Step(begun=(occurrence(number, "x" * 50_000),)))
@@ -786,7 +786,7 @@ def _write_within(folder: str, size: int) -> None:
     """Write where no file may grow beyond a size: what a full disk does."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    with Versions.open(Path(folder), "s") as table:
+    with Trail.open(Path(folder), "s") as table:
         before = table.dump()
         assert len(before[0]) == (2 if Path(folder).exists() else 0)
         with pytest.raises(StorageProblem):
@@ -803,7 +803,7 @@ def test_a_full_disk(size: int, there: bool, tmp_path: Path):
     worker.start()
     worker.join()
     assert worker.exitcode == 0
-    with Versions.open(tmp_path / "state", "s") as table:
+    with Trail.open(tmp_path / "state", "s") as table:
         head = table.head
         assert head == (landmark(2) if there else None)
         steps(table, Step(begun=(occurrence(3 if there else 1),)))
@@ -811,8 +811,8 @@ def test_a_full_disk(size: int, there: bool, tmp_path: Path):
 
 
 def test_a_folder_in_the_way(tmp_path: Path):
-    (tmp_path / VERSIONS_NAME).mkdir()
-    with Versions.open(tmp_path, "s") as table:
+    (tmp_path / TRAIL_NAME).mkdir()
+    with Trail.open(tmp_path, "s") as table:
         assert table.head is None
         with pytest.raises(StorageProblem, match="cannot be written"):
             steps(table, Step())

@@ -58,7 +58,7 @@ def filled(at: Desk) -> Desk:
     for path in PATHS:
         at.write(path, "# Title\n\n## Part\n\n" + "".join(f"- {sentence(chance)}\n" for _ in range(8)))
     at.commit()
-    index.fresh(at.workspace, say)
+    index.fresh_index(at.workspace, say)
     return at
 
 
@@ -70,8 +70,8 @@ def at(world: World, repository: Path) -> Desk:
 def settled(at: Desk) -> None:
     """Have the files be old enough for their stamps to tell a change, and the index hold them."""
     for _ in range(200):
-        index.fresh(at.workspace, say)
-        if index.is_current(at.workspace)[1]:
+        index.fresh_index(at.workspace, say)
+        if index.index_as_is(at.workspace)[1]:
             return
     raise AssertionError("the index does not catch up")
 
@@ -90,7 +90,7 @@ def _documents(at: Desk) -> int:
 
 
 def after_update(at: Desk, query: str, limit: int = 20) -> tuple[Hit, ...]:
-    index.fresh(at.workspace, say)
+    index.fresh_index(at.workspace, say)
     return Memory(at.workspace).search(Search(query, limit=limit)).hits
 
 
@@ -138,7 +138,7 @@ def test_any_edit_is_found_as_after_an_update(at: Desk, seed: int) -> None:
     chance = random.Random(seed)
     at.git("checkout", "-q", "--", ".")
     if chance.random() < 0.3:
-        index.rebuild(at.workspace, True, say)
+        index.rebuild_index(at.workspace, True, say)
     settled(at)
     for path in chance.sample(PATHS, chance.randint(1, 2)):
         at.write(path, edited(at.read(path), chance))
@@ -174,7 +174,7 @@ class TestWhatIsLaidOver:
 
     def test_what_was_taken_out_is_not_found(self, at: Desk) -> None:
         at.write("memory/topic.md", at.read("memory/topic.md") + "- a zorblax\n")
-        index.fresh(at.workspace, say)
+        index.fresh_index(at.workspace, say)
         settled(at)
         at.write("memory/topic.md", at.read("memory/topic.md").replace("- a zorblax\n", ""))
         assert at_once(at, "zorblax") == ()

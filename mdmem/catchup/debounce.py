@@ -12,14 +12,14 @@ from contextlib import suppress
 _QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1
 
 
-def wait(folder: str | os.PathLike[str]) -> None:
+def wait_until_quiet(folder: str | os.PathLike[str]) -> None:
     """Wait until no name was written in a folder for a moment, but not for long."""
     ends = time.monotonic() + _LONGEST_WAIT_SECONDS
     while time.monotonic() < ends and time.time() - os.stat(folder).st_mtime < _QUIET_SECONDS:
         time.sleep(_LOOK_SECONDS)  # in the background, where nobody waits for it
 
 
-def wait_as_one(folder: str, mark: str) -> bool:
+def wait_unless_waited(folder: str, mark: str) -> bool:
     """Wait so, unless another process does: what was done before this call it sees when it has waited.
 
     Args:
@@ -41,7 +41,7 @@ def wait_as_one(folder: str, mark: str) -> bool:
         ends = time.time() + _LONGEST_WAIT_SECONDS
         os.utime(mark, (ends, ends))
     try:
-        wait(folder)
+        wait_until_quiet(folder)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(mark)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from mdmem import files
 from mdmem.catchup import debounce
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
-from mdmem.files import INDEX_LOCK, QUEUE_LOCK, Found
+from mdmem.files import INDEX_LOCK, QUEUE_LOCK, ListedFile
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import commits
-from mdmem.search.indexer import INDEX_NAME, FileEntries, Index
+from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
 from mdmem.search.searcher import BrokenIndex
-from mdmem.search.snapshot import EMPTY, Seen, SeenFile, stamp_text, stamps_digest
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, Snapshot, SnapshotFile, stamp_text, stamps_digest
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.trail import Versions
-from mdmem.workspace import Progress, Say, Workspace, known_in, open_at
+from mdmem.trail import Trail
+from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
     from mdmem import trail
@@ -36,13 +36,13 @@ _ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Fresh:
+class FreshIndex:
     """An index to search, and how far it can be trusted: `stale` where it could not be brought up to date, `notes` why.
 
     `behind` where it has still to be brought up to date, though searches of what is current find all.
     """
 
-    index: Index
+    index: SearchIndex
     commit: CommitId | None
     stale: bool = False
     notes: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Fresh:
 
 
 @dataclass(frozen=True, slots=True)
-class _Survey:
+class _WorkspaceSurvey:
     """What is there now; `stamps` are the files' by path, as `stamp_text` has them, `digest` is of them all."""
 
     commit: CommitId | None
@@ -59,34 +59,34 @@ class _Survey:
     digest: str
 
 
-def _survey(workspace: Workspace) -> _Survey:
+def _survey(workspace: Workspace) -> _WorkspaceSurvey:
     what = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
     commit = workspace.repository.head()
     stamps = workspace.memory_paths(stamp_text)
-    return _Survey(commit, stamps, hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16], stamps_digest(stamps))
+    return _WorkspaceSurvey(commit, stamps, hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16], stamps_digest(stamps))
 
 
-def _has_seen(index: Index, survey: _Survey) -> bool:
+def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
     return _in_short(index.seen) == (survey.commit, survey.settings, survey.digest)
 
 
-def _in_short(seen: Seen) -> tuple[CommitId | None, str, str]:
+def _in_short(seen: Snapshot) -> tuple[CommitId | None, str, str]:
     """What tells it from anything else that can be seen, without its files."""
     return seen.commit, seen.settings, seen.stamps
 
 
-def _opened(workspace: Workspace, anew: bool = False) -> Index:
+def _opened(workspace: Workspace, anew: bool = False) -> SearchIndex:
     """The index as it is, or an empty one that takes its place."""
-    return (Index.anew if anew else Index.open)(workspace.state / INDEX_NAME, workspace.settings.language)
+    return (SearchIndex.anew if anew else SearchIndex.open)(workspace.state / INDEX_NAME, workspace.settings.language)
 
 
-def is_current(workspace: Workspace) -> tuple[Index, bool]:
+def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
     """The index as it is, and whether it has seen everything that is there."""
     index = _opened(workspace)
     return index, _has_seen(index, _survey(workspace))
 
 
-def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False, current: bool = False) -> Fresh:
+def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False, current: bool = False) -> FreshIndex:
     """The index, brought up to date first, or (`full`) built anew. Another process that is busy with it is waited for.
 
     Where only what is `current` is to be searched, a few files that were saved by hand are laid over it instead.
@@ -95,33 +95,35 @@ def fresh(workspace: Workspace, say: Say, progress: Progress | None = None, full
         index = _opened(workspace, full)
         survey = _survey(workspace)
         if _has_seen(index, survey):
-            return Fresh(index, survey.commit)
+            return FreshIndex(index, survey.commit)
         if current and _lay_over(workspace, index, survey):
-            return Fresh(index, survey.commit, behind=True)
+            return FreshIndex(index, survey.commit, behind=True)
         workspace.ensure_state()
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
             return _bring_up(workspace, full, progress, (index.seen, survey))
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
-        return Fresh(index, index.seen.commit, True, ("another process has been indexing for long; the newest changes may be missing",))
+        return FreshIndex(
+            index, index.seen.commit, True, ("another process has been indexing for long; the newest changes may be missing",)
+        )
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
         return _in_memory(workspace, f"the index cannot be written ({reason}); searched an index in memory")
 
 
-def _lay_over(workspace: Workspace, index: Index, survey: _Survey) -> bool:
+def _lay_over(workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
     """Have the index find what was saved by hand since it was brought up to date; False where that is not all, or not sure."""
     seen = index.seen
     if seen.commit is None or (seen.commit, seen.settings) != (survey.commit, survey.settings):
         return False
     try:
-        return unindexed.lay_over(workspace, index, *seen.unlike(survey.stamps))
+        return unindexed.overlay_unindexed(workspace, index, *seen.unlike(survey.stamps))
     except BrokenIndex:
         return False  # an update builds it anew
 
 
-def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> Fresh:
+def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> FreshIndex:
     """The index brought up to date, or built anew (`full`), and with it the table of versions that it is made from."""
     workspace.ensure_state()
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
@@ -131,8 +133,8 @@ def rebuild(workspace: Workspace, full: bool, say: Say, progress: Progress | Non
 
 
 def _bring_up(
-    workspace: Workspace, full: bool = False, progress: Progress | None = None, before: tuple[Seen, _Survey] | None = None
-) -> Fresh:
+    workspace: Workspace, full: bool = False, progress: Progress | None = None, before: tuple[Snapshot, _WorkspaceSurvey] | None = None
+) -> FreshIndex:
     """Bring the index up to date; the caller holds the lock.
 
     Args:
@@ -144,21 +146,21 @@ def _bring_up(
     index = _opened(workspace, full)
     survey = before[1] if before and _in_short(before[0]) == _in_short(index.seen) else _survey(workspace)
     if _has_seen(index, survey):
-        return Fresh(index, survey.commit)
+        return FreshIndex(index, survey.commit)
     try:
         index = _update(workspace, index, survey, progress)
     except BrokenIndex:
         index = _update(workspace, _opened(workspace, anew=True), survey, progress)
-    return Fresh(index, index.seen.commit)
+    return FreshIndex(index, index.seen.commit)
 
 
-def _in_memory(workspace: Workspace, note: str) -> Fresh:
-    index, survey = Index.in_memory(workspace.settings.language), _survey(workspace)
+def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
+    index, survey = SearchIndex.in_memory(workspace.settings.language), _survey(workspace)
     index = _update(workspace, index, survey, None, stored=False)
-    return Fresh(index, index.seen.commit, False, (note,))
+    return FreshIndex(index, index.seen.commit, False, (note,))
 
 
-def _since(index: Index, known: Versions) -> int | None:
+def _since(index: SearchIndex, known: Trail) -> int | None:
     """The number of the landmark up to which the index holds what the table holds; None where that cannot be told."""
     dropped = known.dropped()
     numbers = [number - 1 for _, number, _ in dropped]
@@ -171,14 +173,16 @@ def _since(index: Index, known: Versions) -> int | None:
     return min(numbers)
 
 
-def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progress | None, stored: bool = True) -> Index:
+def _update(
+    workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey, progress: Progress | None, stored: bool = True
+) -> SearchIndex:
     """Have the index read what it has not seen; what it has seen already stays, unless too much is unlike.
 
     Where it is not the one that is `stored`, the table keeps what that one has still to take out.
     """
-    with trail_update.fresh(workspace) as known:
+    with trail_update.fresh_trail(workspace) as known:
         since = _since(index, known)
-        if index.seen != EMPTY and (since is None or index.seen.settings != survey.settings):
+        if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
             index, since = _opened(workspace, anew=True), 0
         _read_changes(workspace, index, survey, known, since or 0, progress)
         if stored and known.dropped():
@@ -187,10 +191,12 @@ def _update(workspace: Workspace, index: Index, survey: _Survey, progress: Progr
     return index
 
 
-def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Versions, since: int, progress: Progress | None) -> None:
+def _read_changes(
+    workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey, known: Trail, since: int, progress: Progress | None
+) -> None:
     commit = known.head.commit if known.head else None
     before = dict(index.seen.files)
-    touched = pages.touched(known, since)
+    touched = pages.touched_paths(known, since)
     if index.seen.commit != commit:
         touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
     stamps = survey.stamps
@@ -198,8 +204,8 @@ def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Ve
     gone = {FilePath(path) for path in (*before, *touched) if path not in stamps}
     emptied = sorted(path for path in gone if known.standing(path))
     total = len(due) + len(emptied)
-    reader = pages.Pages(workspace, known, total)
-    seen: dict[str, SeenFile] = {path: before[path] for path in stamps if path in before}
+    reader = pages.PageReader(workspace, known, total)
+    seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
 
     def changed() -> Iterator[FileEntries]:
         for found in _still_there(workspace, due):
@@ -212,24 +218,24 @@ def _read_changes(workspace: Workspace, index: Index, survey: _Survey, known: Ve
     index.update(
         changed(),
         gone.difference(emptied),
-        Seen(commit, seen, survey.settings, bool(known.pairs())),
+        Snapshot(commit, seen, survey.settings, bool(known.pairs())),
         (lambda n: progress(n, total)) if progress else None,
-        pages.past(workspace, known, since, upto),
+        pages.ended_rows(workspace, known, since, upto),
         {name for name, _, _ in known.dropped()},
     )
 
 
-def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[Found]:
+def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[ListedFile]:
     """The files at some paths; of what has gone since it was listed the next survey knows."""
     for path in paths:
         with suppress(FileNotFoundError, NotADirectoryError):
-            yield files.found_at(workspace.root, path, (workspace.root / path).lstat())
+            yield files.list_file(workspace.root, path, (workspace.root / path).lstat())
 
 
 # In the background.
 
 
-def catch_up(root: Path) -> None:
+def catch_up_workspace(root: Path) -> None:
     """Bring the index of one workspace up to date, then let git tidy up; at once back where another process waits to do so.
 
     It waits for a quiet moment first, so that a burst of writes is one catch-up and not as many as there are writes.
@@ -241,26 +247,26 @@ def catch_up(root: Path) -> None:
             queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))
         except RepositoryProblem:
             return
-        debounce.wait(workspace.state)  # each write has its record in there
+        debounce.wait_until_quiet(workspace.state)  # each write has its record in there
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):
                 _bring_up(workspace)
-                if is_current(workspace)[1]:
+                if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)
 
 
-def catch_up_all(folder: Path) -> None:
+def catch_up_worktree(folder: Path) -> None:
     """Bring the index of every workspace up to date that has been used in the work tree that `folder` is in.
 
     Raises:
         MdmemError: the first problem, after all of them have had their turn.
     """
     problems: list[MdmemError] = []
-    for root in known_in(folder):
+    for root in used_workspaces(folder):
         try:
-            catch_up(root)
+            catch_up_workspace(root)
         except MdmemError as problem:
             problems.append(problem)
     if problems:

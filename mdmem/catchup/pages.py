@@ -9,21 +9,21 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from mdmem import contradictions, files, layout
-from mdmem.catchup.entry_states import Standing, join, marks_in
-from mdmem.document import load
+from mdmem.catchup.entry_states import EntryState, marks_by_occurrence, match_entries
+from mdmem.document import parse_bytes
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
-from mdmem.files import Found
+from mdmem.files import ListedFile
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.trail import Claim, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
 from mdmem.search.indexer import FileEntries
-from mdmem.search.schema import Life, Row, standing_since
-from mdmem.search.snapshot import SeenFile, Stamp
+from mdmem.search.schema import IndexRow, Lifetime, live_since
+from mdmem.search.snapshot import FileStamp, SnapshotFile
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.trail import Versions
+from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -36,23 +36,23 @@ _RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""
 _MANY = 50
 """From so many files on it pays to ask for all that HEAD holds, and what the table has of a file need not be read from it."""
-_UNSETTLED = Stamp(0, 0, 0, 0)
+_UNSETTLED = FileStamp(0, 0, 0, 0)
 """No file's stamp: of a file that is to be read again."""
 _STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fate.MOVED: Status.CURRENT}
 _MARKED = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Status.REMOVED}
 
 
-def _stamp_of(found: Found) -> Stamp | None:
+def _stamp_of(found: ListedFile) -> FileStamp | None:
     try:
-        return Stamp.of(found.place.lstat())
+        return FileStamp.of(found.place.lstat())
     except OSError:
         return None
 
 
-class Pages:
+class PageReader:
     """Reads files for the index: their entries, where each comes from, since when, and whether it is committed."""
 
-    def __init__(self, workspace: Workspace, known: Versions, due: int) -> None:
+    def __init__(self, workspace: Workspace, known: Trail, due: int) -> None:
         self._workspace = workspace
         self._known = known
         self._pending = set(workspace.repository.pending()) if due else set()
@@ -63,32 +63,34 @@ class Pages:
         self._touches = known.last_touches() if many else {}
         self._blobs = first_parent.blobs(workspace.repository, known.head.commit) if many and known.head else {}
 
-    def read(self, found: Found, before: SeenFile | None) -> tuple[SeenFile, FileEntries | None]:
+    def read(self, found: ListedFile, before: SnapshotFile | None) -> tuple[SnapshotFile, FileEntries | None]:
         """What is to be remembered of a file, and its entries; None where they are the same as `before`."""
         path, now, kind = found.path, time.time_ns(), self._workspace.kind_of(found.path)
         try:
             data = files.read(found.place) or b""
             standing = self._whole(path, data)
-            document = None if standing else load(data)
+            document = None if standing else parse_bytes(data)
         except PathProblem as problem:
-            return SeenFile(Stamp.of(found.status), "", False, problem.message), FileEntries(path, (), (), (), kind)
+            return SnapshotFile(FileStamp.of(found.status), "", False, problem.message), FileEntries(path, (), (), (), kind)
         digest = files.digest(data)
         # A file that is saved while it is read may hold what the survey, and what git said of it, did not see: it is read again.
-        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found) == Stamp.of(found.status)
+        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found) == FileStamp.of(
+            found.status
+        )
         if before is not None and before.digest == digest and settled:
-            return replace(before, stamp=Stamp.of(found.status)), None
+            return replace(before, stamp=FileStamp.of(found.status)), None
         if document is None:
             page = self._page(path, tuple([one.occurrence.entry for one in standing if one.occurrence]), standing)
         else:
             page = self._page(path, entries(document, path, frontmatter.tags(document)))
-        seen_as, digest = (Stamp.of(found.status), digest) if settled else (_UNSETTLED, "")
-        return SeenFile(seen_as, digest, any(page.uncommitted)), page
+        seen_as, digest = (FileStamp.of(found.status), digest) if settled else (_UNSETTLED, "")
+        return SnapshotFile(seen_as, digest, any(page.uncommitted)), page
 
     def emptied(self, path: FilePath) -> FileEntries:
         """A file that HEAD holds and that is not there any more: nothing but what has been taken out."""
         return self._page(path, ())
 
-    def _whole(self, path: FilePath, data: bytes) -> tuple[Standing, ...]:
+    def _whole(self, path: FilePath, data: bytes) -> tuple[EntryState, ...]:
         """What stands in a file, as the table says it, where that needs no reading.
 
         It is as HEAD has it, and all that stands in it began with the last commit that touched it, so that lines and tags are that one's.
@@ -96,14 +98,14 @@ class Pages:
         blob, landmark = self._blobs.get(path), self._touches.get(path)
         if blob is None or landmark is None or not self._known.began_at(path, landmark) or blob != object_id(b"blob", data, len(blob)):
             return ()
-        marks = marks_in(self._known, path)
-        return tuple([Standing(one, marks[one.number], True) for one in self._known.standing(path)])
+        marks = marks_by_occurrence(self._known, path)
+        return tuple([EntryState(one, marks[one.number], True) for one in self._known.standing(path)])
 
-    def _page(self, path: FilePath, listed: tuple[Entry, ...], whole: tuple[Standing, ...] = ()) -> FileEntries:
+    def _page(self, path: FilePath, listed: tuple[Entry, ...], whole: tuple[EntryState, ...] = ()) -> FileEntries:
         kind = self._workspace.kind_of(path)
         if layout.is_outside(path):
             return FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind)
-        found, gone = (whole, ()) if whole else join(self._known, path, listed)
+        found, gone = (whole, ()) if whole else match_entries(self._known, path, listed)
         dirty = path in self._pending or path not in self._tracked
         return FileEntries(
             path,
@@ -115,7 +117,7 @@ class Pages:
             tuple(self._unseen(found, gone, dirty)),
         )
 
-    def _unseen(self, found: Sequence[Standing], gone: Sequence[Standing], dirty: bool) -> Iterator[Row]:
+    def _unseen(self, found: Sequence[EntryState], gone: Sequence[EntryState], dirty: bool) -> Iterator[IndexRow]:
         """What HEAD holds and an edit, not committed yet, has taken out; what it only wrote in another way is found by its time alone.
 
         So is, edit or not, how something stood before a mark that was taken back.
@@ -128,17 +130,19 @@ class Pages:
                     life = life if one.mark else replace(life, status=Status.REMOVED)
                     before.append(replace(life, standing=False, moved=one not in gone))
                 entry, kind = one.occurrence.entry, self._workspace.kind_of(one.occurrence.entry.path)
-                yield from (Row(entry, one.occurrence.origin, False, kind, each, head) for each in before)
+                yield from (IndexRow(entry, one.occurrence.origin, False, kind, each, head) for each in before)
 
     def _with_conflicts(
-        self, path: FilePath, listed: tuple[Entry, ...], found: Sequence[Standing], lives: Sequence[Life]
-    ) -> tuple[Life, ...]:
+        self, path: FilePath, listed: tuple[Entry, ...], found: Sequence[EntryState], lives: Sequence[Lifetime]
+    ) -> tuple[Lifetime, ...]:
         if all(one.key is None and one.fact not in self._paired_facts for one in listed):
             return tuple(lives)
         today = self._workspace.now().date()
         current = [n for n, life in enumerate(lives) if life.status is Status.CURRENT and listed[n].fact is not None]
-        claims = {n: claim(listed[n], found[n].occurrence if found[n].committed else None) for n in current}
-        conflicts = contradictions.found([*claims.values(), *self._paired(path, {one.id for one in claims.values()})], self._pairs, today)
+        claims = {n: entry_claim(listed[n], found[n].occurrence if found[n].committed else None) for n in current}
+        conflicts = contradictions.find_conflicts(
+            [*claims.values(), *self._paired(path, {one.id for one in claims.values()})], self._pairs, today
+        )
         numbers = {one: n for n, one in claims.items()}
         against: dict[int, list[FactId]] = defaultdict(list)
         weaker = set()
@@ -159,10 +163,10 @@ class Pages:
         for fact in sorted(others - here):
             for one in self._known.having(fact):
                 if one.ended is None and one.entry.path != path and not self._known.marks_of(one.number):
-                    yield claim(one.entry, one)
+                    yield entry_claim(one.entry, one)
 
 
-def claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
+def entry_claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
     """An entry as somebody's claim; text that is not committed yet is the user's own."""
     origin = occurrence.origin if occurrence else None
     source = origin.source if origin else Source.USER_STATED
@@ -173,31 +177,31 @@ def claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
     return Claim(fact, entry.text, entry.key, entry.path, entry.section, entry.start_line, when, source, confidence, also, entry.until)
 
 
-def _lives(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Life, ...]:
+def _lives(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...]:
     """How an occurrence stands: by its end, or while it stands by what a commit says of it.
 
     Before that comes how it stood until each mark that was taken back while it stood; that is found by its time alone.
     """
     begun = occurrence.begun
-    before: list[Life] = []
+    before: list[Lifetime] = []
     for mark in marks:
         if mark.ended is None or (occurrence.ended is not None and mark.ended >= occurrence.ended):
-            return (*before, Life(begun, mark.begun, _MARKED[mark.kind], mark.other))
+            return (*before, Lifetime(begun, mark.begun, _MARKED[mark.kind], mark.other))
         if mark.begun > begun:
-            before.append(Life(begun, mark.begun, standing=False, moved=True))
+            before.append(Lifetime(begun, mark.begun, standing=False, moved=True))
         begun = max(begun, mark.ended)
     if occurrence.fate is None:
-        return (*before, standing_since(begun))
+        return (*before, live_since(begun))
     moved = occurrence.fate is Fate.MOVED
-    return (*before, Life(begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, standing=False, moved=moved))
+    return (*before, Lifetime(begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, standing=False, moved=moved))
 
 
-def _life_on_disk(one: Standing) -> Life:
+def _life_on_disk(one: EntryState) -> Lifetime:
     """How an entry of a file stands; a line that was changed and is not committed begins with no commit, but a mark on it holds."""
-    return _lives(one.occurrence, one.marks)[-1] if one.occurrence and (one.committed or one.mark) else standing_since(None)
+    return _lives(one.occurrence, one.marks)[-1] if one.occurrence and (one.committed or one.mark) else live_since(None)
 
 
-def past(workspace: Workspace, known: Versions, above: int, upto: int) -> Iterator[tuple[CommitId, tuple[Row, ...]]]:
+def ended_rows(workspace: Workspace, known: Trail, above: int, upto: int) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
     """What ended with the landmarks from `above` (exclusive) to `upto`, by commit."""
     for number, ended in groupby(known.ended(above, upto), key=lambda one: one.ended):
         landmark = known.landmark(number or 0)
@@ -205,22 +209,22 @@ def past(workspace: Workspace, known: Versions, above: int, upto: int) -> Iterat
             yield landmark.commit, tuple(row for one in ended for row in _past_rows(workspace, known, one))
 
 
-def _past_rows(workspace: Workspace, known: Versions, occurrence: Occurrence) -> Iterator[Row]:
+def _past_rows(workspace: Workspace, known: Trail, occurrence: Occurrence) -> Iterator[IndexRow]:
     *before, last = _lives(occurrence, known.marks_of(occurrence.number, ever=True))
     kind = workspace.kind_of(occurrence.entry.path)
     for life in (*before, replace(last, standing=False, moved=occurrence.fate is Fate.MOVED)):
-        yield Row(occurrence.entry, occurrence.origin, False, kind, life, occurrence.last)
+        yield IndexRow(occurrence.entry, occurrence.origin, False, kind, life, occurrence.last)
 
 
-def at_commit(found: Mapping[FilePath, bytes | None], path: FilePath) -> tuple[Entry, ...]:
+def entries_at_commit(found: Mapping[FilePath, bytes | None], path: FilePath) -> tuple[Entry, ...]:
     """The entries of a file as a commit has it."""
     try:
-        document = load(found[path] or b"")
+        document = parse_bytes(found[path] or b"")
     except PathProblem:
         return ()
     return entries(document, path, frontmatter.tags(document))
 
 
-def touched(known: Versions, above: int) -> set[FilePath]:
+def touched_paths(known: Trail, above: int) -> set[FilePath]:
     """The files whose entries the landmarks after `above` (and those that are no more) may have changed."""
     return {*known.paths_since(above), *(path for _, _, paths in known.dropped() for path in paths)}

@@ -8,15 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mdmem import history
-from mdmem.document import load
+from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
-from mdmem.history.replay import FileChange, Page, step
+from mdmem.history.replay import FileChange, Page, build_step
 from mdmem.model import CommitId, FilePath
-from mdmem.model.trail import Landmark, Origin
+from mdmem.model.trail import MainlineCommit, Origin
 from mdmem.repo import first_parent
-from mdmem.repo.first_parent import Changed, LineCommit
+from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup import late
-from mdmem.trail import Versions
+from mdmem.trail import Trail
 from mdmem.workspace import Progress, Workspace
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _BYTES_AT_ONCE = 8_000_000
 _PAGES_KEPT = 200
 
 
-def catch_up(workspace: Workspace, known: Versions, head: CommitId | None, progress: Progress | None = None) -> None:
+def replay_new_commits(workspace: Workspace, known: Trail, head: CommitId | None, progress: Progress | None = None) -> None:
     """Replay into the table what HEAD has and it has not; the caller holds the trail's lock.
 
     Raises:
@@ -43,9 +43,9 @@ def catch_up(workspace: Workspace, known: Versions, head: CommitId | None, progr
         with known.writing():
             known.cut(0)
         return
-    pages = _Pages(workspace)
+    pages = _CommitPages(workspace)
     ids = _newer(workspace, known, head)
-    commits = first_parent.told(workspace.repository, ids)
+    commits = first_parent.iterate_commits(workspace.repository, ids)
     done, at_once = 0, _COMMITS_AT_ONCE
     while some := list(islice(commits, at_once)):
         size = pages.fetch([change for commit in some for change in commit.changes])
@@ -59,13 +59,13 @@ def catch_up(workspace: Workspace, known: Versions, head: CommitId | None, progr
             progress(done, len(ids))
 
 
-def _newer(workspace: Workspace, known: Versions, head: CommitId) -> list[CommitId]:
+def _newer(workspace: Workspace, known: Trail, head: CommitId) -> list[CommitId]:
     """The commits that HEAD has and the table has not, oldest first; the table is cut back to the last that is on the line still."""
     repository = workspace.repository
-    newer = first_parent.newer(repository, known.head.commit if known.head else None, head)
+    newer = first_parent.commits_between(repository, known.head.commit if known.head else None, head)
     if newer is not None:
         return newer
-    every = first_parent.newer(repository, None, head) or []
+    every = first_parent.commits_between(repository, None, head) or []
     places = {commit: place for place, commit in enumerate(every, 1)}
     fork = next((one.number for one in reversed(known.landmarks()) if places.get(one.commit) == one.number), 0)
     with known.writing():
@@ -73,17 +73,17 @@ def _newer(workspace: Workspace, known: Versions, head: CommitId) -> list[Commit
     return every[fork:]
 
 
-def _replay(workspace: Workspace, known: Versions, number: int, commit: LineCommit, pages: _Pages) -> None:
+def _replay(workspace: Workspace, known: Trail, number: int, commit: CommitChanges, pages: _CommitPages) -> None:
     said = commit.commit
     merge = len(commit.parents) > 1
-    landmark = Landmark(number, said.id, said.time, said.author, said.message, merge)
+    landmark = MainlineCommit(number, said.id, said.time, said.author, said.message, merge)
     changes = [change for change in map(pages.change, commit.changes) if change is not None]
-    side = list(first_parent.side(workspace.repository, commit)) if merge else []
-    brought: Mapping[FilePath, Mapping[str, Origin]] = history.origins(side).lines if side else {}
-    known.append(landmark, step(landmark, changes, known, [one for one, _ in side], brought))
+    side = list(first_parent.side_commits(workspace.repository, commit)) if merge else []
+    brought: Mapping[FilePath, Mapping[str, Origin]] = history.line_origins(side).lines if side else {}
+    known.append(landmark, build_step(landmark, changes, known, [one for one, _ in side], brought))
 
 
-class _Pages:
+class _CommitPages:
     """The memory files of commits, parsed; each version of a file once."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -92,14 +92,14 @@ class _Pages:
         self._read: dict[str, bytes] = {}
         self._memory: dict[FilePath, bool] = {}
 
-    def fetch(self, changes: Sequence[Changed]) -> int:
+    def fetch(self, changes: Sequence[ChangedFile]) -> int:
         """Read what these changes need, in one go: how many bytes that is."""
         wanted = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
         blobs = sorted({blob for blob, path in wanted if blob and self._is_memory(path) and (blob, path) not in self._kept})
         self._read = self._workspace.repository.contents(blobs)
         return sum(map(len, self._read.values()))
 
-    def change(self, changed: Changed) -> FileChange | None:
+    def change(self, changed: ChangedFile) -> FileChange | None:
         """A change of a memory file with both pages; None where no memory file is concerned."""
         before = self._page(changed.before, changed.before_path)
         after = self._page(changed.after, changed.path)
@@ -128,7 +128,7 @@ class _Pages:
 
     def _parsed(self, data: bytes, path: FilePath) -> Page | None:
         try:
-            document = load(data)
+            document = parse_bytes(data)
         except PathProblem:
             return None
         return Page(document, path, frontmatter.tags(document))

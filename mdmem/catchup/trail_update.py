@@ -11,7 +11,7 @@ from mdmem import files, trail
 from mdmem.errors import StorageProblem
 from mdmem.model import CommitId
 from mdmem.startup import late
-from mdmem.trail import BrokenVersions, Versions
+from mdmem.trail import BrokenTrail, Trail
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ else:
     replay = late.module("mdmem.catchup.replay")
 
 
-def table(workspace: Workspace) -> Versions:
+def stored_trail(workspace: Workspace) -> Trail:
     """The table as it is, not caught up."""
-    return Versions.open(workspace.state, _settings(workspace))
+    return Trail.open(workspace.state, _settings(workspace))
 
 
 def _settings(workspace: Workspace) -> str:
@@ -34,13 +34,13 @@ def _settings(workspace: Workspace) -> str:
 
 
 @contextmanager
-def fresh(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Versions]:
+def fresh_trail(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Trail]:
     """The table, brought up to HEAD first; one in memory where it cannot be written.
 
     One that turns out to be damaged while it is read is deleted, so that the next one who asks has it built anew.
     """
     head = workspace.repository.head()
-    with table(workspace) as known:
+    with stored_trail(workspace) as known:
         if (known.head.commit if known.head else None) == head:
             yield from _watched(workspace, known)
             return
@@ -50,32 +50,32 @@ def fresh(workspace: Workspace, say: Say | None = None, progress: Progress | Non
             # HEAD as it is now: history may have been purged while the lock was waited for.
             known = _stored(workspace, workspace.repository.head(), progress)
     except (OSError, StorageProblem):
-        known = _caught_up(workspace, Versions.in_memory(), head, progress)
+        known = _caught_up(workspace, Trail.in_memory(), head, progress)
     with known:
         yield from _watched(workspace, known)
 
 
-def _watched(workspace: Workspace, known: Versions) -> Iterator[Versions]:
+def _watched(workspace: Workspace, known: Trail) -> Iterator[Trail]:
     try:
         yield known
-    except BrokenVersions:
+    except BrokenTrail:
         with suppress(OSError):
             trail.discard(workspace.state)
         raise
 
 
-def _stored(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Versions:
+def _stored(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
     """The table in the state folder, brought up to a commit; built anew where it is damaged."""
     try:
-        return _caught_up(workspace, table(workspace), head, progress)
-    except BrokenVersions:
-        return _caught_up(workspace, Versions.anew(workspace.state, _settings(workspace)), head, progress)
+        return _caught_up(workspace, stored_trail(workspace), head, progress)
+    except BrokenTrail:
+        return _caught_up(workspace, Trail.anew(workspace.state, _settings(workspace)), head, progress)
 
 
-def _caught_up(workspace: Workspace, known: Versions, head: CommitId | None, progress: Progress | None) -> Versions:
+def _caught_up(workspace: Workspace, known: Trail, head: CommitId | None, progress: Progress | None) -> Trail:
     """A table, brought up to a commit; closed where that fails."""
     try:
-        replay.catch_up(workspace, known, head, progress)
+        replay.replay_new_commits(workspace, known, head, progress)
     except BaseException:
         known.close()
         raise

@@ -12,14 +12,14 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from mdmem import contradictions, files, layout
-from mdmem.catchup.entry_states import identity
-from mdmem.document import Document, load
+from mdmem.catchup.entry_states import entry_identity
+from mdmem.document import Document, parse_bytes
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.model import FilePath, Source
 from mdmem.model.trail import Claim, Entry
-from mdmem.search.indexer import FileEntries, Index
-from mdmem.search.schema import Life, Row
+from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.schema import IndexRow, Lifetime
 from mdmem.startup import late
 from mdmem.workspace import Workspace
 
@@ -33,7 +33,7 @@ _MOST_FILES, _MOST_BYTES = 8, 100_000
 """More than this is indexed first: to score it takes longer than that."""
 
 
-def lay_over(workspace: Workspace, index: Index, changed: Collection[str], gone: Collection[str]) -> bool:
+def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collection[str], gone: Collection[str]) -> bool:
     """Have the index find these files as they are now; False, with nothing done, where it cannot be told what an update would give.
 
     Raises:
@@ -46,7 +46,7 @@ def lay_over(workspace: Workspace, index: Index, changed: Collection[str], gone:
     for path in map(FilePath, changed):
         try:
             data = files.read(workspace.root / path)
-            document = load(data or b"")
+            document = parse_bytes(data or b"")
         except PathProblem:
             return False
         left -= len(data or b"")
@@ -70,7 +70,7 @@ def _tags(document: Document) -> tuple[str, ...]:
     return frontmatter.tags(document)
 
 
-def _page(workspace: Workspace, index: Index, path: FilePath, listed: tuple[Entry, ...]) -> FileEntries | None:
+def _page(workspace: Workspace, index: SearchIndex, path: FilePath, listed: tuple[Entry, ...]) -> FileEntries | None:
     """The entries of a file with what the index knows of those that it has; None where that is not enough."""
     rows = index.rows(path)
     if rows is None or _contradict(workspace, listed):
@@ -79,31 +79,31 @@ def _page(workspace: Workspace, index: Index, path: FilePath, listed: tuple[Entr
     taken_out = {key for row in rows if not row.life.standing for key in _keys(row.entry)}
     if not all(map(_is_plain, standing)) or not taken_out.isdisjoint(key for entry in listed for key in _keys(entry)):
         return None
-    waiting: dict[Hashable, deque[Row]] = defaultdict(deque)
+    waiting: dict[Hashable, deque[IndexRow]] = defaultdict(deque)
     for row in standing:
-        same = waiting[identity(row.entry)]
+        same = waiting[entry_identity(row.entry)]
         if same and (same[0].origin, same[0].life) != (row.origin, row.life):
             return None  # which of two alike was taken out cannot be told
         same.append(row)
-    found = [waiting[key].popleft() if waiting[key] else None for key in map(identity, listed)]
+    found = [waiting[key].popleft() if waiting[key] else None for key in map(entry_identity, listed)]
     return FileEntries(
         path,
         listed,
         tuple(row.origin if row else None for row in found),
         tuple(row.uncommitted if row else True for row in found),
         workspace.kind_of(path),
-        tuple(row.life if row else Life() for row in found),
+        tuple(row.life if row else Lifetime() for row in found),
     )
 
 
-def _is_plain(row: Row) -> bool:
+def _is_plain(row: IndexRow) -> bool:
     """Whether nothing became of a row: it stands, as somebody's commit or as text that is in none."""
-    return row.life == Life(row.life.begun) and row.uncommitted == (row.origin is None)
+    return row.life == Lifetime(row.life.begun) and row.uncommitted == (row.origin is None)
 
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:
     """By what an entry is joined to one of a commit."""
-    return (identity(entry), (entry.section, entry.fact)) if entry.fact else (identity(entry),)
+    return (entry_identity(entry), (entry.section, entry.fact)) if entry.fact else (entry_identity(entry),)
 
 
 def _contradict(workspace: Workspace, listed: Sequence[Entry]) -> bool:
@@ -118,4 +118,4 @@ def _contradict(workspace: Workspace, listed: Sequence[Entry]) -> bool:
         for entry in listed
         if entry.fact is not None
     ]
-    return bool(contradictions.found(claims, (), workspace.now().date()))
+    return bool(contradictions.find_conflicts(claims, (), workspace.now().date()))

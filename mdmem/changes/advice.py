@@ -8,9 +8,9 @@ from datetime import date
 
 from mdmem.document import BlockKind, Document, Section, address_of, is_blank, join_path, parse
 from mdmem.editors import section as section_editor
-from mdmem.editors.likeness import meeting, resemblance
+from mdmem.editors.likeness import candidate_pairs, word_overlap
 from mdmem.errors import SectionProblem
-from mdmem.facts import Item, content, held_key, items, normal
+from mdmem.facts import Item, find_held_key, item_text, items, normalise
 from mdmem.layout import CURATED_NAMES
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
@@ -27,7 +27,7 @@ _QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FactState:
     """A fact that stands in a file, and whether it still holds. `superseded_by` took its place by a mark."""
 
     claim: Claim
@@ -36,7 +36,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class CuratedFile:
     """A curated file as it is on disk, `size` in bytes; `changed`: on which day the own text of each of its sections last was.
 
     A section is named by its path and by its number among those of that path, from 1; the text before the first heading by the empty
@@ -59,21 +59,21 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _LocatedFact:
     """A fact with the file, the item and the section that it was found in."""
 
-    sheet: Sheet
+    sheet: CuratedFile
     item: Item
     section: Section | None
-    standing: Standing
+    standing: FactState
 
     @property
     def place(self) -> tuple[FilePath, int]:
         return self.sheet.path, self.section.index if self.section else -1
 
 
-def review(
-    sheets: Sequence[Sheet], facts: Iterable[Standing], conflicts: Iterable[Conflict], budget: Budget, today: date
+def find_advice(
+    sheets: Sequence[CuratedFile], facts: Iterable[FactState], conflicts: Iterable[Conflict], budget: Budget, today: date
 ) -> tuple[Advice, ...]:
     """What could be tidied, by kind and place.
 
@@ -99,11 +99,11 @@ def review(
     return tuple(sorted(found, key=lambda advice: (order.index(advice.kind), advice.path, advice.line)))
 
 
-def _placed(sheets: Iterable[Sheet], facts: Iterable[Standing]) -> list[_Placed]:
+def _placed(sheets: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[_LocatedFact]:
     """The facts that stand in the sheets where they are said to, in the order of the sheets."""
-    said: dict[tuple[FilePath, int], Standing] = {(one.claim.path, one.claim.line - 1): one for one in facts}
+    said: dict[tuple[FilePath, int], FactState] = {(one.claim.path, one.claim.line - 1): one for one in facts}
     return [
-        _Placed(sheet, item, sheet.document.section_at(item.start), standing)
+        _LocatedFact(sheet, item, sheet.document.section_at(item.start), standing)
         for sheet in sheets
         for item in items(sheet.document)
         if (standing := said.get((sheet.path, item.start))) is not None and standing.claim.id == item.fact.id
@@ -113,7 +113,7 @@ def _placed(sheets: Iterable[Sheet], facts: Iterable[Standing]) -> list[_Placed]
 # What no longer holds.
 
 
-def _no_longer(one: _Placed) -> Advice | None:
+def _no_longer(one: _LocatedFact) -> Advice | None:
     standing = one.standing
     match standing.status:
         case Status.SUPERSEDED:
@@ -125,7 +125,7 @@ def _no_longer(one: _Placed) -> Advice | None:
             return None
 
 
-def _quoted(one: _Placed) -> str:
+def _quoted(one: _LocatedFact) -> str:
     return _quote(one.item.fact.text)
 
 
@@ -134,7 +134,7 @@ def _quote(text: str) -> str:
     return repr(words if len(words) <= _QUOTED else words[: _QUOTED - 1] + "…")
 
 
-def _taking_out(one: _Placed, kind: AdviceKind, message: str, safe: bool, beside: tuple[FactId, ...] = ()) -> Advice:
+def _taking_out(one: _LocatedFact, kind: AdviceKind, message: str, safe: bool, beside: tuple[FactId, ...] = ()) -> Advice:
     change = None if one.sheet.read_only else _removal(one)
     command = _command(change) if change else _looking(one.sheet, one.section)
     section = one.section.path if one.section else ()
@@ -142,7 +142,7 @@ def _taking_out(one: _Placed, kind: AdviceKind, message: str, safe: bool, beside
     return Advice(kind, one.sheet.path, section, one.item.start + 1, facts, message, command, safe and change is not None, change)
 
 
-def _removal(one: _Placed) -> Forget | EditSection | None:
+def _removal(one: _LocatedFact) -> Forget | EditSection | None:
     """What takes one item out: by its id, where that names it alone in the file or in its section, else by its words."""
     sheet, item, section = one.sheet, one.item, one.section
     alike = [other for other in items(sheet.document) if other.fact.id == item.fact.id]
@@ -156,7 +156,7 @@ def _removal(one: _Placed) -> Forget | EditSection | None:
     return _cut(one)
 
 
-def _cut(one: _Placed) -> EditSection | None:
+def _cut(one: _LocatedFact) -> EditSection | None:
     """An edit that takes the lines of an item out, named with the line above and as many more as make them stand once.
 
     None where no words name them, or where something else would come to be read in another way.
@@ -184,7 +184,7 @@ def _cut(one: _Placed) -> EditSection | None:
 
 
 def _stands_once(words: str, text: str) -> bool:
-    return len(section_editor.standing(_bare(words), text)) == 1
+    return len(section_editor.find_words(_bare(words), text)) == 1
 
 
 def _bare(text: str) -> str:
@@ -199,7 +199,7 @@ class _Address:
     nth: int | None = None
 
 
-def _address(sheet: Sheet, section: Section | None) -> _Address | None:
+def _address(sheet: CuratedFile, section: Section | None) -> _Address | None:
     """The address of a section, None where it has none of its own (its path, as it is written, means another)."""
     if section is None:
         return _Address(None)
@@ -207,7 +207,7 @@ def _address(sheet: Sheet, section: Section | None) -> _Address | None:
     return _Address(*address) if address else None
 
 
-def _looking(sheet: Sheet, section: Section | None) -> tuple[str, ...]:
+def _looking(sheet: CuratedFile, section: Section | None) -> tuple[str, ...]:
     """The command that shows a section, or the whole file where the section cannot be named."""
     address = _address(sheet, section)
     return ("mdmem", "show", sheet.path, *(_words(address) if address else ()))
@@ -237,10 +237,10 @@ def _given(option: str, value: str | None) -> tuple[str, ...]:
 # What is said twice.
 
 
-def _duplicates(placed: Sequence[_Placed]) -> Iterator[Advice]:
+def _duplicates(placed: Sequence[_LocatedFact]) -> Iterator[Advice]:
     """The later ones of facts with one id. In one section that is one fact too many; in two the headings may make them two facts."""
-    first: dict[FactId, _Placed] = {}
-    beside: dict[tuple[FactId, tuple[FilePath, int]], _Placed] = {}
+    first: dict[FactId, _LocatedFact] = {}
+    beside: dict[tuple[FactId, tuple[FilePath, int]], _LocatedFact] = {}
     for one in placed:
         here = one.item.fact.id, one.place
         if here in beside:
@@ -253,25 +253,25 @@ def _duplicates(placed: Sequence[_Placed]) -> Iterator[Advice]:
         beside.setdefault(here, one)
 
 
-def _where(one: _Placed) -> str:
+def _where(one: _LocatedFact) -> str:
     return f"{one.sheet.path}:{one.item.start + 1}"
 
 
 def _adds_nothing(one: Item, first: Item) -> bool:
     """Whether an item says no more than the first one of its id: neither kind nor tag, expiry, comment or block id of its own."""
-    said = normal(content(one.raw))
-    return said == normal(content(first.raw)) or (said == normal(one.fact.text) and one.fact.until == first.fact.until)
+    said = normalise(item_text(one.raw))
+    return said == normalise(item_text(first.raw)) or (said == normalise(one.fact.text) and one.fact.until == first.fact.until)
 
 
-def _near_duplicates(placed: Sequence[_Placed]) -> Iterator[Advice]:
+def _near_duplicates(placed: Sequence[_LocatedFact]) -> Iterator[Advice]:
     """The later ones of facts that nearly say the same. Two values of one key are a contradiction, of two keys two facts."""
     texts = [one.item.fact.text for one in placed]
     near: dict[int, tuple[float, int]] = {}
-    for later, earlier in meeting(texts, texts):
+    for later, earlier in candidate_pairs(texts, texts):
         first, second = sorted((earlier, later))
         if first == second or _of_keys(placed[first], placed[second]):
             continue
-        alike = resemblance(texts[first], texts[second])
+        alike = word_overlap(texts[first], texts[second])
         if alike >= _NEAR:
             near[second] = max(near.get(second, (0.0, 0)), (alike, first))
     for second, (_, first) in sorted(near.items()):
@@ -280,13 +280,13 @@ def _near_duplicates(placed: Sequence[_Placed]) -> Iterator[Advice]:
         yield _taking_out(one, AdviceKind.NEAR_DUPLICATE, message, safe=False, beside=(other.item.fact.id,))
 
 
-def _of_keys(one: _Placed, other: _Placed) -> bool:
+def _of_keys(one: _LocatedFact, other: _LocatedFact) -> bool:
     """Whether keys say of two facts what they are to each other."""
     a, b = one.item.fact, other.item.fact
-    if a.id == b.id or (a.key and b.key and normal(a.key) != normal(b.key)):
+    if a.id == b.id or (a.key and b.key and normalise(a.key) != normalise(b.key)):
         return True
     key = a.key or b.key
-    held = key and all(fact.key or held_key(fact.text, {normal(key)}) for fact in (a, b))
+    held = key and all(fact.key or find_held_key(fact.text, {normalise(key)}) for fact in (a, b))
     return bool(held) and one.place == other.place
 
 
@@ -302,7 +302,7 @@ def _contradiction(conflict: Conflict) -> Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SectionText:
     """The own text of a section, or (None) what stands before the first heading."""
 
     section: Section | None
@@ -312,7 +312,7 @@ class _Part:
     changed: date | None
 
 
-def _parts(sheet: Sheet) -> Iterator[_Part]:
+def _parts(sheet: CuratedFile) -> Iterator[_SectionText]:
     document = sheet.document
     numbers: dict[SectionPath, int] = defaultdict(int)
     spans = [((), None, document.front, document.preamble_end), *((s.path, s, s.start, s.end) for s in document.sections)]
@@ -320,10 +320,10 @@ def _parts(sheet: Sheet) -> Iterator[_Part]:
         numbers[path] += 1
         speaks = any(block.kind is not BlockKind.HTML for block in document.blocks_in(section.body if section else start, end))
         lines = sum(not is_blank(line) for line in document.lines[start:end])
-        yield _Part(section, start, lines, speaks, sheet.changed.get((path, numbers[path])))
+        yield _SectionText(section, start, lines, speaks, sheet.changed.get((path, numbers[path])))
 
 
-def _untouched(sheet: Sheet, today: date) -> Iterator[Advice]:
+def _untouched(sheet: CuratedFile, today: date) -> Iterator[Advice]:
     for part in _parts(sheet):
         if sheet.read_only or not part.speaks or part.changed is None:
             continue
@@ -334,11 +334,11 @@ def _untouched(sheet: Sheet, today: date) -> Iterator[Advice]:
             yield Advice(AdviceKind.UNTOUCHED, sheet.path, section, part.start + 1, (), message, _looking(sheet, part.section))
 
 
-def _title(part: _Part) -> str:
+def _title(part: _SectionText) -> str:
     return join_path(part.section.path) if part.section else "the text before the first heading"
 
 
-def _over_budget(sheet: Sheet, budget: Budget) -> Iterator[Advice]:
+def _over_budget(sheet: CuratedFile, budget: Budget) -> Iterator[Advice]:
     lines = len(sheet.document.lines)
     if sheet.path not in CURATED_NAMES or (lines <= budget.lines and sheet.size <= budget.bytes):
         return

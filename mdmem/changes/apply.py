@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from mdmem import check, files, history, hookfiles, repo
 from mdmem.changes import plan as planning
 from mdmem.changes import user_hooks
-from mdmem.changes.plan import FileChange, Plan, Rework
+from mdmem.changes.plan import FileEdit, Plan, RevertEdit
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem, UsageProblem
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions, WriteResult
-from mdmem.repo import Identity, Repository, State, commits
+from mdmem.repo import Identity, PathState, Repository, commits
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.workspace import Say, Workspace, read_at
+from mdmem.workspace import Say, Workspace, read_committed
 
 if TYPE_CHECKING:
     from mdmem.changes import contradict, revert
@@ -27,7 +27,7 @@ else:
     revert = late.module("mdmem.changes.revert")
 
 
-VERBS: dict[type[Change], str] = {
+EVENT_VERBS: dict[type[Change], str] = {
     EditSection: "edit-section",
     Log: "log",
     Remember: "remember",
@@ -57,7 +57,7 @@ def apply(workspace: Workspace, change: Change, say: Say) -> WriteResult:
             return _change_file(workspace, change, said, say)
 
 
-def apply_all(workspace: Workspace, changes: Sequence[FileChange], options: WriteOptions, say: Say) -> list[WriteResult]:
+def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteOptions, say: Say) -> list[WriteResult]:
     """Carry out several changes with the same options, each by a commit of its own: all of them, or nothing at all.
 
     Raises:
@@ -72,7 +72,7 @@ def apply_all(workspace: Workspace, changes: Sequence[FileChange], options: Writ
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenChange:
     """A file that was written, its commit, and what it takes to undo that: where HEAD was before, the record, the folders that were made."""
 
     plan: Plan
@@ -80,13 +80,13 @@ class _Written:
     before: CommitId | None
     record: files.Record
     folders: tuple[Path, ...]
-    pending: _Pending | None
+    pending: _PendingCommit | None
 
 
 @contextmanager
-def _all_or_nothing(workspace: Workspace) -> Iterator[list[_Written]]:
+def _all_or_nothing(workspace: Workspace) -> Iterator[list[_WrittenChange]]:
     """A list for what is written one after the other: where something fails, all that is in it is undone. The caller holds the lock."""
-    made: list[_Written] = []
+    made: list[_WrittenChange] = []
     try:
         yield made
     except BaseException as problem:
@@ -95,42 +95,42 @@ def _all_or_nothing(workspace: Workspace) -> Iterator[list[_Written]]:
         raise
 
 
-def _change_file(workspace: Workspace, change: FileChange, said: Provenance, say: Say) -> WriteResult:
+def _change_file(workspace: Workspace, change: FileEdit, said: Provenance, say: Say) -> WriteResult:
     if change.options.dry_run:
         return _foreseen(workspace, change)
     with _locked(workspace, say), _all_or_nothing(workspace) as made:
         return _change(workspace, change, said, say, made)
 
 
-def _foreseen(workspace: Workspace, change: FileChange) -> WriteResult:
+def _foreseen(workspace: Workspace, change: FileEdit) -> WriteResult:
     """What would come of a change."""
-    plan = planning.draw_up(workspace, change, planning.target(workspace, change))
-    return planning.result(plan, None, diff=planning.diff(plan))
+    plan = planning.plan_edit(workspace, change, planning.target_path(workspace, change))
+    return planning.write_result(plan, None, diff=planning.plan_diff(plan))
 
 
-def _change(workspace: Workspace, change: FileChange, said: Provenance, say: Say, made: list[_Written]) -> WriteResult:
+def _change(workspace: Workspace, change: FileEdit, said: Provenance, say: Say, made: list[_WrittenChange]) -> WriteResult:
     """Carry out a change of one file; what is written is added to `made`. The caller holds the lock."""
     recover(workspace, say)
-    path, overtaken = planning.target(workspace, change), 0
+    path, overtaken = planning.target_path(workspace, change), 0
     notes: tuple[str, ...] = ()
     for _ in range(_TRIES):
         try:
-            whole = planning.draw_up(workspace, change, path)
+            whole = planning.plan_edit(workspace, change, path)
         except MdmemError:
             # In the midst of a merge a file may be as it is for that reason alone.
             workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
             raise
         plan = whole.first or whole
         if not plan.changes and not plan.marks:
-            return planning.result(plan, None)
-        note = _note(workspace, plan, said, change.reverts if isinstance(change, Rework) else None)
+            return planning.write_result(plan, None)
+        note = _note(workspace, plan, said, change.reverts if isinstance(change, RevertEdit) else None)
         if not plan.changes:
-            return planning.result(plan, _commit_note(workspace, note))
+            return planning.write_result(plan, _commit_note(workspace, note))
         done = _carry_out(workspace, plan, note, change.options.allow, made)
-        if isinstance(done, _Written):
+        if isinstance(done, _WrittenChange):
             notes += (f"committed the pending edits of {path} first, as yours",) if done.pending else ()
             if plan is whole:
-                return planning.result(plan, done.commit, notes=notes)
+                return planning.write_result(plan, done.commit, notes=notes)
         elif done.overtaken:
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:
@@ -145,8 +145,8 @@ def _locked(workspace: Workspace, say: Say) -> AbstractContextManager[None]:
     return files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say)
 
 
-def _note(workspace: Workspace, plan: Plan, said: Provenance, reverts: CommitId | None) -> history.Note:
-    return history.Note(
+def _note(workspace: Workspace, plan: Plan, said: Provenance, reverts: CommitId | None) -> history.CommitNote:
+    return history.CommitNote(
         plan.op,
         plan.path,
         plan.edited.section,
@@ -168,13 +168,13 @@ def _claimant(workspace: Workspace, said: Provenance) -> str | None:
 # What changes no text.
 
 
-def _commit_note(workspace: Workspace, note: history.Note) -> CommitId:
+def _commit_note(workspace: Workspace, note: history.CommitNote) -> CommitId:
     """A commit that says something of facts and changes no file; what is staged stays staged."""
     repository, settings = workspace.repository, workspace.settings
     repository.require_ready(settings.allow_detached, repository.branch())
     order = commits.CommitOrder(
         paths=(),
-        message=history.message(note, "", ""),
+        message=history.compose_message(note, "", ""),
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=workspace.identity(),
@@ -186,8 +186,8 @@ def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Proven
     """Mark two facts as contradicting each other, or as not doing so."""
     with _locked(workspace, say):
         recover(workspace, say)
-        plan = contradict.draw_up(workspace, change)
-        planning.require_no_fault(planning.said_beside(change.options), change.options.allow)
+        plan = contradict.plan_mark(workspace, change)
+        planning.refuse_errors(planning.secrets_in_options(change.options), change.options.allow)
         done = plan.changes and not change.options.dry_run
         commit = _commit_note(workspace, replace(plan.note, provenance=said, claimed_by=_claimant(workspace, said))) if done else None
     return WriteResult(
@@ -203,24 +203,24 @@ def _say_of_two(workspace: Workspace, change: Contradict | Resolve, said: Proven
 
 def _revert(workspace: Workspace, change: Revert, said: Provenance, say: Say) -> WriteResult:
     """Take one change back, file by file; what it said without changing a text, by a commit that says so. All of it, or nothing."""
-    plan = revert.draw_up(workspace, change)
+    plan = revert.plan_revert(workspace, change)
     for file in plan.files:
-        planning.draw_up(workspace, file, planning.target(workspace, file))  # what cannot be done is refused before anything is
+        planning.plan_edit(workspace, file, planning.target_path(workspace, file))  # what cannot be done is refused before anything is
     if plan.note is not None:
-        planning.require_no_fault(planning.said_beside(change.options), change.options.allow)
+        planning.refuse_errors(planning.secrets_in_options(change.options), change.options.allow)
     if change.options.dry_run:
         told = [] if plan.note is None else [_told(plan.note, None, "")]
-        return revert.together(plan, [*(_foreseen(workspace, file) for file in plan.files), *told], dry_run=True)
+        return revert.combine_results(plan, [*(_foreseen(workspace, file) for file in plan.files), *told], dry_run=True)
     with _locked(workspace, say), _all_or_nothing(workspace) as made:
         results = [_change(workspace, file, said, say, made) for file in plan.files]
         if plan.note is not None:
             recover(workspace, say)
             note = replace(plan.note, provenance=said, claimed_by=_claimant(workspace, said))
             results.append(_told(note, _commit_note(workspace, note)))
-    return revert.together(plan, results, dry_run=False)
+    return revert.combine_results(plan, results, dry_run=False)
 
 
-def _told(note: history.Note, commit: CommitId | None, diff: str | None = None) -> WriteResult:
+def _told(note: history.CommitNote, commit: CommitId | None, diff: str | None = None) -> WriteResult:
     """What is answered for a note."""
     return WriteResult(True, note.path, note.section, None, commit, removed=note.retracts, diff=diff, op=note.op)
 
@@ -229,7 +229,7 @@ def _told(note: history.Note, commit: CommitId | None, diff: str | None = None) 
 
 
 @dataclass(frozen=True, slots=True)
-class _Again:
+class _Retry:
     """That a change must be planned anew: the file was saved by someone else before ours was written, or (`overtaken`) before git read it.
 
     `problem` is why git failed, if it did.
@@ -239,7 +239,9 @@ class _Again:
     problem: RepositoryProblem | None = None
 
 
-def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: frozenset[str], made: list[_Written]) -> _Written | _Again:
+def _carry_out(
+    workspace: Workspace, plan: Plan, note: history.CommitNote, allow: frozenset[str], made: list[_WrittenChange]
+) -> _WrittenChange | _Retry:
     """Write and commit a plan; what comes of it is in `made` from when it is committed on."""
     state = workspace.repository.state(plan.path)
     workspace.repository.require_ready(workspace.settings.allow_detached, state.branch, state.settled)
@@ -250,7 +252,7 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         )
     moment = repo.raw_date(workspace.now())
     pending = _commit_pending(workspace, plan, state, moment, identity, allow)
-    text = history.message(note, plan.old.text if plan.old else "", plan.edited.text)
+    text = history.compose_message(note, plan.old.text if plan.old else "", plan.edited.text)
     record = files.Record(
         plan.path,
         files.digest(plan.before) if plan.before is not None else None,
@@ -274,51 +276,55 @@ def _carry_out(workspace: Workspace, plan: Plan, note: history.Note, allow: froz
         files.save_record(workspace.state, record)
         if not files.replace(plan.place, plan.after, plan.before, record.temporary):
             files.drop_record(workspace.state)
-            return _Again(overtaken=False)
+            return _Retry(overtaken=False)
         commit = commits.commit(workspace.repository, order)
     except BaseException as problem:
         before = pending.commit if pending else state.commit
         # Where this process was interrupted, git may have been done before.
-        done = None if isinstance(problem, MdmemError | OSError) else commits.made_after(workspace.repository, before, [plan.path], text)
+        done = (
+            None
+            if isinstance(problem, MdmemError | OSError)
+            else commits.commit_made_after(workspace.repository, before, [plan.path], text)
+        )
         if done:
-            made.append(_Written(plan, done, state.commit, record, folders, pending))
+            made.append(_WrittenChange(plan, done, state.commit, record, folders, pending))
             raise
         ours = _standing(workspace, plan)
         if ours is None and not isinstance(problem, OSError):
             # Somebody saved over it before git read it, so that git found another change than ours, or none.
-            taken_out = user_hooks.take_out(plan)
+            taken_out = user_hooks.remove_change(plan)
             files.drop_record(workspace.state)
             if isinstance(problem, RepositoryProblem):
                 if not taken_out:
                     hint = f"{plan.path} was changed meanwhile and is kept as it is: look it over."
                     raise RepositoryProblem(problem.code, problem.message, hint) from problem
                 if problem.code != "hook-timeout":
-                    return _Again(overtaken=True, problem=problem)
+                    return _Retry(overtaken=True, problem=problem)
         _put_back(workspace, plan, folders, record, problem, ours)
         if pending:
-            commits.take_back(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
+            commits.undo_commit(workspace.repository, pending.commit, state.commit, plan.path, pending.entry)
         raise
-    written = _Written(plan, commit.id, state.commit, record, folders, pending)
+    written = _WrittenChange(plan, commit.id, state.commit, record, folders, pending)
     made.append(written)
     if commit.is_indexed:
         files.drop_record(workspace.state)
-    if commits.holds(workspace.repository, commit.id, plan.path, plan.after):
+    if commits.commit_has_bytes(workspace.repository, commit.id, plan.path, plan.after):
         return written
-    committed = read_at(workspace, plan.path, commit.id)
-    if user_hooks.carries(committed, plan):
+    committed = read_committed(workspace, plan.path, commit.id)
+    if user_hooks.contains_change(committed, plan):
         return written
-    if user_hooks.is_by_a_hook(workspace, committed, plan):
-        raise user_hooks.in_other_words(committed, plan)
+    if user_hooks.was_made_by_hook(workspace, committed, plan):
+        raise user_hooks.reworded_problem(committed, plan)
     # Somebody saved over it before git read it: what was committed is theirs, and is committed as theirs in the next try.
     made.pop()
     commits.withdraw(workspace.repository, commit.id, pending.commit if pending else state.commit)
-    return _Again(overtaken=True)
+    return _Retry(overtaken=True)
 
 
 def _is_hookless(repository: Repository) -> bool:
     """Whether no hook has anything to say of a commit of ours. False: not known."""
     folder = repository.known_hooks_dir
-    return folder is not None and hookfiles.step_aside(folder)
+    return folder is not None and hookfiles.has_only_our_hooks(folder)
 
 
 def _standing(workspace: Workspace, plan: Plan) -> bytes | None:
@@ -326,7 +332,7 @@ def _standing(workspace: Workspace, plan: Plan) -> bytes | None:
     now = files.read(plan.place)
     if now == plan.after:
         return now
-    return now if user_hooks.is_by_a_hook(workspace, now, plan) else None
+    return now if user_hooks.was_made_by_hook(workspace, now, plan) else None
 
 
 def _put_back(
@@ -338,7 +344,7 @@ def _put_back(
             if plan.before is None:
                 plan.place.unlink()
             else:
-                files.replace(plan.place, plan.before, ours, files.way_back(record.temporary))
+                files.replace(plan.place, plan.before, ours, files.backup_name(record.temporary))
         for folder in reversed(folders):
             if not any(folder.iterdir()):
                 folder.rmdir()
@@ -350,18 +356,18 @@ def _put_back(
         ) from problem
 
 
-def _undo(workspace: Workspace, done: _Written, problem: BaseException) -> None:
+def _undo(workspace: Workspace, done: _WrittenChange, problem: BaseException) -> None:
     """File, git index and HEAD as they were before a change that is committed already; where somebody built on the commit, it stays."""
     entry = done.pending.entry if done.pending else None
-    if commits.take_back(workspace.repository, done.commit, done.before, done.plan.path, entry):
+    if commits.undo_commit(workspace.repository, done.commit, done.before, done.plan.path, entry):
         ours = _standing(workspace, done.plan)
         if ours is None:
-            user_hooks.take_out(done.plan)
+            user_hooks.remove_change(done.plan)
         _put_back(workspace, done.plan, done.folders, done.record, problem, ours)
 
 
 @dataclass(frozen=True, slots=True)
-class _Pending:
+class _PendingCommit:
     """A person's edits as they were committed, and what git's index said of the file before."""
 
     commit: CommitId
@@ -369,17 +375,17 @@ class _Pending:
 
 
 def _commit_pending(
-    workspace: Workspace, plan: Plan, state: State, moment: str, identity: Identity | None, allow: frozenset[str]
-) -> _Pending | None:
+    workspace: Workspace, plan: Plan, state: PathState, moment: str, identity: Identity | None, allow: frozenset[str]
+) -> _PendingCommit | None:
     """A person's pending edits of the file, or that it is gone, as a commit of their own."""
-    if not state.pending or (plan.before is None and read_at(workspace, plan.path, state.commit) is None):
+    if not state.pending or (plan.before is None and read_committed(workspace, plan.path, state.commit) is None):
         return None
     if workspace.settings.direct_edits == "refuse":
         raise RepositoryProblem(
             "pending-edits", f"{plan.path} has edits that are not committed", "Commit them (mdmem save) or take them back."
         )
-    committed = read_at(workspace, plan.path, state.commit)
-    found = check.secrets_brought_in(plan.path, committed, plan.before, workspace.kind_of(plan.path))
+    committed = read_committed(workspace, plan.path, state.commit)
+    found = check.added_secrets(plan.path, committed, plan.before, workspace.kind_of(plan.path))
     if found and "secret" not in allow:
         first = found[0]
         raise RepositoryProblem(
@@ -397,10 +403,10 @@ def _commit_pending(
     try:
         commit = commits.commit(workspace.repository, order).id
     except BaseException:
-        if made := commits.made_after(workspace.repository, state.commit, [plan.path], text):
-            commits.take_back(workspace.repository, made, state.commit, plan.path, entry)
+        if made := commits.commit_made_after(workspace.repository, state.commit, [plan.path], text):
+            commits.undo_commit(workspace.repository, made, state.commit, plan.path, entry)
         raise
-    return _Pending(commit, entry)
+    return _PendingCommit(commit, entry)
 
 
 def _provenance(workspace: Workspace, options: WriteOptions) -> Provenance:
@@ -431,8 +437,8 @@ def _settle(workspace: Workspace, record: files.Record, identity: Identity | Non
     """What was done, for the user; None where there is nothing to say."""
     kept = f"{record.path} was changed after an interrupted write; it is kept as it is"
     try:
-        place = files.locate(workspace.root, record.path)
-        files.settle_temporary(place, record)
+        place = files.path_on_disk(workspace.root, record.path)
+        files.recover_temporary(place, record)
         now = files.read(place)
     except PathProblem:
         return kept
@@ -481,8 +487,8 @@ def save(
         paths = tuple(after)
         if not paths:
             return None, ()
-        head, allowed = repository.head(), allow | check.allowed(os.environ)
-        planning.require_no_fault(planning.secrets_said("-m", text or ""), allowed)
+        head, allowed = repository.head(), allow | check.parse_allowances(os.environ)
+        planning.refuse_errors(planning.secrets_in_text("-m", text or ""), allowed)
         before = repository.read(head, paths) if head else dict.fromkeys(paths)
         _judge_pending(workspace, before, after, allowed)
         what = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
@@ -516,6 +522,6 @@ def _judge_pending(
     """Refuse what `check` refuses in a person's edits. A file that is gone is not lost where its lines stand in a new one: it was renamed."""
     new = [data for path, data in after.items() if before[path] is None]
     for path, data in after.items():
-        found = check.faults(path, before[path], data, workspace.kind_of(path))
-        if data is not None or not found or all(check.shrinks(before[path], text) for text in new):
-            planning.require_no_fault(found, allow)
+        found = check.find_errors(path, before[path], data, workspace.kind_of(path))
+        if data is not None or not found or all(check.shrinks_too_much(before[path], text) for text in new):
+            planning.refuse_errors(found, allow)

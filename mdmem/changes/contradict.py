@@ -18,12 +18,12 @@ from mdmem.workspace import Workspace
 class MarkPlan:
     """What a commit is to say; `changes` is False where that has been said and still holds. `etag` is of the section of the first fact."""
 
-    note: history.Note
+    note: history.CommitNote
     etag: str
     changes: bool
 
 
-def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
+def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
     """What a mark of two facts comes to.
 
     Raises:
@@ -31,9 +31,9 @@ def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
     """
     kinds = tuple(FileKind)
     places = [
-        lookup.one_place(
+        lookup.require_one_location(
             workspace,
-            lookup.current(workspace, lookup.occurrences(workspace, name, kinds)),
+            lookup.current_locations(workspace, lookup.locate_fact(workspace, name, kinds)),
             name,
             "mdmem forget takes out those that are not meant.",
         )
@@ -44,7 +44,7 @@ def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
     if pair[0] == pair[1]:
         raise FactProblem("same-fact", f"{change.one!r} and {change.other!r} are the same fact")
     resolves = isinstance(change, Resolve)
-    note = history.Note(
+    note = history.CommitNote(
         Op.RESOLVE if resolves else Op.CONTRADICT,
         path,
         document.path_at(first.start),
@@ -59,6 +59,6 @@ def draw_up(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
 
 
 def _last_said(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
-    with trail_update.fresh(workspace) as known:
+    with trail_update.fresh_trail(workspace) as known:
         said = [mark.kind for mark in known.pairs() if {mark.one, mark.other} == set(pair)]
     return said[-1] if said else None

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from mdmem import check, files, history, layout, secrets
 from mdmem.changes import task_notes
-from mdmem.document import Document, Section, decode, load, parse, preamble_etag, section_etag
-from mdmem.editors import Edited, daily, section
+from mdmem.document import Document, Section, decode, parse, parse_bytes, preamble_etag, section_etag
+from mdmem.editors import EditResult, daily, section
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import PathProblem, RefusedChange, SectionProblem, UsageProblem
-from mdmem.facts import Item, parse_item, pick, write
-from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Problem, Superseded
+from mdmem.facts import Item, items_matching, parse_item, write_item
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Problem, Supersession
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.queries import lookup
-from mdmem.queries.lookup import occurrences, one_place
+from mdmem.queries.lookup import locate_fact, require_one_location
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace, missing_file
@@ -37,7 +37,7 @@ _MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
 
 
 @dataclass(frozen=True, slots=True)
-class Rework:
+class RevertEdit:
     """Take one change of a file back: what it made (`after`) of what was there (`before`), or only of the lines of these facts."""
 
     path: FilePath
@@ -48,7 +48,7 @@ class Rework:
     options: WriteOptions
 
 
-FileChange = EditSection | Log | Remember | Forget | Rework
+FileEdit = EditSection | Log | Remember | Forget | RevertEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ class Plan:
     before: bytes | None
     old: Document | None
     new: Document
-    edited: Edited
+    edited: EditResult
     added: tuple[FactId, ...]
     removed: tuple[FactId, ...]
-    supersedes: tuple[Superseded, ...]
+    supersedes: tuple[Supersession, ...]
     ended: tuple[FactId, ...]
     retracts: tuple[FactId, ...] = ()
     marks: bool = False
@@ -92,7 +92,7 @@ class Plan:
 # Where a change goes.
 
 
-def target(workspace: Workspace, change: FileChange) -> FilePath:
+def target_path(workspace: Workspace, change: FileEdit) -> FilePath:
     """The file that a change goes to.
 
     Raises:
@@ -103,7 +103,7 @@ def target(workspace: Workspace, change: FileChange) -> FilePath:
             path = layout.log_path(_day(workspace, change))
         case Forget() if change.file is None:
             path = lookup.file_of_fact(workspace, change)
-        case Rework():
+        case RevertEdit():
             path = change.path
         case EditSection() | Remember() | Forget():
             path = layout.parse_path(change.file) if change.file is not None else workspace.curated
@@ -141,15 +141,15 @@ def _minute(now: datetime, change: Log) -> str:
 # What a change comes to.
 
 
-def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
+def plan_edit(workspace: Workspace, change: FileEdit, path: FilePath) -> Plan:
     """What a change makes of its file as it stands; nothing is written.
 
     Raises:
         MdmemError: the change cannot be made, or `check` refuses it.
     """
-    place = files.locate(workspace.root, path)
+    place = files.path_on_disk(workspace.root, path)
     before = files.read(place)
-    old = load(before) if before is not None else None
+    old = parse_bytes(before) if before is not None else None
     fact: FactId | None = None
     retracts: tuple[FactId, ...] = ()
     match change:
@@ -163,18 +163,18 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
             if old is None and not change.create:
                 raise missing_file(workspace, path, "--create makes it.")
             document = old or parse("")
-            known = fact_editor.alike(document, change)
-            over = frozenset() if fact_editor.is_plain(change, known) else lookup.over(workspace, path, document, known)
+            known = fact_editor.similar_items(document, change)
+            over = frozenset() if fact_editor.is_unambiguous(change, known) else lookup.superseded_facts(workspace, path, document, known)
             edited, fact = fact_editor.remember(document, change, workspace.now().date(), known, over)
         case Forget():
             if old is None:
                 raise missing_file(workspace, path)
-            named = [(path, old, item) for item in fact_editor.named(old, change.fact, change.section)]
+            named = [(path, old, item) for item in fact_editor.items_named(old, change.fact, change.section)]
             if workspace.kind_of(path) is FileKind.DAILY:
-                edited, retracts = _retracted(*one_place(workspace, lookup.current(workspace, named), change.fact))
+                edited, retracts = _retracted(*require_one_location(workspace, lookup.current_locations(workspace, named), change.fact))
             else:
-                edited = fact_editor.forget(old, one_place(workspace, named, change.fact)[2])
-        case Rework():
+                edited = fact_editor.forget(old, require_one_location(workspace, named, change.fact)[2])
+        case RevertEdit():
             edited = _undone(old or parse(""), change)
     decode(edited.text.encode())
     new = parse(edited.text)
@@ -182,7 +182,7 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
     if first is not None:
         before, old = first.after, first.new
     # Under another title the facts of a section are the same facts.
-    facts = fact_editor.Difference() if edited.op is Op.RENAME else fact_editor.difference(old, new)
+    facts = fact_editor.Difference() if edited.op is Op.RENAME else fact_editor.fact_difference(old, new)
     derived = () if edited.also or edited.op is Op.REVERT else facts.supersedes
     pairs = dict.fromkeys((*edited.supersedes, *derived))
     brought = fact or (facts.added[-1].fact.id if facts.added else None)
@@ -205,15 +205,15 @@ def draw_up(workspace: Workspace, change: FileChange, path: FilePath) -> Plan:
     return replace(plan, warnings=_judge(workspace, change.options, plan))
 
 
-def _clearing(path: FilePath, place: Path, before: bytes | None, old: Document | None, edited: Edited) -> Plan | None:
+def _clearing(path: FilePath, place: Path, before: bytes | None, old: Document | None, edited: EditResult) -> Plan | None:
     """What has to go out before an edit, where anything has to."""
     if edited.cleared is None:
         return None
-    cleared = Edited(edited.cleared.text, Op.FORGET, edited.section)
+    cleared = EditResult(edited.cleared.text, Op.FORGET, edited.section)
     return Plan(path, place, before, old, edited.cleared, cleared, (), (), (), ())
 
 
-def _undone(old: Document, change: Rework) -> Edited:
+def _undone(old: Document, change: RevertEdit) -> EditResult:
     """The file with the change taken back; a conflict names the file, and shows how it reads and how it would read."""
     try:
         return merge.undo(old, change.after, change.before, change.only)
@@ -234,70 +234,70 @@ def _beginning(path: FilePath) -> str:
     return task_notes.NEW_TASKS if path == task_notes.TASKS_PATH else ""
 
 
-def _retracted(path: FilePath, document: Document, item: Item) -> tuple[Edited, tuple[FactId, ...]]:
+def _retracted(path: FilePath, document: Document, item: Item) -> tuple[EditResult, tuple[FactId, ...]]:
     """A line of a day's log that is to count no more: its text stays."""
-    return Edited(document.text, Op.RETRACT, document.path_at(item.start)), (item.fact.id,)
+    return EditResult(document.text, Op.RETRACT, document.path_at(item.start)), (item.fact.id,)
 
 
-def _log(workspace: Workspace, change: Log, old: Document | None) -> tuple[Edited, FactId]:
+def _log(workspace: Workspace, change: Log, old: Document | None) -> tuple[EditResult, FactId]:
     day = _day(workspace, change)
     start = old or parse(daily.new_log(files.template("daily.md"), day))
-    item = write(change.text, kind=change.kind, tags=change.tags)
+    item = write_item(change.text, kind=change.kind, tags=change.tags)
     return daily.log(start, _minute(workspace.now(), change), item, change.again), parse_item(item).id
 
 
 def _explicit(
-    workspace: Workspace, options: WriteOptions, removed: tuple[Item, ...], brought: FactId | None, known: dict[Superseded, None]
-) -> tuple[tuple[Superseded, ...], tuple[FactId, ...]]:
+    workspace: Workspace, options: WriteOptions, removed: tuple[Item, ...], brought: FactId | None, known: dict[Supersession, None]
+) -> tuple[tuple[Supersession, ...], tuple[FactId, ...]]:
     """What `--supersedes` adds to what the edit itself says."""
     if options.supersedes is None:
         return (), ()
-    named = pick(removed, options.supersedes)
+    named = items_matching(removed, options.supersedes)
     old = named[0].fact.id if named else _standing(workspace, options.supersedes, brought)
     if old is None or old == brought or any(pair.old == old for pair in known):
         return (), ()
-    return ((Superseded(old, brought),), ()) if brought else ((), (old,))
+    return ((Supersession(old, brought),), ()) if brought else ((), (old,))
 
 
 def _standing(workspace: Workspace, name: str, successor: FactId | None) -> FactId | None:
     """The current fact that is to be superseded by a mark; None where it has been already, by the same successor."""
-    found = occurrences(workspace, name, tuple(FileKind))
-    marks = lookup.marks_on(workspace, found)
+    found = locate_fact(workspace, name, tuple(FileKind))
+    marks = lookup.marks_at(workspace, found)
     current = [place for place, mark in zip(found, marks, strict=True) if mark is None]
     if not current and any(mark.other == successor for mark in marks if mark):
         return None
-    return one_place(workspace, current, name, "Say it in the section that holds the one that is meant.")[2].fact.id
+    return require_one_location(workspace, current, name, "Say it in the section that holds the one that is meant.")[2].fact.id
 
 
 def _judge(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:
     """Refuse what `check` refuses; an edit of mdmem's names its section, so that it may shrink it: the codes of what it may."""
     if not plan.changes:
         return ()
-    faults = check.faults(plan.path, plan.before, plan.after, workspace.kind_of(plan.path))
-    require_no_fault([*faults, *said_beside(options)], options.allow | {"shrink", "append"})
+    faults = check.find_errors(plan.path, plan.before, plan.after, workspace.kind_of(plan.path))
+    refuse_errors([*faults, *secrets_in_options(options)], options.allow | {"shrink", "append"})
     return tuple(dict.fromkeys(problem.code for problem in faults if problem.level == "error"))
 
 
-def said_beside(options: WriteOptions) -> Iterator[Problem]:
+def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
     """Secrets in what goes into the commit message besides the change."""
     for name, text in (("--reason", options.reason), ("--session", options.session), ("--actor", options.actor)):
-        yield from secrets_said(name, text or "")
+        yield from secrets_in_text(name, text or "")
 
 
-def secrets_said(name: str, text: str) -> Iterator[Problem]:
+def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
     """Secrets in a text that goes into a commit message; `name` is the option that gave it."""
     for secret in secrets.find(text):
         message = f"what looks like a secret ({secret.kind}) stands in it"
         yield Problem(name, secret.line, "secret-found", "error", message, "Say it without; --allow secret if it is none.", secret.kind)
 
 
-def require_no_fault(problems: Iterable[Problem], allow: frozenset[str]) -> None:
+def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
     """Refuse the first error that is not allowed.
 
     Raises:
         RefusedChange: with the code of `check`, the line, and the kind of a secret.
     """
-    refused = check.refused(problems, allow)
+    refused = check.refusals(problems, allow)
     if refused:
         first = refused[0]
         details = {"kind": first.kind} if first.kind else {}
@@ -328,7 +328,7 @@ def _section_of(plan: Plan) -> Section | None:
     return found[0] if found else None
 
 
-def result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()) -> WriteResult:
+def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()) -> WriteResult:
     """What is answered for a plan that was carried out in `commit`, or (None) came to nothing or was only to be shown."""
     return WriteResult(
         plan.changes or plan.marks,
@@ -347,7 +347,7 @@ def result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: 
     )
 
 
-def diff(plan: Plan) -> str:
+def plan_diff(plan: Plan) -> str:
     """The change as a unified diff; empty where there is none."""
     start = plan.first or plan
     if plan.after == start.before:

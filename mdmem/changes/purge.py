@@ -8,7 +8,7 @@ from mdmem import files, repo
 from mdmem.changes import plan as planning
 from mdmem.changes import purge_history
 from mdmem.changes.apply import recover
-from mdmem.changes.purge_history import Note, Purged, PurgePlan, Scope
+from mdmem.changes.purge_history import PurgeNote, PurgePlan, PurgeResult, PurgeScope
 from mdmem.errors import FactProblem
 from mdmem.facts import id_prefix, parse_item
 from mdmem.model import FactId, FileKind
@@ -17,7 +17,7 @@ from mdmem.queries import lookup
 from mdmem.workspace import Say, Workspace
 
 
-def plan(workspace: Workspace, wanted: Purge) -> PurgePlan:
+def plan_purge(workspace: Workspace, wanted: Purge) -> PurgePlan:
     """What a purge would change; nothing is changed.
 
     Raises:
@@ -25,10 +25,10 @@ def plan(workspace: Workspace, wanted: Purge) -> PurgePlan:
         RefusedChange: `secret-found`: the note would hold a secret.
     """
     _require_clean_note(wanted)
-    return purge_history.plan(_scope(workspace), *_named(workspace, wanted.fact))
+    return purge_history.plan_rewrite(_scope(workspace), *_named(workspace, wanted.fact))
 
 
-def carry_out(workspace: Workspace, wanted: Purge, say: Say) -> Purged:
+def run_purge(workspace: Workspace, wanted: Purge, say: Say) -> PurgeResult:
     """Take a text out of files, index and all history. It cannot be undone.
 
     Raises:
@@ -41,24 +41,24 @@ def carry_out(workspace: Workspace, wanted: Purge, say: Say) -> Purged:
         recover(workspace, say)
         words, fact = _named(workspace, wanted.fact)
         actor = wanted.actor or os.environ.get("MDMEM_ACTOR") or workspace.settings.actor
-        note = Note(repo.raw_date(workspace.now()), workspace.identity(), actor, wanted.session, wanted.reason)
-        return purge_history.purge(_scope(workspace), words, fact, note)
+        note = PurgeNote(repo.raw_date(workspace.now()), workspace.identity(), actor, wanted.session, wanted.reason)
+        return purge_history.purge_everywhere(_scope(workspace), words, fact, note)
 
 
-def _scope(workspace: Workspace) -> Scope:
-    return Scope(workspace.repository, workspace.state, tuple(found.place for found in workspace.memory_files().values()))
+def _scope(workspace: Workspace) -> PurgeScope:
+    return PurgeScope(workspace.repository, workspace.state, tuple(found.place for found in workspace.memory_files().values()))
 
 
 def _require_clean_note(wanted: Purge) -> None:
     """The note must bring no secret into history."""
     for name, text in (("--reason", wanted.reason), ("--session", wanted.session), ("--actor", wanted.actor)):
-        planning.require_no_fault(planning.secrets_said(name, text or ""), wanted.allow)
+        planning.refuse_errors(planning.secrets_in_text(name, text or ""), wanted.allow)
 
 
 def _named(workspace: Workspace, name: str) -> tuple[str, FactId | None]:
     """The words and the id of the fact that is meant; words that no file holds may still stand in history."""
     kinds = tuple(kind for kind in FileKind if kind.is_memory)
-    found = {item.fact.id: item.fact for _, _, item in lookup.occurrences(workspace, name, kinds)}
+    found = {item.fact.id: item.fact for _, _, item in lookup.locate_fact(workspace, name, kinds)}
     if len(found) > 1:
         ids = sorted(found)
         raise FactProblem("fact-ambiguous", f"{name[:80]!r} fits several facts: {', '.join(ids)}", "Give the id.", facts=ids)

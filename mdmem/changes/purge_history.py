@@ -17,16 +17,16 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from mdmem import events, facts, files
-from mdmem.document import load
+from mdmem.document import parse_bytes
 from mdmem.errors import FactProblem, PathProblem, RepositoryProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
 from mdmem.model import CommitId, FactId
 from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite
-from mdmem.repo.history_rewrite import Place, Rewrite, Rules
+from mdmem.repo.history_rewrite import LinkedWorktree, RewriteRules, RewrittenHistory
 from mdmem.repo.objects import Objects, git
 from mdmem.startup.records import dataclass
 
-MARK = "[PURGED]"
+PURGED_MARK = "[PURGED]"
 _LEAST = 4
 _LEAST_CUT = 12
 """The beginning of the words that is still looked for before a `…`."""
@@ -43,7 +43,7 @@ _BLANK = rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PurgeTarget:
     """What is to go: the words as patterns of UTF-8, and the fact."""
 
     words: str
@@ -55,7 +55,7 @@ class Target:
     squeezed: str
 
 
-def target(words: str, fact: FactId | None) -> Target:
+def purge_target(words: str, fact: FactId | None) -> PurgeTarget:
     """What words and a fact's id mean.
 
     Raises:
@@ -65,9 +65,11 @@ def target(words: str, fact: FactId | None) -> Target:
     if len("".join(said.split())) < _LEAST:
         raise TextProblem("bad-text", f"to purge {_LEAST} characters at least are needed: fewer would tear up too much", "Give more words.")
     if _overlaps(said):
-        raise TextProblem("bad-text", f"the words cannot be told from the {MARK} that takes their place", "Give more words, or fewer.")
-    core = facts.normal(said)
-    return Target(
+        raise TextProblem(
+            "bad-text", f"the words cannot be told from the {PURGED_MARK} that takes their place", "Give more words, or fewer."
+        )
+    core = facts.normalise(said)
+    return PurgeTarget(
         said,
         fact,
         _pattern(said, rb">"),
@@ -80,8 +82,8 @@ def target(words: str, fact: FactId | None) -> Target:
 
 def _overlaps(words: str) -> bool:
     """Whether the mark beside other text could make up the words again, so that there would be no end to it."""
-    ends = range(1, len(MARK))
-    return words in MARK or any(words.startswith(MARK[-n:]) or words.endswith(MARK[:n]) for n in ends)
+    ends = range(1, len(PURGED_MARK))
+    return words in PURGED_MARK or any(words.startswith(PURGED_MARK[-n:]) or words.endswith(PURGED_MARK[:n]) for n in ends)
 
 
 def _forms(words: str) -> tuple[str, ...]:
@@ -111,50 +113,50 @@ def _either(word: str) -> bytes:
 # Bytes -> bytes.
 
 
-def purged_text(what: Target, data: bytes, markdown: bool) -> bytes:
+def purged_text(what: PurgeTarget, data: bytes, markdown: bool) -> bytes:
     """The bytes of a text file without it. Every line that does not hold it stays as it is; a second time changes nothing."""
     if b"\0" in data:
         return data
     while True:
-        new = what.in_text.sub(MARK.encode(), _without_items(what, data) if markdown else data)
+        new = what.in_text.sub(PURGED_MARK.encode(), _without_items(what, data) if markdown else data)
         if new == data:
             return data
         data = new
 
 
-def _without_items(what: Target, data: bytes) -> bytes:
+def _without_items(what: PurgeTarget, data: bytes) -> bytes:
     if not _may_state(what, data):
         return data
     try:
-        document = load(data)
+        document = parse_bytes(data)
     except PathProblem:
         return data  # no facts are read from such a file
     gone = {line for item in facts.items(document) if item.fact.id == what.fact for line in range(item.start, item.end)}
     return (document.bom + "".join(line for number, line in enumerate(document.lines) if number not in gone)).encode()
 
 
-def _may_state(what: Target, data: bytes) -> bool:
+def _may_state(what: PurgeTarget, data: bytes) -> bool:
     """Whether a parse could find the fact: parsing every version of every file would take too long."""
     if what.fact is None:
         return False
     if data.isascii():
         return what.anchor in data.lower()
-    return what.squeezed in _SQUEEZED.sub("", facts.normal(data.decode("utf-8", "replace")))
+    return what.squeezed in _SQUEEZED.sub("", facts.normalise(data.decode("utf-8", "replace")))
 
 
-def purged_message(what: Target, data: bytes) -> bytes:
+def purged_message(what: PurgeTarget, data: bytes) -> bytes:
     """The bytes of a commit's or a tag's message without it; a second time changes nothing."""
     while True:
-        text = what.in_message.sub(MARK.encode(), data).decode("utf-8", "surrogateescape")
+        text = what.in_message.sub(PURGED_MARK.encode(), data).decode("utf-8", "surrogateescape")
         if what.fact is not None:
-            text = _QUOTED_LINE.sub(lambda line: f"{line[1]}{MARK}" if facts.parse_item(line[2]).id == what.fact else line[0], text)
+            text = _QUOTED_LINE.sub(lambda line: f"{line[1]}{PURGED_MARK}" if facts.parse_item(line[2]).id == what.fact else line[0], text)
         new = _without_cut(what, text).encode("utf-8", "surrogateescape")
         if new == data:
             return data
         data = new
 
 
-def _without_cut(what: Target, text: str) -> str:
+def _without_cut(what: PurgeTarget, text: str) -> str:
     """`text` without the beginnings of the words that end in `…`, as mdmem shortens what it quotes."""
     if "…" not in text:
         return text
@@ -162,17 +164,17 @@ def _without_cut(what: Target, text: str) -> str:
     return "…".join([*(_without_beginning(what, part) for part in begun), last])
 
 
-def _without_beginning(what: Target, text: str) -> str:
+def _without_beginning(what: PurgeTarget, text: str) -> str:
     for form in _forms(" ".join(what.words.split())):
         for length in range(len(form), _LEAST_CUT - 1, -1):
             if text.endswith(form[:length]):
-                return text[: len(text) - length] + MARK
+                return text[: len(text) - length] + PURGED_MARK
     return text
 
 
-def rules(what: Target) -> Rules:
+def purge_rules(what: PurgeTarget) -> RewriteRules:
     """What happens to bytes, for the rewriting of history."""
-    return Rules(
+    return RewriteRules(
         blob=lambda data, markdown: purged_text(what, data, markdown),
         message=lambda data: purged_message(what, data),
         holds=lambda data: what.in_text.search(data) is not None,
@@ -184,7 +186,7 @@ def rules(what: Target) -> Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class PurgeScope:
     """Where a purge takes place: the repository, the state folder of the workspace at work, its memory files wherever they are."""
 
     repository: Repository
@@ -216,7 +218,7 @@ class PurgePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
+class PurgeResult:
     """What was done; `commit` is the note that says so, None on an unborn branch. `notices` is the plan's and what is still left."""
 
     plan: PurgePlan
@@ -224,29 +226,29 @@ class Purged:
     notices: tuple[str, ...]
 
 
-def plan(scope: Scope, words: str, fact: FactId | None) -> PurgePlan:
+def plan_rewrite(scope: PurgeScope, words: str, fact: FactId | None) -> PurgePlan:
     """What a purge would do; changes nothing.
 
     Raises:
         TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, or git failed.
     """
-    return _draw_up(scope, target(words, fact), Objects(scope.repository.root, keep=False))[0]
+    return _draw_up(scope, purge_target(words, fact), Objects(scope.repository.root, keep=False))[0]
 
 
-def _draw_up(scope: Scope, what: Target, objects: Objects) -> tuple[PurgePlan, Rewrite]:
-    repository, by = scope.repository, rules(what)
+def _draw_up(scope: PurgeScope, what: PurgeTarget, objects: Objects) -> tuple[PurgePlan, RewrittenHistory]:
+    repository, by = scope.repository, purge_rules(what)
     history_rewrite.require_rewritable(repository)
     _require_no_record(scope, what)
-    others = history_rewrite.places(repository)
-    rewrite = history_rewrite.rewritten(repository, by, objects, others)
+    others = history_rewrite.linked_worktrees(repository)
+    rewrite = history_rewrite.rewrite_history(repository, by, objects, others)
     _require_free(others, rewrite, what)
-    paths = history_rewrite.paths_in(repository.root)
+    paths = history_rewrite.worktree_files(repository.root)
     held = list(_held(repository.root, paths, what))
     changed = sum(data is not None for _, data in held)
     moved = len(rewrite.moved)
     outside = _outside(scope, paths, what)
-    holding = set() if changed or rewrite.commits or rewrite.tags or moved else ref_rewrite.holding(repository, by)
-    loose = len(holding.difference(ref_rewrite.reached(repository))) if holding else 0
+    holding = set() if changed or rewrite.commits or rewrite.tags or moved else ref_rewrite.objects_holding(repository, by)
+    loose = len(holding.difference(ref_rewrite.reachable_objects(repository))) if holding else 0
     notices = (
         *_large(changed),
         *_loose(loose),
@@ -255,16 +257,16 @@ def _draw_up(scope: Scope, what: Target, objects: Objects) -> tuple[PurgePlan, R
         *_ids(repository, what),
     )
     drawn = PurgePlan(changed, rewrite.commits, rewrite.messages, rewrite.tags, moved, rewrite.signatures, loose, notices)
-    if not drawn.found and not is_noted(repository):
+    if not drawn.found and not has_purge_note(repository):
         raise _not_found(what, outside + len(held) + len(holding))
     return drawn, rewrite
 
 
-def _require_free(others: Sequence[Place], rewrite: Rewrite, what: Target) -> None:
+def _require_free(others: Sequence[LinkedWorktree], rewrite: RewrittenHistory, what: PurgeTarget) -> None:
     blobs = {blob for blob, _ in rewrite.blobs}
     for other in others:
-        if any(entry.blob in blobs for entry in history_rewrite.staged(other.root)) or any(
-            _held(other.root, history_rewrite.paths_in(other.root), what)
+        if any(entry.blob in blobs for entry in history_rewrite.index_entries(other.root)) or any(
+            _held(other.root, history_rewrite.worktree_files(other.root), what)
         ):
             raise RepositoryProblem(
                 "cannot-purge",
@@ -273,7 +275,7 @@ def _require_free(others: Sequence[Place], rewrite: Rewrite, what: Target) -> No
             )
 
 
-def _not_found(what: Target, left: int) -> FactProblem:
+def _not_found(what: PurgeTarget, left: int) -> FactProblem:
     if left:
         message = f"{what.words[:80]!r} stands only where it cannot be taken out from here, in {left} files or objects"
         hint = "Look in remote-tracking refs (git log --remotes), in binary or unreadable files, and in extra_paths."
@@ -281,7 +283,7 @@ def _not_found(what: Target, left: int) -> FactProblem:
     return FactProblem("fact-not-found", f"{what.words[:80]!r} stands nowhere, in no file and in no commit", "mdmem facts lists them.")
 
 
-def _outside(scope: Scope, paths: Collection[str], what: Target) -> int:
+def _outside(scope: PurgeScope, paths: Collection[str], what: PurgeTarget) -> int:
     """How many memory files that git does not have (of extra paths, or of a repository within this one) hold it."""
     root, known = scope.repository.root.resolve(), frozenset(paths)
     found = [
@@ -300,14 +302,14 @@ def _loose(count: int) -> tuple[str, ...]:
     return (f"It stands in {count} objects to which nothing leads but reflogs, if anything.",) if count else ()
 
 
-def _ids(repository: Repository, what: Target) -> tuple[str, ...]:
+def _ids(repository: Repository, what: PurgeTarget) -> tuple[str, ...]:
     said = (
         "The fact's id, a short hash of its text, stays in the trailers of other commits: who guesses the text can tell that it stood here."
     )
-    return (said,) if what.fact and ref_rewrite.is_named(repository, what.fact) else ()
+    return (said,) if what.fact and ref_rewrite.is_in_a_message(repository, what.fact) else ()
 
 
-def _limits(repository: Repository, rewrite: Rewrite, unreadable: int) -> Iterator[str]:
+def _limits(repository: Repository, rewrite: RewrittenHistory, unreadable: int) -> Iterator[str]:
     """What is not reached, or is lost, as sentences."""
     common = repository.common_dir
     remotes = git(repository.root, "remote").split()
@@ -347,9 +349,9 @@ def _limits(repository: Repository, rewrite: Rewrite, unreadable: int) -> Iterat
 # Files on disk.
 
 
-def _held(root: Path, paths: Sequence[str], what: Target) -> Iterator[tuple[Path, bytes | None]]:
+def _held(root: Path, paths: Sequence[str], what: PurgeTarget) -> Iterator[tuple[Path, bytes | None]]:
     """Those of a folder's files that hold it, with their bytes; None where they cannot be rewritten."""
-    by = rules(what)
+    by = purge_rules(what)
     for path in paths:
         place = root / path
         try:
@@ -368,7 +370,7 @@ def _held(root: Path, paths: Sequence[str], what: Target) -> Iterator[tuple[Path
             yield place, data if status.st_size <= MAX_FILE_BYTES else None
 
 
-def _rewrite_file(place: Path, what: Target) -> None:
+def _rewrite_file(place: Path, what: PurgeTarget) -> None:
     """One file without it, whatever else it holds by now."""
     for _ in range(_TRIES):
         data = files.read(place)
@@ -388,7 +390,7 @@ def _states(repository: Repository) -> list[Path]:
     return [place for top in ref_rewrite.git_folders(repository) for place in sorted((top / _STATE).glob("*")) if place.is_dir()]
 
 
-def _require_no_record(scope: Scope, what: Target) -> None:
+def _require_no_record(scope: PurgeScope, what: PurgeTarget) -> None:
     """Refuse while another workspace owes a commit that would bring it back; what this one owes is settled before a purge."""
     for state in _states(scope.repository):
         record = files.load_record(state) if state.resolve() != scope.state.resolve() else None
@@ -401,7 +403,7 @@ def _require_no_record(scope: Scope, what: Target) -> None:
             )
 
 
-def _empty_states(repository: Repository, what: Target) -> None:
+def _empty_states(repository: Repository, what: PurgeTarget) -> None:
     """Take away the index and every other cache, made anew from the files and from history; locks, records and events stay."""
     for state in _states(repository):
         with files.lock(state / files.INDEX_LOCK, _LOCK_SECONDS), files.lock(state / files.TRAIL_LOCK, _LOCK_SECONDS):
@@ -414,16 +416,16 @@ def _empty_states(repository: Repository, what: Target) -> None:
                     place.unlink(missing_ok=True)
 
 
-def _may_hold(data: bytes, what: Target) -> bool:
+def _may_hold(data: bytes, what: PurgeTarget) -> bool:
     """Whether it stands in a file of the state folder; a query in the events, which is escaped and cut, may always be about it."""
-    return rules(what).holds(data) or events.holds_queries(data)
+    return purge_rules(what).holds(data) or events.holds_queries(data)
 
 
 # Doing it.
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PurgeNote:
     """What the commit says that a purge leaves: when (in git's raw form), who (`identity` where git does not know), and why."""
 
     date: str
@@ -433,7 +435,7 @@ class Note:
     reason: str | None = None
 
 
-def purge(scope: Scope, words: str, fact: FactId | None, note: Note) -> Purged:
+def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: PurgeNote) -> PurgeResult:
     """Take it out everywhere, and leave a commit that says that something was purged.
 
     The caller holds the workspace lock, has settled the write-ahead record, and has seen that the repository is not busy. Killed before
@@ -449,31 +451,31 @@ def purge(scope: Scope, words: str, fact: FactId | None, note: Note) -> Purged:
         TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, `repository-busy`: nothing has changed.
     """
     started = int(time.time())
-    repository, what = scope.repository, target(words, fact)
-    by = rules(what)
+    repository, what = scope.repository, purge_target(words, fact)
+    by = purge_rules(what)
     objects = Objects(repository.root, keep=True)
     drawn, rewrite = _draw_up(scope, what, objects)
     commit = _move(repository, what, rewrite, objects, note)
-    ref_rewrite.restage(repository, rewrite)
-    for place, data in list(_held(repository.root, history_rewrite.paths_in(repository.root), what)):
+    ref_rewrite.update_index_entries(repository, rewrite)
+    for place, data in list(_held(repository.root, history_rewrite.worktree_files(repository.root), what)):
         if data is not None:
             _rewrite_file(place, what)
-    ref_rewrite.refresh(repository)
+    ref_rewrite.refresh_index(repository)
     _empty_states(repository, what)
-    ref_rewrite.clean(repository, by, started)
-    return Purged(drawn, commit, (*drawn.notices, *_left(repository, by)))
+    ref_rewrite.drop_old_objects(repository, by, started)
+    return PurgeResult(drawn, commit, (*drawn.notices, *_left(repository, by)))
 
 
-def _move(repository: Repository, what: Target, rewrite: Rewrite, objects: Objects, note: Note) -> CommitId | None:
+def _move(repository: Repository, what: PurgeTarget, rewrite: RewrittenHistory, objects: Objects, note: PurgeNote) -> CommitId | None:
     """Move the refs, with the note on HEAD; where an earlier run has done so and was killed, its note stands already."""
-    noted = not rewrite.moved and is_noted(repository)
-    moved = {} if noted else ref_rewrite.add_note(repository, rewrite, objects, _words(note, what), note.date, note.identity)
+    noted = not rewrite.moved and has_purge_note(repository)
+    moved = {} if noted else ref_rewrite.add_purge_note(repository, rewrite, objects, _words(note, what), note.date, note.identity)
     objects.flush()
-    ref_rewrite.move(repository, rewrite, moved)
+    ref_rewrite.move_refs(repository, rewrite, moved)
     return repository.head()
 
 
-def _words(note: Note, what: Target) -> str:
+def _words(note: PurgeNote, what: PurgeTarget) -> str:
     """The message of the commit that says that something was purged."""
     trailers = [_TRAILER]
     for name, value in (("Actor", note.actor), ("Session", note.session), ("Reason", note.reason)):
@@ -482,18 +484,18 @@ def _words(note: Note, what: Target) -> str:
     return "\n".join(["Purged a text from history", "", *trailers, ""])
 
 
-def is_noted(repository: Repository) -> bool:
+def has_purge_note(repository: Repository) -> bool:
     """Whether the newest commit is the note of a purge: one that was cut short is completed by running it again."""
     head = repository.head()
     return head is not None and _TRAILER in git(repository.root, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
 
 
-def _left(repository: Repository, by: Rules) -> Iterator[str]:
+def _left(repository: Repository, by: RewriteRules) -> Iterator[str]:
     """What holds it even now."""
-    if count := len(ref_rewrite.holding(repository, by)):
+    if count := len(ref_rewrite.objects_holding(repository, by)):
         yield (
             f"{count} objects in this repository still hold it "
             "(remote-tracking refs, kept packs, binary files, names, borrowed objects, what another program has just written)."
         )
-    if count := ref_rewrite.left_in_folder(repository, by):
+    if count := ref_rewrite.git_files_holding(repository, by):
         yield f"{count} files of git's own folder hold it (settings, hooks, names of branches or tags) and are left as they are."

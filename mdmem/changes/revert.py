@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mdmem import history
 from mdmem.catchup import trail_update
-from mdmem.changes.plan import Rework
+from mdmem.changes.plan import RevertEdit
 from mdmem.document import decode, parse
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, HistoryProblem
@@ -15,9 +15,9 @@ from mdmem.model.trail import Occurrence
 from mdmem.model.writes import Revert, WriteResult
 from mdmem.queries import recorded
 from mdmem.repo import first_parent
-from mdmem.repo.first_parent import Changed, LineCommit
+from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup.records import dataclass
-from mdmem.trail import Versions
+from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 
 
@@ -29,13 +29,13 @@ class RevertPlan:
     """
 
     path: FilePath
-    files: tuple[Rework, ...]
-    note: history.Note | None
+    files: tuple[RevertEdit, ...]
+    note: history.CommitNote | None
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class _RevertTarget:
     """The commit whose change is meant; of a fact's, only what it did to that fact in that file.
 
     `undone_by` has taken it back already.
@@ -47,24 +47,24 @@ class _Target:
     undone_by: CommitId | None = None
 
 
-def draw_up(workspace: Workspace, change: Revert) -> RevertPlan:
+def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
     """What taking a change back comes to; nothing is written.
 
     Raises:
         FactProblem: `fact-not-found`, `ambiguous`: a word that is a fact and a commit.
         HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
     """
-    with trail_update.fresh(workspace) as known:
+    with trail_update.fresh_trail(workspace) as known:
         target = _target(workspace, known, change.what)
-        (commit,) = first_parent.described(workspace.repository, [target.commit])
+        (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
         _require_revertible(workspace, commit)
         # Where memory was changed, what was done to other Markdown along with it is another matter.
         meant = [one for one in commit.changes if workspace.kind_of(one.path).is_memory] or commit.changes
-        names = {one.path: first_parent.name_now(workspace.repository, one.path, target.commit) for one in meant}
+        names = {one.path: first_parent.current_name(workspace.repository, one.path, target.commit) for one in meant}
         changes = [one for one in meant if target.path in (None, one.before_path, one.path, names[one.path])]
         if target.undone_by is not None:
             return _undone(target.path or workspace.curated, target.commit, target.undone_by)
-        files: list[Rework] = []
+        files: list[RevertEdit] = []
         retracts: list[FactId] = []
         notes: list[str] = []
         for changed in changes:
@@ -76,8 +76,8 @@ def draw_up(workspace: Workspace, change: Revert) -> RevertPlan:
             if changed.before_path != changed.path:
                 notes.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
             if before != after:
-                files.append(Rework(now, before, after, only, target.commit, change.options))
-        said = history.said(commit.commit.message)
+                files.append(RevertEdit(now, before, after, only, target.commit, change.options))
+        said = history.parse_message(commit.commit.message)
         path = names[changes[0].path] if changes else said.path or workspace.curated
         note = _note(commit, said, path, changes, retracts, known)
         undone_by = _last_revert(known, target.commit) if not files and note is None else None
@@ -94,24 +94,24 @@ def _undone(path: FilePath, commit: CommitId, by: CommitId) -> RevertPlan:
     return RevertPlan(path, (), None, (said,))
 
 
-def _last_revert(known: Versions, commit: CommitId) -> CommitId | None:
+def _last_revert(known: Trail, commit: CommitId) -> CommitId | None:
     """The last commit that took a commit back."""
     landmark = known.landmark_of(commit)
     later = known.landmarks(landmark.number if landmark else 0)
-    return next((one.commit for one in reversed(later) if commit in history.said(one.message).reverts), None)
+    return next((one.commit for one in reversed(later) if commit in history.parse_message(one.message).reverts), None)
 
 
-def _with_partners(commit: LineCommit, before: str, after: str, fact: FactId) -> frozenset[FactId]:
+def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:
     """A fact and those that took its place or gave theirs to it with a commit."""
-    pairs = [(pair.old, pair.new) for pair in fact_editor.difference(parse(before), parse(after)).supersedes]
-    pairs += [(old, new) for old, new in history.said(commit.commit.message).supersedes if new is not None]
+    pairs = [(pair.old, pair.new) for pair in fact_editor.fact_difference(parse(before), parse(after)).supersedes]
+    pairs += [(old, new) for old, new in history.parse_message(commit.commit.message).supersedes if new is not None]
     found = {fact}
     while more := {each for pair in pairs if found.intersection(pair) for each in pair} - found:
         found |= more
     return frozenset(found)
 
 
-def _require_revertible(workspace: Workspace, commit: LineCommit) -> None:
+def _require_revertible(workspace: Workspace, commit: CommitChanges) -> None:
     repository, name = workspace.repository, commit.commit.id
     if len(commit.parents) > 1:
         raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", "Name one of the commits that it brought.")
@@ -122,22 +122,27 @@ def _require_revertible(workspace: Workspace, commit: LineCommit) -> None:
         raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: what it changed cannot be told", hint)
 
 
-def _texts(workspace: Workspace, changed: Changed) -> tuple[str, str]:
+def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
     found = workspace.repository.contents([blob for blob in (changed.before, changed.after) if blob])
     before, after = (decode(found[blob]) if blob else "" for blob in (changed.before, changed.after))
     return before, after
 
 
-def _added(known: Versions, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
+def _added(known: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
     """The entries of a day's log that a commit brought in and that still count."""
-    brought = [item.fact for item in fact_editor.difference(parse(before), parse(after)).added]
+    brought = [item.fact for item in fact_editor.fact_difference(parse(before), parse(after)).added]
     standing = {one.entry.fact for one in known.standing(path) if not known.marks_of(one.number)}
     return [fact.id for fact in brought if fact.id in standing and (only is None or fact.id in only)]
 
 
 def _note(
-    commit: LineCommit, said: history.Said, path: FilePath, changes: Sequence[Changed], retracts: Sequence[FactId], known: Versions
-) -> history.Note | None:
+    commit: CommitChanges,
+    said: history.ParsedNote,
+    path: FilePath,
+    changes: Sequence[ChangedFile],
+    retracts: Sequence[FactId],
+    known: Trail,
+) -> history.CommitNote | None:
     """What is to be said besides: entries of a log count no more, and what the commit said of standing facts holds no more."""
     landmark = known.landmark_of(commit.commit.id)
     marks = [mark for mark in (*known.marks(), *known.pairs()) if landmark and mark.begun == landmark.number]
@@ -145,45 +150,45 @@ def _note(
     if not retracts and not alone:
         return None
     section = tuple(said.section.split(" > ")) if said.section else ()
-    return history.Note(Op.REVERT, path, section, Provenance(), retracts=tuple(retracts), reverts=(commit.commit.id,))
+    return history.CommitNote(Op.REVERT, path, section, Provenance(), retracts=tuple(retracts), reverts=(commit.commit.id,))
 
 
-def _target(workspace: Workspace, known: Versions, word: str) -> _Target:
+def _target(workspace: Workspace, known: Trail, word: str) -> _RevertTarget:
     """A word as exact text of a fact, as an id of one, as a commit."""
-    if (fact := recorded.by_text(known, word)) is not None:
+    if (fact := recorded.fact_by_text(known, word)) is not None:
         return _last_change(known, known.having(fact))
     commit = workspace.repository.commit_named(word)
-    fact = recorded.by_id(known, word)
+    fact = recorded.fact_by_id(known, word)
     if fact is not None and commit is not None:
         hint = "Give more digits of the commit, or the fact's text."
         raise FactProblem("ambiguous", f"{word!r} is a fact and a commit", hint, facts=[fact])
     if fact is not None:
         return _last_change(known, known.having(fact))
     if commit is None:
-        hint = recorded.like(known, word) or "mdmem history lists commits, mdmem facts --all lists facts."
+        hint = recorded.similar_facts_hint(known, word) or "mdmem history lists commits, mdmem facts --all lists facts."
         raise HistoryProblem("commit-not-found", f"there is no fact and no commit {word[:80]!r}", hint)
-    return _Target(commit)
+    return _RevertTarget(commit)
 
 
-def _last_change(known: Versions, found: Sequence[Occurrence]) -> _Target:
+def _last_change(known: Trail, found: Sequence[Occurrence]) -> _RevertTarget:
     """What last happened to a fact: it came, it went, or something was said of it. A revert of that is no change of its own."""
     last = found[-1]
     path, fact = last.entry.path, last.entry.fact
     marks = known.marks_of(last.number)
     if last.ended is not None and (landmark := known.landmark(last.ended)):
-        target = _Target(landmark.commit, path, fact)
+        target = _RevertTarget(landmark.commit, path, fact)
     elif marks and (landmark := known.landmark(marks[-1].begun)):
-        target = _Target(landmark.commit)
+        target = _RevertTarget(landmark.commit)
     else:
-        target = _Target(last.origin.commit, path, fact)
+        target = _RevertTarget(last.origin.commit, path, fact)
     landmark = known.landmark_of(target.commit)
-    said = history.said(landmark.message) if landmark else None
+    said = history.parse_message(landmark.message) if landmark else None
     if said and said.op is Op.REVERT and said.reverts:
-        return _Target(said.reverts[0], path, fact, target.commit)
+        return _RevertTarget(said.reverts[0], path, fact, target.commit)
     return target
 
 
-def together(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
+def combine_results(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
     """The results of several files as one: the last that changed, with what all of them did; notes name the others' commits."""
     nothing = WriteResult(False, plan.path, (), None, None, diff="" if dry_run else None)
     last = next((result for result in reversed(results) if result.changed), results[0] if results else nothing)

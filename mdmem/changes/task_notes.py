@@ -17,10 +17,21 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 
-from mdmem.document import RUNGS, Document, Section, address_of, clean_input, fold, join_path, nearest, plain_title, tree_etag
+from mdmem.document import (
+    MATCH_RULES,
+    Document,
+    Section,
+    address_of,
+    clean_input,
+    fold_space,
+    join_path,
+    plain_title,
+    similar_paths,
+    tree_etag,
+)
 from mdmem.editors.section import heading
 from mdmem.errors import SectionProblem, TextProblem
-from mdmem.facts import content, in_section, write
+from mdmem.facts import item_text, section_items, write_item
 from mdmem.model import PATH_SEPARATOR, FilePath
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, EditSection, Log, WriteOptions
@@ -33,7 +44,7 @@ _LEVEL = 2
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 
 
-def start(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
+def start_edits(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
     """What begins a task: its section, with the goal. Nothing where the task is there: then it is gone on with.
 
     Args:
@@ -55,7 +66,7 @@ def start(document: Document | None, name: str, goal: str, now: datetime, option
     return (EditSection(address, Action.APPEND, line, file=TASKS_PATH, create=True, options=options),)
 
 
-def note(document: Document | None, name: str, text: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
+def note_edits(document: Document | None, name: str, text: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
     """What adds a note to a task: a line with its time, and with its day where that is not the day of the line before.
 
     Raises:
@@ -67,7 +78,7 @@ def note(document: Document | None, name: str, text: str, now: datetime, options
     return (EditSection(address, Action.APPEND, line, file=TASKS_PATH, nth=nth, options=options),)
 
 
-def done(document: Document | None, name: str, outcome: str, options: WriteOptions) -> tuple[Log, EditSection]:
+def finish_edits(document: Document | None, name: str, outcome: str, options: WriteOptions) -> tuple[Log, EditSection]:
     """What ends a task: a line in the day's log, and then its section taken out, if that is still as it stands here.
 
     Raises:
@@ -75,7 +86,7 @@ def done(document: Document | None, name: str, outcome: str, options: WriteOptio
     """
     known, section = _find(document, name)
     address, nth = _address(known, section)
-    text = f"{plain_title(section.title)}: {fold(_said(outcome, 'outcome'))}"
+    text = f"{plain_title(section.title)}: {fold_space(_said(outcome, 'outcome'))}"
     etag = tree_etag(known, section)
     return (
         Log(text, kind=_KIND, options=options),
@@ -83,7 +94,7 @@ def done(document: Document | None, name: str, outcome: str, options: WriteOptio
     )
 
 
-def show(document: Document | None, name: str) -> Show:
+def show_arguments(document: Document | None, name: str) -> Show:
     """Where the notes of a task are to be read.
 
     Raises:
@@ -93,7 +104,7 @@ def show(document: Document | None, name: str) -> Show:
     return Show(TASKS_PATH, address, nth)
 
 
-def names(document: Document | None) -> tuple[str, ...]:
+def open_task_names(document: Document | None) -> tuple[str, ...]:
     """The tasks that are not done, as they stand in the file."""
     return tuple(plain_title(section.title) for section in _tasks(document)) if document else ()
 
@@ -103,7 +114,7 @@ def _tasks(document: Document) -> list[Section]:
 
 
 def _named(document: Document, name: str) -> list[Section]:
-    for rung in RUNGS:
+    for rung in MATCH_RULES:
         found = [section for section in _tasks(document) if rung(section.title) == rung(name)]
         if found:
             return found
@@ -115,7 +126,7 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
     found = _named(document, name) if document else []
     if document is None or not found:
         titles = {join_path(section.path): plain_title(section.title) for section in (_tasks(document) if document else ())}
-        near = [titles[path] for path in (nearest(document, name) if document else ()) if path in titles]
+        near = [titles[path] for path in (similar_paths(document, name) if document else ()) if path in titles]
         known = near or list(titles.values())[:8]
         start_with = "Did you mean" if near else "Its tasks are"
         hint = f"{start_with}: {'; '.join(known)}" if known else "mdmem task start NAME begins one."
@@ -141,7 +152,7 @@ def _address(document: Document, section: Section) -> tuple[str, int | None]:
 def _new_address(document: Document | None, name: str) -> str:
     """The address by which a task's section is made: below the file's title."""
     heading(_LEVEL, name)
-    title = fold(name)
+    title = fold_space(name)
     if PATH_SEPARATOR in title:
         raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: {PATH_SEPARATOR.strip()!r} stands between headings")
     if not plain_title(title):
@@ -163,12 +174,12 @@ def _said(text: str, what: str) -> str:
 def _line(text: str, now: datetime, day: date | None) -> str:
     """A list item of what was said now, after an item of that day."""
     stamp = f"{now:%H:%M}" if now.date() == day else f"{now:%Y-%m-%d %H:%M}"
-    return write(f"{stamp} {text}")
+    return write_item(f"{stamp} {text}")
 
 
 def _last_day(document: Document, section: Section) -> date | None:
     """The day of the last note of a task that names one."""
-    days = [match[1] for item in in_section(document, section) if (match := _DAY.match(content(item.raw)))]
+    days = [match[1] for item in section_items(document, section) if (match := _DAY.match(item_text(item.raw)))]
     try:
         return date.fromisoformat(days[-1]) if days else None
     except ValueError:

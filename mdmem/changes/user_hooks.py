@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from mdmem import files, history, hookfiles
 from mdmem.changes.plan import Plan
-from mdmem.document import load
+from mdmem.document import parse_bytes
 from mdmem.editors import merge
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.workspace import Workspace
@@ -18,7 +18,7 @@ _ALIKE = 0.6
 """From here on two lines are alike, as `difflib` has it for close matches."""
 
 
-def carries(made: bytes | None, plan: Plan) -> bool:
+def contains_change(made: bytes | None, plan: Plan) -> bool:
     """Whether a text has the change in it, written in another way: a hook may put Markdown into a form of its own."""
     removed, added = _changed(plan)
     there, meant = f" {_words(made)} ", f" {_words(plan.after)} "
@@ -26,12 +26,12 @@ def carries(made: bytes | None, plan: Plan) -> bool:
     return all(words in there for words in came) and not any(words in there for words in went if words not in meant)
 
 
-def is_by_a_hook(workspace: Workspace, made: bytes | None, plan: Plan) -> bool:
+def was_made_by_hook(workspace: Workspace, made: bytes | None, plan: Plan) -> bool:
     """Whether a hook of the user's made this of what we wrote, and not somebody who saved the file meanwhile, as it was before perhaps.
 
     By then there are hooks, and all that differs is white space, list markers, and the words of lines that we brought in, which are alike.
     """
-    if made is None or made == plan.before or hookfiles.step_aside(workspace.repository.hooks_dir):
+    if made is None or made == plan.before or hookfiles.has_only_our_hooks(workspace.repository.hooks_dir):
         return False
     ours, others = _forms(plan.after), _forms(made)
     if "".join(ours) == "".join(others):
@@ -43,13 +43,13 @@ def is_by_a_hook(workspace: Workspace, made: bytes | None, plan: Plan) -> bool:
     )
 
 
-def take_out(plan: Plan) -> bool:
+def remove_change(plan: Plan) -> bool:
     """Take our change out of what somebody, or a hook, made of the file, whose own changes stay; whether that could be done."""
     now = files.read(plan.place)
     if now is None or now == plan.before:
         return True
     try:
-        theirs = merge.undo(load(now), plan.edited.text, plan.old.text if plan.old else "").text.encode()
+        theirs = merge.undo(parse_bytes(now), plan.edited.text, plan.old.text if plan.old else "").text.encode()
     except MdmemError:
         return False
     if plan.before is None and not theirs.strip():
@@ -58,7 +58,7 @@ def take_out(plan: Plan) -> bool:
     return now == theirs or files.replace(plan.place, theirs, now, files.temporary_name())
 
 
-def in_other_words(made: bytes | None, plan: Plan) -> RepositoryProblem:
+def reworded_problem(made: bytes | None, plan: Plan) -> RepositoryProblem:
     """The failure of a change that a hook put in other words."""
     line = next((other for one, other in zip(_lines(plan.after), _lines(made or b""), strict=False) if _words(one) != _words(other)), "")
     hint = "Say it as the hook has it, or have the hook leave memory alone."

@@ -39,7 +39,7 @@ class Answer:
     status: int = 0
 
 
-def opened(call: Call) -> Memory:
+def open_memory(call: Call) -> Memory:
     """The memory that a call is for; what it says while it works is for people only."""
     named = Path(call.workspace) if call.workspace else None
     if call.as_json:
@@ -47,7 +47,7 @@ def opened(call: Call) -> Memory:
     return Memory.open(named, say, Progress() if sys.stderr.isatty() else None)
 
 
-def given(text: str) -> str:
+def read_argument(text: str) -> str:
     """A text argument; `-` is standard input."""
     if text != "-":
         return text
@@ -57,6 +57,6 @@ def given(text: str) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def colour() -> bool:
+def use_colour() -> bool:
     """Whether what is printed may be coloured."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

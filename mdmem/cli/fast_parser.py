@@ -15,7 +15,7 @@ from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CommandParameter:
     """A parameter of a command; one without flags is an argument.
 
     `takes` is bool for a flag, list for any number of texts, tuple for two, else the type of its one value: str, int, float or an
@@ -29,12 +29,12 @@ class Parameter:
     required: bool
 
 
-Row = tuple[str, tuple[str, ...], type, object, bool]
+ParameterRow = tuple[str, tuple[str, ...], type, object, bool]
 """A parameter, as the table has it."""
-Table: TypeAlias = "Mapping[str, Sequence[Row]]"
+ParameterTable: TypeAlias = "Mapping[str, Sequence[ParameterRow]]"
 
 
-def parse(words: Sequence[str], table: Table) -> Call | None:
+def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
     """The call that the words make; None where it is for Typer to say."""
     workspace = None
     if len(words) > 1 and words[0] == "-C":
@@ -43,12 +43,12 @@ def parse(words: Sequence[str], table: Table) -> Call | None:
         return None
     try:
         "".join([workspace or "", *words]).encode()  # which fails where Typer refuses: for bytes that are no text
-        return Call(words[0], workspace, _values(words[1:], [Parameter(*row) for row in table[words[0]]]))
+        return Call(words[0], workspace, _values(words[1:], [CommandParameter(*row) for row in table[words[0]]]))
     except ValueError:
         return None
 
 
-def _values(words: Sequence[str], parameters: Sequence[Parameter]) -> dict[str, Any]:
+def _values(words: Sequence[str], parameters: Sequence[CommandParameter]) -> dict[str, Any]:
     """The value of each parameter.
 
     Raises:
@@ -83,7 +83,7 @@ def _split(word: str) -> tuple[str, str | None]:
     return word[:2], word[2:] or None
 
 
-def _give(given: dict[str, Any], option: Parameter | None, attached: str | None, rest: Iterator[str]) -> None:
+def _give(given: dict[str, Any], option: CommandParameter | None, attached: str | None, rest: Iterator[str]) -> None:
     """Take an option's value, `attached` or else the next word, whatever that looks like."""
     if option is None or (option.name in given and option.takes is not list) or (option.takes is bool and attached is not None):
         raise ValueError("an option that is unknown, given twice, or a flag with a value")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, colour, opened
+from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
-from mdmem.model.history import AskHistory
-from mdmem.show.history import blame_json, blame_text, history_json, history_text, stays_json, stays_text
+from mdmem.model.history import ShowHistory
+from mdmem.show.history import blame_json, blame_text, history_json, history_text, presences_json, presences_text
 
 if TYPE_CHECKING:
     import typer
@@ -39,10 +39,10 @@ def history(
     """
     if what is not None and preamble:
         raise UsageProblem("history takes a section or a fact, or --preamble")
-    found = opened(call).history(AskHistory(what, file, nth, limit, preamble))
+    found = open_memory(call).history(ShowHistory(what, file, nth, limit, preamble))
     if call.as_json:
         return Answer(history_json(found), "")
-    text = history_text(found, words, colour())
+    text = history_text(found, words, use_colour())
     return Answer({}, text, found.notes if text else (*found.notes, "nothing is committed yet"))
 
 
@@ -57,8 +57,8 @@ def blame(
     """Tell which commit brought in each line of a section."""
     if (section is None) is not preamble:
         raise UsageProblem("name a section, or give --preamble")
-    found = opened(call).blame(section, file, nth)
-    return Answer(blame_json(found), blame_text(found, colour()), found.notes)
+    found = open_memory(call).blame(section, file, nth)
+    return Answer(blame_json(found), blame_text(found, use_colour()), found.notes)
 
 
 def when(
@@ -67,5 +67,5 @@ def when(
     as_json: Json = False,
 ) -> Answer:
     """Tell when a text came into memory, and when it went."""
-    found = opened(call).when(text)
-    return Answer(stays_json(found), stays_text(found), found.notes if found.stays else (*found.notes, "no commit has it"))
+    found = open_memory(call).when(text)
+    return Answer(presences_json(found), presences_text(found), found.notes if found.stays else (*found.notes, "no commit has it"))

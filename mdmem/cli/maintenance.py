@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem import check, memory, secrets
-from mdmem.cli.call import Answer, Call, given, opened
+from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.errors import UsageProblem
 from mdmem.model.reads import Initialise
 from mdmem.show import maintenance, reads
-from mdmem.show.formatting import one_line, short
+from mdmem.show.formatting import one_line, short_id
 
 if TYPE_CHECKING:
     import typer
@@ -40,7 +40,7 @@ def init(
         "notes": list(done.notes),
     }
     wrote = f", wrote {', '.join(done.written)}" if done.written else ""
-    return Answer(found, one_line(f"workspace in {done.workspace}{wrote} {short(done.commit)}".rstrip()), done.notes)
+    return Answer(found, one_line(f"workspace in {done.workspace}{wrote} {short_id(done.commit)}".rstrip()), done.notes)
 
 
 def check_(
@@ -58,9 +58,9 @@ def check_(
     if staged:
         start = Path(call.workspace or ".")
         problems = memory.staged_problems(start, os.environ)
-        status = 1 if check.refused(problems, check.allowed(os.environ)) else 0
+        status = 1 if check.refusals(problems, check.parse_allowances(os.environ)) else 0
     else:
-        problems = opened(call).check(tuple(files or ()))
+        problems = open_memory(call).check(tuple(files or ()))
         status = 1 if any(problem.level == "error" for problem in problems) else 0
     said = "\n".join(map(reads.problem_text, problems))
     return Answer(reads.problems_json(problems), said, () if problems else ("no problems",), status)
@@ -71,7 +71,7 @@ def redact(call: Call, as_json: Json = False) -> Answer:
 
     Everything else is copied byte for byte, up to 5,000,000 bytes. It needs no workspace.
     """
-    text = given("-")
+    text = read_argument("-")
     clean = secrets.redact(text)
     if call.as_json or sys.stdout.isatty():
         return Answer(maintenance.redacted_json(clean, secrets.find(text)), maintenance.redacted_text(clean))
@@ -81,7 +81,7 @@ def redact(call: Call, as_json: Json = False) -> Answer:
 
 def status(call: Call, as_json: Json = False) -> Answer:
     """Say what is where, and how fresh the index is."""
-    found = opened(call).status()
+    found = open_memory(call).status()
     return Answer(reads.status_json(found), reads.status_text(found), found.notes)
 
 
@@ -95,7 +95,7 @@ def doctor(
     git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent failures. The exit status is 1 if
     an error remains.
     """
-    found = opened(call).examine(fix)
+    found = open_memory(call).examine(fix)
     answer = maintenance.findings_json(found)
     return Answer(answer, maintenance.findings_text(found), status=0 if answer["sound"] else 1)
 
@@ -106,7 +106,7 @@ def reindex(
     as_json: Json = False,
 ) -> Answer:
     """Bring the search index up to date."""
-    count = opened(call).reindex(full)
+    count = open_memory(call).reindex(full)
     return Answer({"entries": count}, f"{count} entries indexed")
 
 
@@ -115,17 +115,17 @@ def hooks_install(call: Call, as_json: Json = False) -> Answer:
 
     A hook that is there already is kept and runs first.
     """
-    installed = opened(call).install_hooks()
+    installed = open_memory(call).install_hooks()
     return Answer({"installed": list(installed)}, f"installed {', '.join(installed)}" if installed else "all hooks are there")
 
 
 def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
     """Take mdmem's own hooks out, and put kept ones back."""
-    removed = opened(call).uninstall_hooks()
+    removed = open_memory(call).uninstall_hooks()
     return Answer({"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were there")
 
 
 def hooks_status(call: Call, as_json: Json = False) -> Answer:
     """Say how each hook stands."""
-    found = opened(call).hooks()
+    found = open_memory(call).hooks()
     return Answer({"hooks": found}, "\n".join(f"{name}: {state}" for name, state in found.items()))

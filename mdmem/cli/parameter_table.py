@@ -1,10 +1,10 @@
 """The commands of one word and what they take, in the order of the help. Made by `make docs` from the command line as Typer knows it."""
 
-from mdmem.cli.fast_parser import Table
+from mdmem.cli.fast_parser import ParameterTable
 from mdmem.model import Source
 
 # fmt: off
-TABLE: Table = {
+TABLE: ParameterTable = {
     "init": (
         ("folder", (), str, None, False),
         ("no_hooks", ("--no-hooks",), bool, False, False),

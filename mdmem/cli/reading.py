@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, opened
+from mdmem.cli.call import Answer, Call, open_memory
 from mdmem.errors import UsageProblem
 from mdmem.layout import is_markdown
 from mdmem.model.reads import Show
@@ -32,7 +32,7 @@ def show_(
     sections = [word for word in (first if file is None else None, second) if word is not None]
     if len(sections) + preamble > 1:
         raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
-    view = opened(call).show(Show(file, sections[0] if sections else None, nth, preamble))
+    view = open_memory(call).show(Show(file, sections[0] if sections else None, nth, preamble))
     return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
 
 
@@ -42,5 +42,5 @@ def outline(
     as_json: Json = False,
 ) -> Answer:
     """List the sections of a file with their etags."""
-    found = opened(call).outline(file)
+    found = open_memory(call).outline(file)
     return Answer(reads.outline_json(found), reads.outline_text(found))

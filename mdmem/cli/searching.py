@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, colour, opened
+from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
 from mdmem.model.searches import ListFacts, Search
 from mdmem.show import hits
@@ -51,10 +51,10 @@ def search(
     wanted = Search(
         " ".join(query), limit, file, section, kind, tuple(tag or ()), since, until, min_confidence, days, history, as_of, explain
     )
-    memory = opened(call)
+    memory = open_memory(call)
     found = memory.search(wanted)
     notes = () if found.hits else memory.unknown(file, section)
-    return Answer(hits.search_json(found), hits.search_text(found, colour()), (*hits.search_notes(found), *notes))
+    return Answer(hits.search_json(found), hits.search_text(found, use_colour()), (*hits.search_notes(found), *notes))
 
 
 def facts(
@@ -66,7 +66,7 @@ def facts(
     as_json: Json = False,
 ) -> Answer:
     """List the facts of memory with their ids."""
-    memory = opened(call)
+    memory = open_memory(call)
     found = memory.facts(ListFacts(tags=tuple(tag or ()), kind=kind, section=section, everything=everything))
     notes = () if found else ("no facts", *memory.unknown(section=section))
     return Answer(hits.facts_json(found), hits.facts_text(found), notes)
@@ -81,7 +81,7 @@ def recall(
 
     Those with most of them come first, then the newest.
     """
-    found = opened(call).recall(tuple(tag))
+    found = open_memory(call).recall(tuple(tag))
     return Answer(hits.facts_json(found), hits.facts_text(found), () if found else ("no facts",))
 
 
@@ -90,5 +90,5 @@ def tags(call: Call, as_json: Json = False) -> Answer:
 
     Of each fact the first three labels count.
     """
-    found = opened(call).tags()
+    found = open_memory(call).tags()
     return Answer(hits.tags_json(found), hits.tags_text(found), () if found else ("no tags",))

@@ -6,8 +6,8 @@ import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, colour, given, opened
-from mdmem.cli.write_options import write_options, written
+from mdmem.cli.call import Answer, Call, open_memory, read_argument, use_colour
+from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model.writes import WriteOptions
 from mdmem.show import maintenance, reads, writes
@@ -35,10 +35,10 @@ def task_start(
 
     Its notes stand in memory/tasks.md until it is done. Of one that is there they are shown, and nothing is changed.
     """
-    memory = opened(call)
-    result = memory.start_task(name, given(goal), write_options(shared))
+    memory = open_memory(call)
+    result = memory.start_task(name, read_argument(goal), write_options(shared))
     if result.changed or result.diff is not None:
-        return written(result)
+        return write_answer(result)
     notes = memory.show_task(name)
     return Answer(
         writes.write_json(result) | {"text": notes.text}, f"{writes.write_text(result)}\n{reads.section_text(notes, sys.stdout.isatty())}"
@@ -52,7 +52,7 @@ def task_note(
     **shared: Writing,
 ) -> Answer:
     """Add a note to a task, with its time."""
-    return written(opened(call).note_task(name, given(text), write_options(shared)))
+    return write_answer(open_memory(call).note_task(name, read_argument(text), write_options(shared)))
 
 
 def task_done(
@@ -62,8 +62,8 @@ def task_done(
     **shared: Writing,
 ) -> Answer:
     """End a task: log its outcome, take its notes out."""
-    result = opened(call).end_task(name, given(outcome), write_options(shared))
-    return written(result, result.added)
+    result = open_memory(call).end_task(name, read_argument(outcome), write_options(shared))
+    return write_answer(result, result.added)
 
 
 def task_show(
@@ -72,7 +72,7 @@ def task_show(
     as_json: Json = False,
 ) -> Answer:
     """Read the notes of a task."""
-    memory = opened(call)
+    memory = open_memory(call)
     if name is None:
         names = memory.tasks()
         return Answer(reads.tasks_json(names), reads.tasks_text(names), () if names else ("no tasks",))
@@ -95,7 +95,7 @@ def review(
     """
     if not apply and (actor or session or reason):
         raise UsageProblem("--actor, --session and --reason go with --apply")
-    memory = opened(call)
+    memory = open_memory(call)
     found = memory.tidy(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
     return Answer(maintenance.reviewed_json(found), maintenance.reviewed_text(found), () if found.advice else ("nothing to tidy",))
 
@@ -115,14 +115,14 @@ def stats(
     in days; and a sentence where the newest week is unlike those before it by more than chance.
     """
     if what is None:
-        done = opened(call).figures(weeks)
+        done = open_memory(call).figures(weeks)
         nothing = "" if done.verbs else "nothing was done in these weeks"
-        return Answer(figures.figures_json(done), figures.figures_text(done, colour()), figures.notes(done.damaged, nothing))
+        return Answer(figures.figures_json(done), figures.figures_text(done, use_colour()), figures.notes(done.damaged, nothing))
     if what != _SEARCH:
         raise UsageProblem(f"there are no figures of {what!r}", _nearest(what))
-    found = opened(call).search_figures(weeks)
+    found = open_memory(call).search_figures(weeks)
     nothing = "" if found.weeks else "no search in these weeks"
-    return Answer(figures.searches_json(found), figures.searches_text(found, colour()), figures.notes(found.damaged, nothing))
+    return Answer(figures.searches_json(found), figures.searches_text(found, use_colour()), figures.notes(found.damaged, nothing))
 
 
 def _nearest(what: str) -> str:

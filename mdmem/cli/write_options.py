@@ -19,17 +19,17 @@ def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> W
     if confidence is not None and not 0 <= confidence <= 1:
         raise UsageProblem(f"confidence is {confidence:g}, which is not from 0 to 1")
     names = ("source", "confidence", "actor", "session", "reason", "dry_run")
-    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=let_through(shared["allow"]))
+    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=parse_allow(shared["allow"]))
 
 
-def let_through(names: Sequence[str] | None) -> frozenset[str]:
+def parse_allow(names: Sequence[str] | None) -> frozenset[str]:
     """The refusals that --allow lets through."""
     allow = frozenset(names or ())
-    for name in sorted(allow.difference(check.ALLOWABLE)):
-        raise UsageProblem(f"--allow is {name!r}, which is nothing that can be allowed", f"It takes {', '.join(check.ALLOWABLE)}.")
+    for name in sorted(allow.difference(check.ALLOWANCES)):
+        raise UsageProblem(f"--allow is {name!r}, which is nothing that can be allowed", f"It takes {', '.join(check.ALLOWANCES)}.")
     return allow
 
 
-def written(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
+def write_answer(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
     """The answer of a write; the last of `facts` is the one that it is about."""
     return Answer(writes.write_json(result), writes.write_text(result, facts[-1] if facts else None), result.notes)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, given, opened
-from mdmem.cli.write_options import let_through, write_options, written
+from mdmem.cli.call import Answer, Call, open_memory, read_argument
+from mdmem.cli.write_options import parse_allow, write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
 from mdmem.model.reads import Show
@@ -70,13 +70,13 @@ def edit_section(
         raise UsageProblem("--create and --after go with --body, --append and --prepend")
     if editor and subtree:
         raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
-    workspace = opened(call)
+    workspace = open_memory(call)
     action = Action.BODY if editor else actions[0]
     change = EditSection(
         section,
         action,
-        given(texts[action] or "") if action is not Action.RENAME else rename or "",
-        given(with_ or ""),
+        read_argument(texts[action] or "") if action is not Action.RENAME else rename or "",
+        read_argument(with_ or ""),
         file,
         create or after is not None,
         after,
@@ -88,7 +88,7 @@ def edit_section(
     if editor:
         seen = workspace.show(Show(file, section, nth, preamble))
         change = replace(change, text=editor_room.edited(seen.text.strip("\r\n") + "\n"), expect=expect or seen.etag)
-    return written(workspace.apply(change))
+    return write_answer(workspace.apply(change))
 
 
 def log(
@@ -106,9 +106,9 @@ def log(
     """Append an entry to a day's log."""
     if fact and kind not in (None, "fact"):
         raise UsageProblem("--fact and --kind go against each other")
-    change = Log(given(text), "fact" if fact else kind, tuple(tag or ()), time, date, again, write_options(shared, supersedes))
-    result = opened(call).apply(change)
-    return written(result, result.added)
+    change = Log(read_argument(text), "fact" if fact else kind, tuple(tag or ()), time, date, again, write_options(shared, supersedes))
+    result = open_memory(call).apply(change)
+    return write_answer(result, result.added)
 
 
 def remember(
@@ -129,9 +129,11 @@ def remember(
 
     Of a key that has a value already the line is replaced, and superseded.
     """
-    change = Remember(given(text), file, section, create, key, also, kind, tuple(tag or ()), until, write_options(shared, supersedes))
-    result = opened(call).apply(change)
-    return written(result, result.added)
+    change = Remember(
+        read_argument(text), file, section, create, key, also, kind, tuple(tag or ()), until, write_options(shared, supersedes)
+    )
+    result = open_memory(call).apply(change)
+    return write_answer(result, result.added)
 
 
 def forget(
@@ -158,19 +160,19 @@ def forget(
         if options.source is not Source.INFERRED or options.confidence is not None:
             raise UsageProblem("--purge states nothing: it goes with no --source or --confidence")
         return _purge(call, Purge(fact, options.reason, options.actor, options.session, options.allow), yes, options.dry_run)
-    result = opened(call).apply(Forget(fact, file, section, options))
-    return written(result, result.removed)
+    result = open_memory(call).apply(Forget(fact, file, section, options))
+    return write_answer(result, result.removed)
 
 
 def _purge(call: Call, wanted: Purge, yes: bool, dry_run: bool) -> Answer:
-    workspace = opened(call)
+    workspace = open_memory(call)
     if dry_run:
         plan = workspace.plan_purge(wanted)
-        return Answer(maintenance.plan_json(plan), maintenance.plan_text(plan))
+        return Answer(maintenance.purge_plan_json(plan), maintenance.purge_plan_text(plan))
     if not yes:
         if call.as_json or not sys.stdin.isatty():
             raise UsageProblem("--purge cannot be undone", "Look at it with --dry-run, then say --yes.")
-        print(maintenance.plan_text(workspace.plan_purge(wanted)), file=sys.stderr)
+        print(maintenance.purge_plan_text(workspace.plan_purge(wanted)), file=sys.stderr)
         if not _agreed("Purge it for good?"):
             return Answer({}, "nothing is changed")
     done = workspace.purge(wanted)
@@ -196,7 +198,7 @@ def save(
 
     New and deleted files are included.
     """
-    commit, paths = opened(call).save(message, let_through(allow))
+    commit, paths = open_memory(call).save(message, parse_allow(allow))
     return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
 
 
@@ -206,7 +208,7 @@ def revert(
     **shared: Writing,
 ) -> Answer:
     """Undo one change, and keep everything later."""
-    return written(opened(call).apply(Revert(what, write_options(shared))))
+    return write_answer(open_memory(call).apply(Revert(what, write_options(shared))))
 
 
 def contradicts(
@@ -219,7 +221,7 @@ def contradicts(
 
     Both stay and are found; each names the other.
     """
-    return written(opened(call).apply(Contradict(one, other, write_options(shared))))
+    return write_answer(open_memory(call).apply(Contradict(one, other, write_options(shared))))
 
 
 def conflicts(
@@ -236,8 +238,8 @@ def conflicts(
     """
     options = write_options(shared)
     if resolve is not None:
-        return written(opened(call).apply(Resolve(*resolve, options)))
+        return write_answer(open_memory(call).apply(Resolve(*resolve, options)))
     if options != WriteOptions():
         raise UsageProblem("the options of a write go with --resolve")
-    found = opened(call).conflicts()
+    found = open_memory(call).conflicts()
     return Answer(hits.conflicts_json(found), hits.conflicts_text(found), () if found else ("no conflicts",))

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mdmem.doctor import contents, repository, state
-from mdmem.doctor.inspection import Case, Finding, Level, Workspace
+from mdmem.doctor.inspection import Finding, Inspection, Level, Workspace
 from mdmem.errors import MdmemError
-from mdmem.search.indexer import Index
+from mdmem.search.indexer import SearchIndex
 
 HISTORY_SECONDS = 30.0
 """How long history is searched for secrets."""
 
-_CHECKS: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
+_CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "git": repository.check_git,
     "settings": repository.check_settings,
     "identity": repository.check_identity,
@@ -37,7 +37,7 @@ _CHECKS: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
 
 def examine(
     workspace: Workspace,
-    look: Callable[[], tuple[Index, bool]],
+    look: Callable[[], tuple[SearchIndex, bool]],
     rebuild: Callable[[bool], int],
     fix: bool = False,
     history_seconds: float = HISTORY_SECONDS,
@@ -51,10 +51,10 @@ def examine(
         fix: whether to mend what can safely be mended.
         history_seconds: how long history is searched for secrets.
     """
-    case = Case(workspace, look, rebuild, fix, history_seconds)
+    case = Inspection(workspace, look, rebuild, fix, history_seconds)
     found: list[Finding] = []
     for name in _CHECKS:
-        found += made(name, case)
+        found += run_check(name, case)
         if name == "git" and exit_status(found):  # without it no other check can be made
             break
     return tuple(found)
@@ -65,7 +65,7 @@ def exit_status(findings: Sequence[Finding]) -> int:
     return 1 if any(finding.level is Level.ERROR and not finding.fixed for finding in findings) else 0
 
 
-def made(name: str, case: Case) -> list[Finding]:
+def run_check(name: str, case: Inspection) -> list[Finding]:
     """The findings of a check; that it could not be made (to its end) is one."""
     found: list[Finding] = []
     try:
@@ -79,4 +79,4 @@ def made(name: str, case: Case) -> list[Finding]:
     return found
 
 
-__all__ = ["HISTORY_SECONDS", "Case", "Finding", "Level", "examine", "exit_status", "made"]
+__all__ = ["HISTORY_SECONDS", "Finding", "Inspection", "Level", "examine", "exit_status", "run_check"]

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import check, files, layout, secrets
-from mdmem.doctor.inspection import Case, Finding, Level, Workspace
+from mdmem.doctor.inspection import Finding, Inspection, Level, Workspace
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.files import Found
+from mdmem.files import ListedFile
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.ignored import ignored
 from mdmem.repo.patches import HUNK, new_lines
@@ -27,7 +27,7 @@ _COMMIT_LINE = re.compile(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 # Memory files.
 
 
-def check_files(case: Case) -> Iterator[Finding]:
+def check_files(case: Inspection) -> Iterator[Finding]:
     """Which files there are, and what git or another system makes of them."""
     workspace, listed = case.workspace, case.workspace.memory_files()
     doubtful = sum(_doubtful(workspace, path, found) for path, found in listed.items())
@@ -47,17 +47,17 @@ def check_files(case: Case) -> Iterator[Finding]:
     yield from _collisions(listed)
 
 
-def _doubtful(workspace: Workspace, path: FilePath, found: Found) -> int:
+def _doubtful(workspace: Workspace, path: FilePath, found: ListedFile) -> int:
     """How many warnings `check` has about a file."""
     try:
         data = files.read(found.place)
     except PathProblem:
         return 1
-    problems = check.check_state(path, data, workspace.kind_of(path), workspace.settings) if data is not None else ()
+    problems = check.check_file(path, data, workspace.kind_of(path), workspace.settings) if data is not None else ()
     return sum(problem.level == "warning" for problem in problems)
 
 
-def _unkept(case: Case, paths: Sequence[FilePath]) -> Iterator[Finding]:
+def _unkept(case: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:
     """The files that git does not keep."""
     tracked = case.repository.tracked()
     new = [path for path in paths if path not in tracked]
@@ -95,7 +95,7 @@ def _repositories(workspace: Workspace) -> Iterator[str]:
             yield Path(folder).relative_to(workspace.root).as_posix()
 
 
-def _collisions(listed: Mapping[FilePath, Found]) -> Iterator[Finding]:
+def _collisions(listed: Mapping[FilePath, ListedFile]) -> Iterator[Finding]:
     """Paths that are one file where case, or how an accent is written, makes no difference."""
     same = defaultdict(list)
     for path in sorted(listed):
@@ -109,7 +109,7 @@ def _collisions(listed: Mapping[FilePath, Found]) -> Iterator[Finding]:
 # Secrets. Their values are in no message.
 
 
-def check_secrets(case: Case) -> Iterator[Finding]:
+def check_secrets(case: Inspection) -> Iterator[Finding]:
     """Secrets in the memory files as they are on disk."""
     total = 0
     for path, found in case.workspace.memory_files().items():
@@ -125,7 +125,7 @@ def check_secrets(case: Case) -> Iterator[Finding]:
         yield Finding("secrets", Level.OK, "none in the memory files")
 
 
-def check_history(case: Case) -> Iterator[Finding]:
+def check_history(case: Inspection) -> Iterator[Finding]:
     """Secrets in the messages of commits and in the lines that they brought in."""
     commits, looked = _commits(case), 0
     places: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -150,7 +150,7 @@ def check_history(case: Case) -> Iterator[Finding]:
         yield Finding("history", Level.WARNING, f"secrets that are not listed here: {len(places) - _MOST_NAMED}")
 
 
-def _commits(case: Case) -> list[CommitId]:
+def _commits(case: Inspection) -> list[CommitId]:
     """The commits of all branches and tags that changed a Markdown file here or are mdmem's own, newest first."""
     tips = ["--all", *(["HEAD"] if case.repository.head() else [])]
     changing = case.repository.git("rev-list", *tips, "--full-history", "--", MARKDOWN)
@@ -158,7 +158,7 @@ def _commits(case: Case) -> list[CommitId]:
     return [CommitId(line) for line in dict.fromkeys([*changing.decode().split(), *own.decode().split()])]
 
 
-def _patches(case: Case, commits: Sequence[CommitId], seconds: float) -> bytes | None:
+def _patches(case: Inspection, commits: Sequence[CommitId], seconds: float) -> bytes | None:
     """The messages of commits and the lines that each brought in; None where there is no time for it."""
     command = [
         "diff-tree",

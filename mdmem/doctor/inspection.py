@@ -10,10 +10,10 @@ from typing import Protocol
 
 from mdmem import files
 from mdmem.config import Settings
-from mdmem.files import Found
+from mdmem.files import ListedFile
 from mdmem.model import FileKind, FilePath
 from mdmem.repo import Identity, Repository
-from mdmem.search.indexer import Index
+from mdmem.search.indexer import SearchIndex
 from mdmem.startup.records import dataclass
 
 DAY_SECONDS = 86_400
@@ -61,7 +61,7 @@ class Workspace(Protocol):
     def kind_of(self, path: str) -> FileKind:
         """What a path is to memory."""
 
-    def memory_files(self) -> dict[FilePath, Found]:
+    def memory_files(self) -> dict[FilePath, ListedFile]:
         """The memory files by path."""
 
     def identity(self) -> Identity | None:
@@ -72,11 +72,11 @@ class Workspace(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Inspection:
     """One examination: the workspace, what can be done with its index, and whether to mend."""
 
     workspace: Workspace
-    look: Callable[[], tuple[Index, bool]]
+    look: Callable[[], tuple[SearchIndex, bool]]
     rebuild: Callable[[bool], int]
     fix: bool
     history_seconds: float

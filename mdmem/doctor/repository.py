@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mdmem import config, files, hookfiles
-from mdmem.doctor.inspection import DAY_SECONDS, Case, Finding, Level
+from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
 from mdmem.repo import locks
@@ -23,7 +23,7 @@ _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.l
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
-def check_git(case: Case) -> Iterator[Finding]:
+def check_git(case: Inspection) -> Iterator[Finding]:
     """Whether git is there, and new enough."""
     said = case.repository.git("--version").decode("utf-8", "replace").strip()
     match = _VERSION.search(said)
@@ -34,7 +34,7 @@ def check_git(case: Case) -> Iterator[Finding]:
         yield Finding("git", Level.OK, said)
 
 
-def check_settings(case: Case) -> Iterator[Finding]:
+def check_settings(case: Inspection) -> Iterator[Finding]:
     """Whether the settings can be read, and what they name is there."""
     root, own = case.workspace.root, config.user_settings_path(os.environ)
     settings = config.load(root, case.repository.root)
@@ -48,13 +48,13 @@ def check_settings(case: Case) -> Iterator[Finding]:
         yield Finding("settings", Level.NOTE, f"MDMEM_NOW is set: {moment} is the time that is written")
 
 
-def check_identity(case: Case) -> Iterator[Finding]:
+def check_identity(case: Inspection) -> Iterator[Finding]:
     """Whether it is known who commits."""
     own = case.workspace.identity()
     yield Finding("identity", Level.OK, f"commits are by {own.name} <{own.email}>, by the settings" if own else "git knows who commits")
 
 
-def check_repository(case: Case) -> Iterator[Finding]:
+def check_repository(case: Inspection) -> Iterator[Finding]:
     """Whether git could take a commit now."""
     repository, branch = case.repository, case.repository.branch()
     try:
@@ -73,7 +73,7 @@ def check_repository(case: Case) -> Iterator[Finding]:
         )
 
 
-def check_locks(case: Case) -> Iterator[Finding]:
+def check_locks(case: Inspection) -> Iterator[Finding]:
     """Locks that a dead process left, and who holds mdmem's own."""
     repository = case.repository
     folders = (repository.root, repository.git_dir, repository.common_dir)
@@ -89,12 +89,12 @@ def check_locks(case: Case) -> Iterator[Finding]:
             yield Finding("locks", Level.NOTE, f"{lock.name} of mdmem is held by another process{who}")
 
 
-def _git_lock(case: Case, lock: Path, folders: tuple[Path, ...]) -> Iterator[Finding]:
+def _git_lock(case: Inspection, lock: Path, folders: tuple[Path, ...]) -> Iterator[Finding]:
     try:
         age = _age(time.time() - lock.stat().st_mtime)
     except FileNotFoundError:  # let go of meanwhile
         return
-    if not locks.is_dead(lock, folders):
+    if not locks.is_stale(lock, folders):
         hint = "If it stays, and no git is at work here, remove it."
         yield Finding("locks", Level.WARNING, f"git's {lock} is {age} old, and may be in use", hint=hint)
         return
@@ -104,10 +104,10 @@ def _git_lock(case: Case, lock: Path, folders: tuple[Path, ...]) -> Iterator[Fin
     yield Finding("locks", Level.WARNING, message, fixed, hint)
 
 
-def _removed(case: Case, lock: Path, folders: tuple[Path, ...]) -> bool:
+def _removed(case: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
     """Remove a lock of git's if it is dead still, now that no mdmem is at work."""
     with case.locked():
-        dead = locks.is_dead(lock, folders)
+        dead = locks.is_stale(lock, folders)
         if dead:
             lock.unlink()
         return dead
@@ -120,7 +120,7 @@ def _age(seconds: float) -> str:
     return f"{max(int(seconds), 0)} seconds"
 
 
-def check_fsck(case: Case) -> Iterator[Finding]:
+def check_fsck(case: Inspection) -> Iterator[Finding]:
     """Whether every object is there."""
     try:
         done = run(case.workspace.root, ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"], seconds=_FSCK_SECONDS)
@@ -138,10 +138,10 @@ def check_fsck(case: Case) -> Iterator[Finding]:
         yield Finding("fsck", Level.OK, "every object that a commit needs is there")
 
 
-def check_hooks(case: Case) -> Iterator[Finding]:
+def check_hooks(case: Inspection) -> Iterator[Finding]:
     """Whether git's hooks are installed."""
     folder, elsewhere = case.repository.hooks_dir, case.repository.setting("core.hooksPath")
-    wrong = ", ".join(f"{name} is {how}" for name, how in hookfiles.state(folder).items() if how != "installed")
+    wrong = ", ".join(f"{name} is {how}" for name, how in hookfiles.hook_states(folder).items() if how != "installed")
     if not wrong:
         yield Finding("hooks", Level.OK, "all are installed")
     elif elsewhere is not None:

@@ -11,21 +11,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mdmem import events, files, trail
-from mdmem.doctor.inspection import DAY_SECONDS, Case, Finding, Level
+from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.events import Outcome
 from mdmem.repo.runner import TEMPORARIES
-from mdmem.search.indexer import INDEX_NAME, Index
+from mdmem.search.indexer import INDEX_NAME, SearchIndex
 from mdmem.search.query import Filter
 from mdmem.search.searcher import BrokenIndex
-from mdmem.search.snapshot import EMPTY
-from mdmem.trail import BrokenVersions
+from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.trail import BrokenTrail
 
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20
 _TEMPORARY = re.compile(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
 
 
-def check_state(case: Case) -> Iterator[Finding]:
+def check_state(case: Inspection) -> Iterator[Finding]:
     """Whether the state folder can be written."""
     state = case.workspace.state
     probe = state / files.temporary_name()
@@ -41,7 +41,7 @@ def check_state(case: Case) -> Iterator[Finding]:
         yield Finding("state", Level.OK, f"{state} can be written")
 
 
-def check_record(case: Case) -> Iterator[Finding]:
+def check_record(case: Inspection) -> Iterator[Finding]:
     """Whether a write was interrupted."""
     state = case.workspace.state
     if not (state / files.RECORD_NAME).exists():
@@ -57,7 +57,7 @@ def check_record(case: Case) -> Iterator[Finding]:
         yield Finding("record", Level.WARNING, message, hint="The next write finishes it, or drops it where it had not begun.")
 
 
-def check_temporary(case: Case) -> Iterator[Finding]:
+def check_temporary(case: Inspection) -> Iterator[Finding]:
     """Files that an interrupted write left behind."""
     listed = case.repository.git("ls-files", "--others", "-z", "--", TEMPORARIES).split(b"\0")
     left = [path for path in map(os.fsdecode, listed) if _TEMPORARY.fullmatch(path.rpartition("/")[2])]
@@ -72,14 +72,14 @@ def check_temporary(case: Case) -> Iterator[Finding]:
         yield Finding("temporary", Level.OK, "no write left a file behind")
 
 
-def _removed_temporaries(case: Case, left: Sequence[str]) -> set[str]:
+def _removed_temporaries(case: Inspection, left: Sequence[str]) -> set[str]:
     """Remove those that are older than a day and that no record names."""
     removed = set()
     with case.locked():
         record = files.load_record(case.workspace.state)
         for path in left:
             place = case.workspace.root / path
-            if record and place.name in (record.temporary, files.way_back(record.temporary)):
+            if record and place.name in (record.temporary, files.backup_name(record.temporary)):
                 continue
             if time.time() - place.lstat().st_mtime > DAY_SECONDS:
                 place.unlink()
@@ -87,12 +87,12 @@ def _removed_temporaries(case: Case, left: Sequence[str]) -> set[str]:
     return removed
 
 
-def check_versions(case: Case) -> Iterator[Finding]:
+def check_versions(case: Inspection) -> Iterator[Finding]:
     """Whether the table of versions is whole. It is made from the commits: nothing is lost with it."""
     state = case.workspace.state
     try:
-        count = trail.verify(state)
-    except BrokenVersions as problem:
+        count = trail.verify_trail(state)
+    except BrokenTrail as problem:
         if case.fix:
             with files.lock(state / files.TRAIL_LOCK, case.workspace.settings.lock_timeout):
                 trail.discard(state)
@@ -107,7 +107,7 @@ def check_versions(case: Case) -> Iterator[Finding]:
         yield Finding("versions", Level.OK, f"the table of versions is whole; commits: {count}")
 
 
-def check_index(case: Case) -> Iterator[Finding]:
+def check_index(case: Inspection) -> Iterator[Finding]:
     """Whether the index is whole and has seen everything."""
     folder = case.workspace.state / INDEX_NAME
     if not folder.exists():
@@ -134,8 +134,8 @@ _UNUSABLE, _BEHIND = "it is broken or of another version", "it is behind"
 _INDEX_HINTS = {_UNUSABLE: "The next search builds it anew.", _BEHIND: "The next search brings it up to date."}
 
 
-def _wrong_with(index: Index, current: bool, folder: Path) -> str:
-    if index.seen == EMPTY and any(folder.iterdir()):
+def _wrong_with(index: SearchIndex, current: bool, folder: Path) -> str:
+    if index.seen == EMPTY_SNAPSHOT and any(folder.iterdir()):
         return _UNUSABLE
     try:
         index.entries(Filter())
@@ -153,10 +153,10 @@ def _segments(folder: Path) -> int:
 # Events.
 
 
-def check_events(case: Case) -> Iterator[Finding]:
+def check_events(case: Inspection) -> Iterator[Finding]:
     """What failed in the last days."""
     since = datetime.now(UTC) - timedelta(days=_EVENT_DAYS)
-    recent = [event for event in events.read(case.workspace.state) if event.time >= since]
+    recent = [event for event in events.read_events(case.workspace.state) if event.time >= since]
     if not recent:
         yield Finding("events", Level.OK, f"none in the last {_EVENT_DAYS} days")
         return

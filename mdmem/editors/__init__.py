@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mdmem.document import Document
-from mdmem.model import Op, SectionPath, Superseded
+from mdmem.model import Op, SectionPath, Supersession
 from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditResult:
     """What an edit makes of a document. `section` is the path afterwards; `supersedes` what the edit itself knows of.
 
     `cleared` is the document on the way, without what has to go out in a commit of its own before.
@@ -17,6 +17,6 @@ class Edited:
     text: str
     op: Op
     section: SectionPath
-    supersedes: tuple[Superseded, ...] = ()
+    supersedes: tuple[Supersession, ...] = ()
     also: bool = False
     cleared: Document | None = None

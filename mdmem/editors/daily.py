@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 from mdmem.document import Document, Section, is_blank
-from mdmem.editors import Edited
-from mdmem.editors.section import append, heading, inserted
+from mdmem.editors import EditResult
+from mdmem.editors.section import append_to_section, heading, insert_blocks
 from mdmem.errors import SectionProblem
-from mdmem.facts import same
+from mdmem.facts import find_same_item
 from mdmem.model import Op
 
 _TIME_LEVEL = 2
@@ -25,7 +25,7 @@ def _minute(document: Document, minute: str) -> Section | None:
     return last if last and last.level == _TIME_LEVEL and last.title == minute else None
 
 
-def log(document: Document, minute: str, item: str, again: bool = False) -> Edited:
+def log(document: Document, minute: str, item: str, again: bool = False) -> EditResult:
     """The log with a list item (`facts.write`) under the heading `## HH:MM` of its minute, at the end.
 
     The same entry twice in a day is written once, unless `again`.
@@ -38,15 +38,15 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
         raise SectionProblem(
             "open-block", f"the log ends inside an open fence or comment (line {line + 1})", "Close it with an editor.", line=line + 1
         )
-    if not again and (known := same(document, item)):
-        return Edited(document.text, Op.LOG, document.path_at(known.start))
+    if not again and (known := find_same_item(document, item)):
+        return EditResult(document.text, Op.LOG, document.path_at(known.start))
     last = _minute(document, minute)
     if last is None:
-        return Edited(_new_minute(document, minute, item), Op.LOG, _minute_path(document, minute))
+        return EditResult(_new_minute(document, minute, item), Op.LOG, _minute_path(document, minute))
     # After blank lines the entry goes below them: what stands in a log is a prefix of what it becomes.
     ends_blank = is_blank(document.lines[-1])
-    text = inserted(document, len(document.lines), item) if ends_blank else append(document, last, item)
-    return Edited(text, Op.LOG, last.path)
+    text = insert_blocks(document, len(document.lines), item) if ends_blank else append_to_section(document, last, item)
+    return EditResult(text, Op.LOG, last.path)
 
 
 def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
@@ -55,4 +55,4 @@ def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
 
 
 def _new_minute(document: Document, minute: str, item: str) -> str:
-    return inserted(document, len(document.lines), f"{heading(_TIME_LEVEL, minute)}\n\n{item}")
+    return insert_blocks(document, len(document.lines), f"{heading(_TIME_LEVEL, minute)}\n\n{item}")

@@ -7,28 +7,28 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
-from mdmem.document import Document, Section, blank_line, find, is_blank, join_path, matches, parse, with_line_end
-from mdmem.editors import Edited
-from mdmem.editors.likeness import likeness, meeting
-from mdmem.editors.section import append, create, same_outline
+from mdmem.document import Document, Section, blank_line, find_section, is_blank, join_path, matching_sections, parse, with_line_end
+from mdmem.editors import EditResult
+from mdmem.editors.likeness import candidate_pairs, likeness
+from mdmem.editors.section import append_to_section, create, same_outline
 from mdmem.errors import FactProblem, SectionProblem
 from mdmem.facts import (
     Item,
-    amended,
-    held_key,
+    find_held_key,
     holds_key,
-    in_section,
     items,
-    normal,
+    items_matching,
+    normalise,
     parse_item,
     parse_text,
-    pick,
+    rewrite_item,
+    section_items,
     split_key,
     split_kind,
-    write,
+    write_item,
 )
 from mdmem.layout import parse_day
-from mdmem.model import Fact, FactId, Op, SectionPath, Superseded
+from mdmem.model import Fact, FactId, Op, SectionPath, Supersession
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup.records import dataclass, replace
 
@@ -45,19 +45,19 @@ _CODE_INDENT = 5
 """So many spaces after a list marker begin indented code."""
 
 
-Statement = tuple[SectionPath, FactId]
+SectionFactId = tuple[SectionPath, FactId]
 """A section and a fact that is stated in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Destination:
     """The section that a fact goes to, and the address by which it is made where it is not there yet."""
 
     section: Section | None
     address: str
 
 
-def alike(document: Document, change: Remember) -> tuple[Item, ...]:
+def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
     """The facts of a document that one to be remembered may restate or replace; with `supersedes` all where it can go.
 
     Raises:
@@ -69,13 +69,13 @@ def alike(document: Document, change: Remember) -> tuple[Item, ...]:
         known = items(document, document.preamble_end)
     else:
         section = _named(document, change).section
-        known = in_section(document, section) if section else ()
+        known = section_items(document, section) if section else ()
     if change.options.supersedes is not None:
         return known
     return tuple(item for item in known if item.fact.id == fact.id or (key and holds_key(item.fact, key)))
 
 
-def is_plain(change: Remember, known: Sequence[Item]) -> bool:
+def is_unambiguous(change: Remember, known: Sequence[Item]) -> bool:
     """Whether what is `alike` tells alone what is to be done: there is nothing, or one fact of the key with another value.
 
     That one is replaced, also where a commit says that it was superseded before.
@@ -84,8 +84,8 @@ def is_plain(change: Remember, known: Sequence[Item]) -> bool:
 
 
 def remember(
-    document: Document, change: Remember, today: date, known: Sequence[Item], over: Collection[Statement] = ()
-) -> tuple[Edited, FactId]:
+    document: Document, change: Remember, today: date, known: Sequence[Item], over: Collection[SectionFactId] = ()
+) -> tuple[EditResult, FactId]:
     """The document with a fact in it, and the fact's id; of a key that has one value the line is replaced.
 
     Args:
@@ -119,12 +119,12 @@ def remember(
         return _begun_anew(document, spent, change, today, over)
     replaced = None if past or change.also else _replaced(_inside(section, holders), _inside(section, standing), change, key)
     if replaced is None:
-        text = append(document, section, _line(change, until))
-        return Edited(text, Op.REMEMBER, section.path, also=change.also), fact.id
+        text = append_to_section(document, section, _line(change, until))
+        return EditResult(text, Op.REMEMBER, section.path, also=change.also), fact.id
     line = _line(_inheriting(change, replaced, key), until, replaced)
     text = _with_line(document, replaced, line)
     new = parse_item(line).id
-    return Edited(text, Op.REMEMBER, section.path, (Superseded(replaced.fact.id, new),)), new
+    return EditResult(text, Op.REMEMBER, section.path, (Supersession(replaced.fact.id, new),)), new
 
 
 def _stated(change: Remember) -> tuple[Remember, Fact, date | None]:
@@ -133,7 +133,7 @@ def _stated(change: Remember) -> tuple[Remember, Fact, date | None]:
     if said is not None and change.kind is None:
         change = replace(change, text=text, kind=said)
     until = parse_day(change.until) if change.until is not None else None
-    return change, parse_item(write(change.text, change.key, change.kind, change.tags, until)), until
+    return change, parse_item(write_item(change.text, change.key, change.kind, change.tags, until)), until
 
 
 def _inside(section: Section, some: Iterable[Item]) -> list[Item]:
@@ -141,12 +141,12 @@ def _inside(section: Section, some: Iterable[Item]) -> list[Item]:
 
 
 def _begun_anew(
-    document: Document, spent: Sequence[Item], change: Remember, today: date, over: Collection[Statement]
-) -> tuple[Edited, FactId]:
+    document: Document, spent: Sequence[Item], change: Remember, today: date, over: Collection[SectionFactId]
+) -> tuple[EditResult, FactId]:
     """A fact remembered that stands there superseded: the old line goes out before, so that the new one is an occurrence of its own."""
     for item in reversed(spent):
         document = parse(forget(document, item).text)
-    edited, fact = remember(document, change, today, alike(document, change), over)
+    edited, fact = remember(document, change, today, similar_items(document, change), over)
     return replace(edited, cleared=document), fact
 
 
@@ -154,7 +154,7 @@ def _holds(fact: Fact, today: date) -> bool:
     return fact.until is None or fact.until >= today
 
 
-def _place(document: Document, change: Remember, key: str | None, holders: Iterable[Item]) -> _Place:
+def _place(document: Document, change: Remember, key: str | None, holders: Iterable[Item]) -> _Destination:
     """Where a fact goes; `holders` are the facts that hold its key now."""
     if change.section is not None:
         return _named(document, change)
@@ -163,32 +163,32 @@ def _place(document: Document, change: Remember, key: str | None, holders: Itera
         places = [{"section": join_path(s.path), "line": s.start + 1} for s in sections.values()]
         listed = "; ".join(str(place["section"]) for place in places)
         raise SectionProblem("section-ambiguous", f"several sections hold {key!r}: {listed}", "Name one with --section.", sections=places)
-    return _Place(next(iter(sections.values())), "") if sections else _named(document, change)
+    return _Destination(next(iter(sections.values())), "") if sections else _named(document, change)
 
 
-def _named(document: Document, change: Remember) -> _Place:
+def _named(document: Document, change: Remember) -> _Destination:
     """The section that is named, else the home of the kind."""
     if change.section is not None:
-        if change.create and not matches(document, change.section):
-            return _Place(None, change.section)
-        return _Place(find(document, change.section), change.section)
+        if change.create and not matching_sections(document, change.section):
+            return _Destination(None, change.section)
+        return _Destination(find_section(document, change.section), change.section)
     home = _HOMES.get((change.kind or "").casefold(), _HOME)
-    return _Place(find(document, home) if matches(document, home) else None, home)
+    return _Destination(find_section(document, home) if matching_sections(document, home) else None, home)
 
 
-def _restated(document: Document, section: Section, item: Item, change: Remember, fact: Fact) -> Edited:
+def _restated(document: Document, section: Section, item: Item, change: Remember, fact: Fact) -> EditResult:
     """The same statement again: nothing to change, unless kind, tags or expiry are new."""
     until = fact.until or item.fact.until
     kind, tags = change.kind or item.fact.kind, tuple(dict.fromkeys((*item.fact.tags, *fact.tags)))
     if (until, kind, tags) == (item.fact.until, item.fact.kind, item.fact.tags):
-        return Edited(document.text, Op.REMEMBER, section.path)
-    line = amended(item.raw, kind, tags, until)
-    return Edited(_spliced(document, item, [(item.end, line)]), Op.REMEMBER, section.path)
+        return EditResult(document.text, Op.REMEMBER, section.path)
+    line = rewrite_item(item.raw, kind, tags, until)
+    return EditResult(_spliced(document, item, [(item.end, line)]), Op.REMEMBER, section.path)
 
 
 def _replaced(rivals: Sequence[Item], known: Sequence[Item], change: Remember, key: str | None) -> Item | None:
     if change.options.supersedes is not None:
-        named = pick(known, change.options.supersedes)
+        named = items_matching(known, change.options.supersedes)
         if len(named) > 1:
             raise FactProblem("fact-ambiguous", f"{change.options.supersedes!r} stands {len(named)} times in the section")
         if named:
@@ -204,7 +204,7 @@ def _replaced(rivals: Sequence[Item], known: Sequence[Item], change: Remember, k
 
 
 def _line(change: Remember, until: date | None, replaced: Item | None = None) -> str:
-    line = write(change.text, change.key, change.kind, change.tags, until)
+    line = write_item(change.text, change.key, change.kind, change.tags, until)
     marker = _LIST_MARKER.match(replaced.raw) if replaced else None
     if marker is None:
         return line
@@ -221,7 +221,7 @@ def _inheriting(change: Remember, old: Item, key: str | None) -> Remember:
     if key is None:
         return change
     spelling, _ = split_key(old.fact.text, key)
-    said = parse_text(change.text).text if normal(parse_text(change.text).text) == normal(change.text) else change.text
+    said = parse_text(change.text).text if normalise(parse_text(change.text).text) == normalise(change.text) else change.text
     _, value = split_key(said, key)
     return replace(change, text=spelling + value, key=None) if spelling else change
 
@@ -250,19 +250,19 @@ def _spliced(document: Document, item: Item, candidates: Iterable[tuple[int, str
     raise SectionProblem("body-escapes-section", "the change would alter what stands around the line", "Put a blank line around the list.")
 
 
-def named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
+def items_named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
     """The items of a document (or of one section's own text) that a text, an id or a prefix names."""
-    return pick(items(document) if section is None else in_section(document, find(document, section)), fact)
+    return items_matching(items(document) if section is None else section_items(document, find_section(document, section)), fact)
 
 
-def forget(document: Document, item: Item) -> Edited:
+def forget(document: Document, item: Item) -> EditResult:
     """The document without one item."""
     end = item.end
     above_blank = item.start == 0 or is_blank(document.lines[item.start - 1])
     while above_blank and end < len(document.lines) and is_blank(document.lines[end]):
         end += 1
     candidates = [(end, ""), (item.end, blank_line(document.slice(0, item.start), document.line_end))]
-    return Edited(_spliced(document, item, candidates), Op.FORGET, document.path_at(item.start))
+    return EditResult(_spliced(document, item, candidates), Op.FORGET, document.path_at(item.start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ class Difference:
 
     removed: tuple[Item, ...] = ()
     added: tuple[Item, ...] = ()
-    supersedes: tuple[Superseded, ...] = ()
+    supersedes: tuple[Supersession, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class _Exchange:
     added: Sequence[Item]
 
 
-def difference(before: Document | None, after: Document, within: Collection[SectionPath] | None = None) -> Difference:
+def fact_difference(before: Document | None, after: Document, within: Collection[SectionPath] | None = None) -> Difference:
     """What an edit did to the facts, section by section: what goes from one section to another goes out there and comes in here.
 
     Within a section a fact that went out is superseded by one that came in: by the one of the same key; else by the one that is most
@@ -304,7 +304,7 @@ def difference(before: Document | None, after: Document, within: Collection[Sect
     added = tuple(item for exchange in exchanges for item in exchange.added)
     moved = {item.fact.id for item in removed} & {item.fact.id for item in added}
     pairs = [pair for exchange in exchanges if exchange.removed and exchange.added for pair in _successions(exchange, moved)]
-    return Difference(removed, added, tuple(Superseded(one.fact.id, other.fact.id) for one, other in pairs))
+    return Difference(removed, added, tuple(Supersession(one.fact.id, other.fact.id) for one, other in pairs))
 
 
 def _changed(before: Document | None, after: Document) -> set[SectionPath]:
@@ -372,7 +372,7 @@ def _unpaired(removed: Iterable[Item], added: Iterable[Item], pairs: Sequence[_P
 
 def _by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
     """One fact went out and one came in under the same key."""
-    keys = {normal(item.fact.key) for item in added if item.fact.key}
+    keys = {normalise(item.fact.key) for item in added if item.fact.key}
     old, new = _holders(removed, keys), _holders(added, keys)
     return [(old[key][0], new[key][0]) for key in sorted(keys) if len(old[key]) == len(new[key]) == 1]
 
@@ -382,7 +382,7 @@ def _holders(some: Iterable[Item], keys: Collection[str]) -> dict[str, list[Item
     found: dict[str, list[Item]] = {key: [] for key in keys}
     for item in some:
         own = item.fact.key
-        key = normal(own) if own else held_key(item.fact.text, keys)
+        key = normalise(own) if own else find_held_key(item.fact.text, keys)
         if key in found:
             found[key].append(item)
     return found
@@ -422,7 +422,7 @@ def _gaps(known: Sequence[Item], some: Iterable[Item], successors: Mapping[int, 
 def _by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
     """The likest first, one to one; of one key or of none."""
     rows = []
-    for a, b in meeting([item.fact.text for item in removed], [item.fact.text for item in added]):
+    for a, b in candidate_pairs([item.fact.text for item in removed], [item.fact.text for item in added]):
         one, other = removed[a], added[b]
         if (_same_key(one, other) or not (one.fact.key or other.fact.key)) and (alike := _alike(one, other)) >= _LIKE:
             rows.append((-alike, abs(a - b), a, b))

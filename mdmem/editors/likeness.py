@@ -225,7 +225,7 @@ def likeness(one: str, other: str) -> float:
     return common / (common + rest)
 
 
-def resemblance(one: str, other: str) -> float:
+def word_overlap(one: str, other: str) -> float:
     """From 0 to 1: the part of the words of two statements that is in both; names count in full.
 
     0 where they hold different numbers, or one of them denies what the other says.
@@ -246,7 +246,7 @@ def _all_stems(statement: str) -> set[str]:
     return {stem for word in _words(statement) for stem in _stems(word.text)}
 
 
-def meeting(ones: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int]]:
+def candidate_pairs(ones: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Which of the ones may be alike to which of the others, by their numbers: all, or of very many those that share the most stems."""
     if len(ones) * len(others) <= _FEW:
         yield from product(range(len(ones)), range(len(others)))

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from mdmem.document import Document, Section, bare_lines, parse, with_line_end
-from mdmem.editors import Edited
+from mdmem.document import Document, Section, lines_without_ends, parse, with_line_end
+from mdmem.editors import EditResult
 from mdmem.errors import SectionProblem
 from mdmem.facts import items
 from mdmem.model import FactId, Op, SectionPath
@@ -26,7 +26,7 @@ class _Hunk:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ground:
+class _SearchRange:
     """Lines `start` up to `end` of the changed text, and the lines `top` up to `bottom` as they are now: where each stands among these."""
 
     start: int
@@ -36,7 +36,7 @@ class _Ground:
     places: dict[int, int]
 
 
-def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None = None) -> Edited:
+def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None = None) -> EditResult:
     """The document without the change that made `after` of `before`; everything later stays.
 
     What has been taken back already stays as it is.
@@ -51,14 +51,14 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
         SectionProblem: `revert-conflict`, with the lines as they are (`now`) and as they would become (`then`): they were changed
             again since.
     """
-    old, changed, lines = bare_lines(before), bare_lines(after), list(now.lines)
+    old, changed, lines = lines_without_ends(before), lines_without_ends(after), list(now.lines)
     hunks = _hunks(changed, old)
     if only is not None:
         came, went = _lines_of(after, only), _lines_of(before, only)
         hunks = [part for hunk in hunks for part in _parts(hunk, changed, came, went)]
-    here, end = bare_lines(now.text), now.line_end
+    here, end = lines_without_ends(now.text), now.line_end
     grounds = _grounds(changed, here, after, now)
-    strays = _strays(here, grounds, hunks)
+    strays = _unmatched(here, grounds, hunks)
     apart = {n for ground in grounds[:-1] for n in range(ground.top, ground.bottom)}
     found: list[tuple[int, _Hunk]] = []
     for hunk in reversed(hunks):
@@ -77,7 +77,7 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
     for place, part in found:
         lines[place : place + part.end - part.start] = [with_line_end(line, end) + end for line in part.before]
     text = _ended(lines, now)
-    return Edited(text, Op.REVERT, _section_of(text, now, *found[-1]) if found else ())
+    return EditResult(text, Op.REVERT, _section_of(text, now, *found[-1]) if found else ())
 
 
 def _section_of(text: str, now: Document, place: int, hunk: _Hunk) -> SectionPath:
@@ -138,7 +138,7 @@ def _places(changed: Sequence[str], now: Sequence[str]) -> dict[int, int]:
     return {start + n: other + n for start, other, size in _matching(changed, now) for n in range(size)}
 
 
-def _grounds(changed: Sequence[str], here: Sequence[str], after: str, now: Document) -> list[_Ground]:
+def _grounds(changed: Sequence[str], here: Sequence[str], after: str, now: Document) -> list[_SearchRange]:
     """Where one was moved, each section by itself; and last the file without those that were."""
     places = _places(changed, here)
     apart = list(_by_section(changed, here, parse(after), now)) if len(places) < len(changed) else []
@@ -146,16 +146,16 @@ def _grounds(changed: Sequence[str], here: Sequence[str], after: str, now: Docum
     lines = {n for ground in moved for n in range(ground.start, ground.end)}
     taken = {place for ground in moved for place in range(ground.top, ground.bottom)}
     kept = {n: place for n, place in places.items() if n not in lines and place not in taken}
-    return [*(apart if moved else ()), _Ground(0, len(changed), 0, len(here), kept)]
+    return [*(apart if moved else ()), _SearchRange(0, len(changed), 0, len(here), kept)]
 
 
-def _by_section(changed: Sequence[str], here: Sequence[str], then: Document, now: Document) -> Iterator[_Ground]:
+def _by_section(changed: Sequence[str], here: Sequence[str], then: Document, now: Document) -> Iterator[_SearchRange]:
     olds, news = _by_path(then), _by_path(now)
     for path, old in olds.items():
         new = news.get(path)
         if new:
             found = _places(changed[old.start : old.end], here[new.start : new.end])
-            yield _Ground(old.start, old.end, new.start, new.end, {old.start + n: new.start + place for n, place in found.items()})
+            yield _SearchRange(old.start, old.end, new.start, new.end, {old.start + n: new.start + place for n, place in found.items()})
 
 
 def _by_path(document: Document) -> dict[SectionPath, Section]:
@@ -164,14 +164,14 @@ def _by_path(document: Document) -> dict[SectionPath, Section]:
     return {section.path: section for section in document.sections if count[section.path] == 1}
 
 
-def _ground_of(hunk: _Hunk, changed: Sequence[str], grounds: Sequence[_Ground]) -> _Ground:
+def _ground_of(hunk: _Hunk, changed: Sequence[str], grounds: Sequence[_SearchRange]) -> _SearchRange:
     """The section that a hunk's lines came into, or went from, where that stands by itself; else the file."""
     bare = _bare(hunk, changed)
     first = bare.start if bare.start < bare.end else bare.start - 1
     return next((ground for ground in grounds if ground.start <= first and bare.end <= ground.end), grounds[-1])
 
 
-def _strays(here: Sequence[str], grounds: Sequence[_Ground], hunks: Sequence[_Hunk]) -> Counter[str]:
+def _unmatched(here: Sequence[str], grounds: Sequence[_SearchRange], hunks: Sequence[_Hunk]) -> Counter[str]:
     """The lines that stand now, but not in the place of any of the changed text, and that the change did not take out."""
     known = {place for ground in grounds for place in ground.places.values()}
     return Counter(line for n, line in enumerate(here) if n not in known) - Counter(line for hunk in hunks for line in hunk.before)
@@ -220,7 +220,7 @@ def _place(hunk: _Hunk, places: dict[int, int], total: int, lines: int) -> int |
     return lines if hunk.start == total and not places else places.get(hunk.start)
 
 
-def _between(hunk: _Hunk, ground: _Ground) -> tuple[int, int]:
+def _between(hunk: _Hunk, ground: _SearchRange) -> tuple[int, int]:
     """The lines that stand now between what stood above a hunk and what stood below it: their first, and the one after the last."""
     standing = tuple(ground.places)  # from above to below, as are the places
     above, below = bisect_left(standing, hunk.start), bisect_left(standing, hunk.end)

@@ -12,11 +12,11 @@ from mdmem.document import (
     Section,
     blank_line,
     clean_input,
-    find,
-    fold,
+    find_section,
+    fold_space,
     is_blank,
     join_path,
-    matches,
+    matching_sections,
     parse,
     plain_title,
     preamble_etag,
@@ -25,7 +25,7 @@ from mdmem.document import (
     tree_etag,
     with_line_end,
 )
-from mdmem.editors import Edited
+from mdmem.editors import EditResult
 from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import PATH_SEPARATOR, Op, SectionPath
 from mdmem.model.writes import Action, EditSection
@@ -48,7 +48,7 @@ _ATX_CLOSING = re.compile(r"[ \t]#+$")
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class _EditRange:
     """Lines `start` up to `end` are to change; `level` and `path` are the section's (0 and empty for the preamble)."""
 
     start: int
@@ -58,7 +58,7 @@ class _Target:
     section: Section | None
 
 
-def edit(document: Document, change: EditSection) -> Edited:
+def edit(document: Document, change: EditSection) -> EditResult:
     """The document with one section changed as asked; the same text where there is nothing to change.
 
     Raises:
@@ -70,10 +70,10 @@ def edit(document: Document, change: EditSection) -> Edited:
         return _edit_preamble(document, change)
     if not change.section.strip():
         raise SectionProblem("section-not-found", "the section's name is empty", "mdmem outline lists the sections.")
-    if change.create and not matches(document, change.section) and change.expect is None:
+    if change.create and not matching_sections(document, change.section) and change.expect is None:
         return create(document, change)
-    section = find(document, change.section, change.nth)
-    if change.after is not None and section.start < find(document, change.after).tree_end:
+    section = find_section(document, change.section, change.nth)
+    if change.after is not None and section.start < find_section(document, change.after).tree_end:
         raise UsageProblem(
             f"{join_path(section.path)!r} is there already, and does not stand after {change.after!r}",
             "--after places a section that is made.",
@@ -86,17 +86,17 @@ def edit(document: Document, change: EditSection) -> Edited:
             return _delete(document, section, change.subtree)
         case _:
             end = section.tree_end if change.subtree else section.end
-            target = _Target(section.body, end, section.level, section.path, section)
-            return Edited(_rewrite(document, target, change), _OPS[change.action], section.path)
+            target = _EditRange(section.body, end, section.level, section.path, section)
+            return EditResult(_rewrite(document, target, change), _OPS[change.action], section.path)
 
 
-def _edit_preamble(document: Document, change: EditSection) -> Edited:
+def _edit_preamble(document: Document, change: EditSection) -> EditResult:
     if change.action in (Action.RENAME, Action.DELETE) or change.subtree or change.after is not None:
         raise UsageProblem("the text before the first heading can be replaced, appended to and prepended to, nothing else")
     if change.expect is not None and change.expect != preamble_etag(document):
         raise _changed(preamble_etag(document), document.slice(document.front, document.preamble_end))
-    target = _Target(document.front, document.preamble_end, 0, (), None)
-    return Edited(_rewrite(document, target, change), _OPS[change.action], ())
+    target = _EditRange(document.front, document.preamble_end, 0, (), None)
+    return EditResult(_rewrite(document, target, change), _OPS[change.action], ())
 
 
 def _changed(etag: str, text: str) -> SectionProblem:
@@ -113,7 +113,7 @@ def _expect(document: Document, section: Section, change: EditSection) -> None:
         raise _changed(now, document.slice(section.body, section.tree_end if change.subtree else section.end))
 
 
-def _rewrite(document: Document, target: _Target, change: EditSection) -> str:
+def _rewrite(document: Document, target: _EditRange, change: EditSection) -> str:
     if change.action is Action.REPLACE:
         return _replace_words(document, target, change)
     text = _trim(clean_input(change.text))
@@ -137,7 +137,7 @@ def _words(lines: Sequence[str]) -> tuple[int, int]:
     return first, next((i for i in range(len(lines), first, -1) if not is_blank(lines[i - 1])), first)
 
 
-def _without_own_heading(text: str, target: _Target) -> str:
+def _without_own_heading(text: str, target: _EditRange) -> str:
     if target.section is None:
         return text
     fragment = parse(text, fragment=True)
@@ -147,20 +147,20 @@ def _without_own_heading(text: str, target: _Target) -> str:
     return _trim(fragment.slice(first.body, len(fragment.lines)))
 
 
-def _own(document: Document, target: _Target) -> tuple[str, str, str]:
+def _own(document: Document, target: _EditRange) -> tuple[str, str, str]:
     """Leading blank lines, words and trailing blank lines of the target."""
     lines = document.lines[target.start : target.end]
     first, last = _words(lines)
     return "".join(lines[:first]), "".join(lines[first:last]), "".join(lines[last:])
 
 
-def _set_body(document: Document, target: _Target, text: str, subtree: bool) -> str:
+def _set_body(document: Document, target: _EditRange, text: str, subtree: bool) -> str:
     if text == _trim(_own(document, target)[1]):
         return document.text
     section = target.section
     has_headings = bool(parse(text, fragment=True).sections)
     if section is not None and section.tree_end > target.end and has_headings and not subtree:
-        whole = _Target(target.start, section.tree_end, target.level, target.path, section)
+        whole = _EditRange(target.start, section.tree_end, target.level, target.path, section)
         if text == _trim(_own(document, whole)[1]):
             return document.text
         raise SectionProblem(
@@ -171,7 +171,7 @@ def _set_body(document: Document, target: _Target, text: str, subtree: bool) -> 
     return _compose(document, target, text)
 
 
-def _compose(document: Document, target: _Target, text: str) -> str:
+def _compose(document: Document, target: _EditRange, text: str) -> str:
     """The document with the target's words replaced by `text` (LF, trimmed) and its blank lines kept where they can be."""
     end = document.line_end
     lead, words, tail = _own(document, target)
@@ -192,7 +192,7 @@ def _compose(document: Document, target: _Target, text: str) -> str:
     return _verified(document, target, text, [new + end + gap + after for gap in tails])
 
 
-def _verified(document: Document, target: _Target, text: str, candidates: list[str]) -> str:
+def _verified(document: Document, target: _EditRange, text: str, candidates: list[str]) -> str:
     """The first candidate in which nothing but the target differs; `text` is what the target then says.
 
     Raises:
@@ -210,11 +210,11 @@ def _verified(document: Document, target: _Target, text: str, candidates: list[s
     raise _escapes("it would change what follows the section or what precedes it")
 
 
-def _is_below(target: _Target, section: Section) -> bool:
+def _is_below(target: _EditRange, section: Section) -> bool:
     return target.section is not None and section.level > target.level
 
 
-def _differs_inside_only(document: Document, target: _Target, result: Document) -> bool:
+def _differs_inside_only(document: Document, target: _EditRange, result: Document) -> bool:
     """Whether the headings around the target stand as they did, those in it are deeper, and nothing in it is left open.
 
     What stands in it needs no reading of its own: after the heading before it nothing is open.
@@ -247,7 +247,7 @@ def _begins_with_item(blocks: tuple[Block, ...], start: int) -> bool:
     return bool(blocks) and blocks[0].kind is BlockKind.ITEM and blocks[0].start == start
 
 
-def _add(document: Document, target: _Target, text: str, at_end: bool) -> str:
+def _add(document: Document, target: _EditRange, text: str, at_end: bool) -> str:
     section = target.section
     has_headings = bool(parse(text, fragment=True).sections)
     end = section.tree_end if section and has_headings else target.end
@@ -263,7 +263,7 @@ def _add(document: Document, target: _Target, text: str, at_end: bool) -> str:
     return _join(document, target, text, at_end)
 
 
-def _join(document: Document, target: _Target, text: str, at_end: bool) -> str:
+def _join(document: Document, target: _EditRange, text: str, at_end: bool) -> str:
     """`text` added to the target, by one line end where both sides are list items, else by a blank line."""
     words = _own(document, target)[1]
     if not words:
@@ -282,7 +282,7 @@ def _join(document: Document, target: _Target, text: str, at_end: bool) -> str:
     return _splice(document, target, words, text, "\n" if joins else _BLANK_LINE, at_end)
 
 
-def _splice(document: Document, target: _Target, words: str, text: str, separator: str, at_end: bool) -> str:
+def _splice(document: Document, target: _EditRange, words: str, text: str, separator: str, at_end: bool) -> str:
     """`text` put before or after the target's words, of which no byte changes."""
     end = document.line_end
     lead, _, tail = _own(document, target)
@@ -299,20 +299,20 @@ def _splice(document: Document, target: _Target, words: str, text: str, separato
     return _verified(document, target, whole, candidates)
 
 
-def standing(words: str, text: str) -> list[tuple[int, int]]:
+def find_words(words: str, text: str) -> list[tuple[int, int]]:
     """Where words stand in a text, whatever the line ends; overlapping places count one by one."""
     pattern = _ANY_LINE_END.join(re.escape(line) for line in with_line_end(words, "\n").split("\n"))
     return [found.span(1) for found in re.finditer(f"(?=({pattern}))", text)]
 
 
-def _replace_words(document: Document, target: _Target, change: EditSection) -> str:
+def _replace_words(document: Document, target: _EditRange, change: EditSection) -> str:
     end = document.line_end
     old = clean_input(change.text, "text to find")
     new = with_line_end(clean_input(change.replacement, "replacement"), end)
     if not old:
         raise UsageProblem("the text to find is empty")
     own = document.slice(target.start, target.end)
-    found = standing(old, own)
+    found = find_words(old, own)
     count = len(found)
     where = repr(join_path(target.path)) if target.path else "the text before the first heading"
     if not count:
@@ -350,7 +350,7 @@ def heading(level: int, title: str) -> str:
     Raises:
         TextProblem: `bad-text`: a title that is empty, has several lines or would not read back.
     """
-    name = fold(clean_input(title, "title"))
+    name = fold_space(clean_input(title, "title"))
     if not name or len(split_lines(title.strip())) > 1:
         raise TextProblem("bad-text", f"{title[:80]!r} is no title: one line that is not empty")
     escaped = _CLOSING_HASHES.sub(r"\1\\\2\3", name)
@@ -369,16 +369,16 @@ def _after_title(line: str) -> str:
     return line[len(title) :]
 
 
-def _rename(document: Document, section: Section, title: str) -> Edited:
+def _rename(document: Document, section: Section, title: str) -> EditResult:
     name = heading(section.level, title)[section.level + 1 :]
     path = (*section.path[:-1], name)
     if name == section.title:
-        return Edited(document.text, Op.RENAME, section.path)
+        return EditResult(document.text, Op.RENAME, section.path)
     outline = [(s.level, name if s.index == section.index else s.title) for s in document.sections]
     before, after = document.bom + document.slice(0, section.start), document.slice(section.body, len(document.lines))
     for renamed in _renamed(document, section, name):
         if _has_outline(document, before + renamed + after, outline):
-            return Edited(before + renamed + after, Op.RENAME, path)
+            return EditResult(before + renamed + after, Op.RENAME, path)
     raise TextProblem("bad-text", f"{title[:80]!r} cannot be this heading")
 
 
@@ -393,7 +393,7 @@ def _renamed(document: Document, section: Section, name: str) -> Iterator[str]:
     yield f"{'#' * section.level} {name}" + last[len(last.rstrip("\r\n")) :]
 
 
-def _delete(document: Document, section: Section, subtree: bool) -> Edited:
+def _delete(document: Document, section: Section, subtree: bool) -> EditResult:
     if section.tree_end > section.end and not subtree:
         raise SectionProblem("has-subsections", f"{join_path(section.path)!r} has subsections", "--subtree deletes them too.")
     end = section.tree_end
@@ -401,15 +401,15 @@ def _delete(document: Document, section: Section, subtree: bool) -> Edited:
     gone = range(section.index, section.index + 1 + len(document.subsections(section)))
     if not _has_outline(document, text, _outline(s for s in document.sections if s.index not in gone)):
         raise _escapes("without it the sections around it would change")
-    return Edited(text, Op.DELETE, section.path)
+    return EditResult(text, Op.DELETE, section.path)
 
 
 def _parent(document: Document, titles: list[str]) -> tuple[Section | None, list[str]]:
     """The deepest section of the path that is there, and the titles that are missing below it."""
     for count in range(len(titles) - 1, 0, -1):
         address = PATH_SEPARATOR.join(titles[:count])
-        if matches(document, address):
-            return find(document, address), titles[count:]
+        if matching_sections(document, address):
+            return find_section(document, address), titles[count:]
     return None, titles
 
 
@@ -418,7 +418,7 @@ def _single_title(document: Document) -> Section | None:
     return tops[0] if len(tops) == 1 and tops[0].level == 1 else None
 
 
-def create(document: Document, change: EditSection) -> Edited:
+def create(document: Document, change: EditSection) -> EditResult:
     """The document with the missing part of a path made, and the change's text as the body of the last section.
 
     It stands at the end of its parent, one level below it, or after `change.after`.
@@ -428,10 +428,10 @@ def create(document: Document, change: EditSection) -> Edited:
         TextProblem: a title or a text that cannot be stored.
     """
     if change.action in (Action.REPLACE, Action.RENAME, Action.DELETE):
-        find(document, change.section or "", change.nth)
+        find_section(document, change.section or "", change.nth)
     parent, missing = _parent(document, [part.strip() for part in (change.section or "").split(PATH_SEPARATOR)])
     if parent is None:
-        parent = _single_title(document) if change.after is None else _parent_of(document, find(document, change.after))
+        parent = _single_title(document) if change.after is None else _parent_of(document, find_section(document, change.after))
     level, at = _place(document, parent, change.after)
     if level + len(missing) - 1 > _MAX_LEVEL:
         raise SectionProblem("body-escapes-section", f"the section would be deeper than {_MAX_LEVEL} levels")
@@ -440,7 +440,7 @@ def create(document: Document, change: EditSection) -> Edited:
     if any(s.level < level + len(heads) for s in parse(body, fragment=True).sections):
         raise _escapes("it has a heading at or above the section's own level")
     path = (*(parent.path if parent else ()), *(head.lstrip("#").strip() for head in heads))
-    return Edited(inserted(document, at, "\n\n".join([*heads, body] if body else heads)), Op.CREATE, path)
+    return EditResult(insert_blocks(document, at, "\n\n".join([*heads, body] if body else heads)), Op.CREATE, path)
 
 
 def _parent_of(document: Document, section: Section) -> Section | None:
@@ -454,13 +454,13 @@ def _place(document: Document, parent: Section | None, after: str | None) -> tup
         if parent:
             return parent.level + 1, parent.tree_end
         return min((s.level for s in document.sections if len(s.path) == 1), default=2), len(document.lines)
-    sibling = find(document, after)
+    sibling = find_section(document, after)
     if parent and sibling.path[:-1] != parent.path:
         raise SectionProblem("section-not-found", f"{after!r} does not stand directly below {join_path(parent.path)!r}")
     return sibling.level, sibling.tree_end
 
 
-def inserted(document: Document, at: int, text: str) -> str:
+def insert_blocks(document: Document, at: int, text: str) -> str:
     """The document with `text` (LF) as blocks of its own before line `at`."""
     end = document.line_end
     before, after = document.bom + document.slice(0, at), document.slice(at, len(document.lines))
@@ -486,6 +486,6 @@ def inserted(document: Document, at: int, text: str) -> str:
     return before + new + after
 
 
-def append(document: Document, section: Section, text: str) -> str:
+def append_to_section(document: Document, section: Section, text: str) -> str:
     """The document with `text` at the end of a section's own text, joined to a list where both are list items."""
-    return _join(document, _Target(section.body, section.end, section.level, section.path, section), _trim(text), at_end=True)
+    return _join(document, _EditRange(section.body, section.end, section.level, section.path, section), _trim(text), at_end=True)

@@ -3,6 +3,30 @@
 The messages are what every write needs, so they are at hand here; `replay` and `trails` are for those who look back.
 """
 
-from mdmem.history.messages import Note, Origins, Said, changed_lines, common_ends, message, origin, origins, said, section_name, trailers
+from mdmem.history.messages import (
+    CommitNote,
+    Origins,
+    ParsedNote,
+    changed_lines,
+    commit_origin,
+    common_ends,
+    compose_message,
+    line_origins,
+    parse_message,
+    parse_trailers,
+    section_name,
+)
 
-__all__ = ["Note", "Origins", "Said", "changed_lines", "common_ends", "message", "origin", "origins", "said", "section_name", "trailers"]
+__all__ = [
+    "CommitNote",
+    "Origins",
+    "ParsedNote",
+    "changed_lines",
+    "commit_origin",
+    "common_ends",
+    "compose_message",
+    "line_origins",
+    "parse_message",
+    "parse_trailers",
+    "section_name",
+]

@@ -14,7 +14,7 @@ from typing import Protocol
 from mdmem.document import is_blank, split_lines
 from mdmem.history.messages import common_ends
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
-from mdmem.model.trail import Fate, Landmark, Mark, MarkKind, Occurrence, Revision
+from mdmem.model.trail import Fate, MainlineCommit, Mark, MarkKind, Occurrence, Revision
 from mdmem.startup.records import dataclass
 
 _CONTEXT_LINES = 3
@@ -33,7 +33,7 @@ _MOST_PAIRS = 400
 # The chain of a fact.
 
 
-class FactsKnown(Protocol):
+class FactTrail(Protocol):
     """What the table of versions says of facts."""
 
     def having(self, fact: FactId) -> tuple[Occurrence, ...]:
@@ -48,13 +48,13 @@ class FactsKnown(Protocol):
         """The marks in force on one occurrence."""
         ...
 
-    def landmark(self, number: int) -> Landmark | None:
+    def landmark(self, number: int) -> MainlineCommit | None:
         """The landmark with this number."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A fact for as long as it held in one place, moves included, and as it stood last: in `section` of `path`, brought there by `commit`.
 
     `end` is None for what holds still. What has expired is not judged here: it is current.
@@ -62,8 +62,8 @@ class Link:
 
     id: FactId
     text: str
-    start: Landmark
-    end: Landmark | None
+    start: MainlineCommit
+    end: MainlineCommit | None
     source: Source
     confidence: float
     commit: CommitId
@@ -74,7 +74,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class _OccurrenceRun:
     """Occurrences of which each is the one before it, moved."""
 
     occurrences: tuple[Occurrence, ...]
@@ -93,7 +93,7 @@ class _Stretch:
         return _place(self.occurrences[-1])
 
 
-def chain(fact: FactId, known: FactsKnown, among: Collection[int] | None = None) -> tuple[Link, ...]:
+def fact_chain(fact: FactId, known: FactTrail, among: Collection[int] | None = None) -> tuple[ChainLink, ...]:
     """What a fact replaced and what replaced it, and so on in both directions, oldest first.
 
     Args:
@@ -101,9 +101,9 @@ def chain(fact: FactId, known: FactsKnown, among: Collection[int] | None = None)
         known: the table.
         among: the rows of the occurrences that are meant, where not all of them are.
     """
-    trail = _Trail(known)
+    trail = _ChainBuilder(known)
     waiting = [one for one in trail.stretches(fact) if among is None or any(each.number in among for each in one.occurrences)]
-    found: dict[tuple[int, int], _Stretch] = {}
+    found: dict[tuple[int, int], _OccurrenceRun] = {}
     while waiting:
         one = waiting.pop()
         if one.key not in found:
@@ -112,30 +112,30 @@ def chain(fact: FactId, known: FactsKnown, among: Collection[int] | None = None)
     return tuple(trail.link(found[key]) for key in sorted(found))
 
 
-class _Trail:
-    def __init__(self, known: FactsKnown) -> None:
+class _ChainBuilder:
+    def __init__(self, known: FactTrail) -> None:
         self._known = known
-        self._stretches: dict[FactId, list[_Stretch]] = {}
+        self._stretches: dict[FactId, list[_OccurrenceRun]] = {}
 
-    def stretches(self, fact: FactId) -> list[_Stretch]:
+    def stretches(self, fact: FactId) -> list[_OccurrenceRun]:
         """Each time that a fact held somewhere, oldest first."""
         if fact not in self._stretches:
             self._stretches[fact] = [self._stretch(each) for each in _joined(self._known.having(fact))]
         return self._stretches[fact]
 
-    def _stretch(self, occurrences: Sequence[Occurrence]) -> _Stretch:
+    def _stretch(self, occurrences: Sequence[Occurrence]) -> _OccurrenceRun:
         last = occurrences[-1]
         marks = [mark for each in occurrences for mark in self._known.marks_of(each.number)]
         over = min((m for m in marks if m.kind in (MarkKind.SUPERSEDED, MarkKind.RETRACTED)), key=lambda mark: mark.begun, default=None)
         if over is not None:
             status = Status.SUPERSEDED if over.kind is MarkKind.SUPERSEDED else Status.REMOVED
-            return _Stretch(tuple(occurrences), over.begun, status, over.other)
+            return _OccurrenceRun(tuple(occurrences), over.begun, status, over.other)
         if last.ended is None:
-            return _Stretch(tuple(occurrences), None, Status.CURRENT, None)
+            return _OccurrenceRun(tuple(occurrences), None, Status.CURRENT, None)
         status = Status.SUPERSEDED if last.fate is Fate.SUPERSEDED else Status.REMOVED
-        return _Stretch(tuple(occurrences), last.ended, status, last.successor)
+        return _OccurrenceRun(tuple(occurrences), last.ended, status, last.successor)
 
-    def heirs(self, one: _Stretch) -> list[_Stretch]:
+    def heirs(self, one: _OccurrenceRun) -> list[_OccurrenceRun]:
         """What took its place: of the times that the successor held the one that it held then, in the same section before others."""
         if one.successor is None or one.ended is None:
             return []
@@ -145,17 +145,17 @@ class _Trail:
             return [max(then, key=lambda other: (other.place == one.place, other.place[0] == one.place[0], other.key))]
         return [other for other in others if other.key[0] > at][:1] or others[-1:]
 
-    def forerunners(self, one: _Stretch) -> list[_Stretch]:
+    def forerunners(self, one: _OccurrenceRun) -> list[_OccurrenceRun]:
         """What it took the place of."""
         facts = {each.entry.fact for each in self._known.succeeded_by(one.occurrences[0].entry.fact or FactId(""))}
         before = [other for fact in facts if fact is not None for other in self.stretches(fact)]
         return [other for other in before if any(heir.key == one.key for heir in self.heirs(other))]
 
-    def link(self, one: _Stretch) -> Link:
+    def link(self, one: _OccurrenceRun) -> ChainLink:
         """What is told of it: since when it holds, and how, where and by whom it was said last."""
         first, last = one.occurrences[0], one.occurrences[-1]
         entry, origin = last.entry, last.origin
-        return Link(
+        return ChainLink(
             entry.fact or FactId(""),
             entry.text,
             self._landmark(first.begun),
@@ -169,7 +169,7 @@ class _Trail:
             entry.until,
         )
 
-    def _landmark(self, number: int) -> Landmark:
+    def _landmark(self, number: int) -> MainlineCommit:
         found = self._known.landmark(number)
         assert found is not None  # whatever begins or ends does so with a landmark of the table
         return found
@@ -198,7 +198,7 @@ def _joined(occurrences: Iterable[Occurrence]) -> list[list[Occurrence]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class LineOrigin:
     """One line of a section, its number there from 1, without its line end. `landmark` brought it in; None: it is not committed."""
 
     line: int
@@ -206,7 +206,7 @@ class Blamed:
     landmark: int | None
 
 
-def blame(revisions: Iterable[Revision], text: str | None = None) -> tuple[Blamed, ...]:
+def blame_lines(revisions: Iterable[Revision], text: str | None = None) -> tuple[LineOrigin, ...]:
     """Which landmark brought in each line of a section; a line that only changes its place within it stays what it is.
 
     Args:
@@ -220,7 +220,7 @@ def blame(revisions: Iterable[Revision], text: str | None = None) -> tuple[Blame
         found = _inherited(found, text, None)
     while found and is_blank(found[-1][0]):
         found.pop()
-    return tuple(Blamed(number, line, landmark) for number, (line, landmark) in enumerate(found, 1))
+    return tuple(LineOrigin(number, line, landmark) for number, (line, landmark) in enumerate(found, 1))
 
 
 def _inherited(before: Sequence[tuple[str, int | None]], text: str, landmark: int | None) -> list[tuple[str, int | None]]:
@@ -247,7 +247,7 @@ def line_difference(before: str, after: str) -> str:
 # Word by word.
 
 
-class Piece(StrEnum):
+class DiffKind(StrEnum):
     """What became of a stretch of text."""
 
     KEPT = "kept"
@@ -255,13 +255,13 @@ class Piece(StrEnum):
     IN = "in"
 
 
-def word_difference(before: str, after: str) -> tuple[tuple[Piece, str], ...]:
+def word_difference(before: str, after: str) -> tuple[tuple[DiffKind, str], ...]:
     """What differs between two texts, word by word where a line was changed and line by line where it was replaced.
 
     What was kept and what is out, joined, are `before`; what was kept and what is in are `after`.
     """
     old, new = split_lines(before), split_lines(after)
-    found: list[tuple[Piece, str]] = []
+    found: list[tuple[DiffKind, str]] = []
     for piece, text in _pieces(old, new):
         if text and found and found[-1][0] is piece:
             found[-1] = piece, found[-1][1] + text
@@ -270,15 +270,15 @@ def word_difference(before: str, after: str) -> tuple[tuple[Piece, str], ...]:
     return tuple(found)
 
 
-def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Piece, str]]:
+def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[DiffKind, str]]:
     start, end = common_ends(old, new)
-    yield Piece.KEPT, "".join(old[:start])
+    yield DiffKind.KEPT, "".join(old[:start])
     for out, brought, same in _blocks(old[start : len(old) - end], new[start : len(new) - end]):
         if same:
-            yield Piece.KEPT, "".join(out)
+            yield DiffKind.KEPT, "".join(out)
         else:
             yield from _replaced(out, brought)
-    yield Piece.KEPT, "".join(old[len(old) - end :])
+    yield DiffKind.KEPT, "".join(old[len(old) - end :])
 
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str], bool]]:
@@ -287,19 +287,19 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[s
         yield old[from_old:to_old], new[from_new:to_new], tag == "equal"
 
 
-def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Piece, str]]:
+def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[DiffKind, str]]:
     """Lines in the place of others: those that are alike word by word, what stands between them all out and all in."""
     below = above = 0
     for at_old, at_new, words in _alike(old, new):
-        yield Piece.OUT, "".join(old[below:at_old])
-        yield Piece.IN, "".join(new[above:at_new])
+        yield DiffKind.OUT, "".join(old[below:at_old])
+        yield DiffKind.IN, "".join(new[above:at_new])
         yield from words
         below, above = at_old + 1, at_new + 1
-    yield Piece.OUT, "".join(old[below:])
-    yield Piece.IN, "".join(new[above:])
+    yield DiffKind.OUT, "".join(old[below:])
+    yield DiffKind.IN, "".join(new[above:])
 
 
-def _alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, list[tuple[Piece, str]]]]:
+def _alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, list[tuple[DiffKind, str]]]]:
     """The lines that became others, in order: their numbers, and how."""
     if len(old) * len(new) > _MOST_PAIRS:
         return
@@ -313,19 +313,19 @@ def _alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, l
                 break
 
 
-def _words_changed(old: str, new: str) -> list[tuple[Piece, str]] | None:
+def _words_changed(old: str, new: str) -> list[tuple[DiffKind, str]] | None:
     """How one line became another, None where they are too different to be read as one."""
     before, after = _WORD.findall(old), _WORD.findall(new)
     if max(len(before), len(after)) > _MOST_WORDS:
         return None
-    found: list[tuple[Piece, str]] = []
+    found: list[tuple[DiffKind, str]] = []
     kept = 0
     for out, brought, same in _blocks(before, after):
         if same:
-            found.append((Piece.KEPT, "".join(out)))
+            found.append((DiffKind.KEPT, "".join(out)))
             kept += sum(len(word) for word in out if not word.isspace())
         else:
-            found += [(Piece.OUT, "".join(out)), (Piece.IN, "".join(brought))]
+            found += [(DiffKind.OUT, "".join(out)), (DiffKind.IN, "".join(brought))]
     most = max(len("".join(line.split())) for line in (old, new))
     return found if kept >= _ALIKE * most else None
 
@@ -333,7 +333,7 @@ def _words_changed(old: str, new: str) -> list[tuple[Piece, str]] | None:
 # When a text stood.
 
 
-class TextsKnown(Protocol):
+class TextTrail(Protocol):
     """What the table of versions says of texts."""
 
     def containing(self, text: str) -> tuple[Revision, ...]:
@@ -342,7 +342,7 @@ class TextsKnown(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class TextPresence:
     """A text that stands in a section from landmark `came` until landmark `went` (None: it stands); the place is its last."""
 
     came: int
@@ -351,12 +351,12 @@ class Stay:
     section: SectionPath
 
 
-def stays(known: TextsKnown, text: str) -> tuple[Stay, ...]:
+def text_presences(known: TextTrail, text: str) -> tuple[TextPresence, ...]:
     """When a text stood where, oldest first: as long as a section holds it, under whatever name and with whatever else changing."""
-    found: dict[int, list[Stay]] = {}
+    found: dict[int, list[TextPresence]] = {}
     for one in known.containing(text):
         of_section = found.setdefault(one.lineage, [])
         goes_on = of_section and of_section[-1].went == one.begun
         came = of_section.pop().came if goes_on else one.begun
-        of_section.append(Stay(came, one.ended, one.path, one.section))
+        of_section.append(TextPresence(came, one.ended, one.path, one.section))
     return tuple(sorted((stay for of_section in found.values() for stay in of_section), key=lambda stay: stay.came))

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem.document import bare_lines, join_path, split_lines
+from mdmem.document import join_path, lines_without_ends, split_lines
 from mdmem.errors import printable
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Superseded
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
 from mdmem.model.trail import Commit, Origin
 from mdmem.repo.patches import FilePatch
 from mdmem.startup import late
@@ -33,11 +33,11 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REVERTED_BY_GIT = re.compile(r"(?m)^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
 _BY_A_PERSON = Provenance(Source.USER_STATED, Source.USER_STATED.confidence)
 
-Pair = tuple[FactId, FactId]
+FactPair = tuple[FactId, FactId]
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class CommitNote:
     """What a commit of mdmem says besides the change itself.
 
     `ended` are facts that nothing took the place of; `claimed_by` is the agent that says that the user said so.
@@ -47,18 +47,18 @@ class Note:
     path: FilePath
     section: SectionPath
     provenance: Provenance
-    supersedes: tuple[Superseded, ...] = ()
+    supersedes: tuple[Supersession, ...] = ()
     ended: tuple[FactId, ...] = ()
     also: bool = False
     retracts: tuple[FactId, ...] = ()
-    contradicts: tuple[Pair, ...] = ()
-    resolves: tuple[Pair, ...] = ()
+    contradicts: tuple[FactPair, ...] = ()
+    resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
     claimed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ParsedNote:
     """What a commit message says, as far as it can be read: people and rebases edit messages, and what is malformed is not said.
 
     `op` is None for a person's commit, an `Op` where it is known. `path` is the file that the subject names. `section` is the joined
@@ -74,8 +74,8 @@ class Said:
     also: bool = False
     supersedes: tuple[tuple[FactId, FactId | None], ...] = ()
     retracts: tuple[FactId, ...] = ()
-    contradicts: tuple[Pair, ...] = ()
-    resolves: tuple[Pair, ...] = ()
+    contradicts: tuple[FactPair, ...] = ()
+    resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
 
 
@@ -122,7 +122,7 @@ def _quoted(before: str, after: str) -> list[str]:
     return [*lines, f"({more} more lines)"] if more > 0 else lines
 
 
-def message(note: Note, before: str, after: str) -> str:
+def compose_message(note: CommitNote, before: str, after: str) -> str:
     """The commit message of a change of mdmem's: subject, the changed lines quoted, trailers."""
     short = note.section[1:] if len(note.section) > 1 else note.section
     subject = _one_line(f"{note.path}: {note.op} {join_path(short)}".rstrip(), _SUBJECT_CHARACTERS)
@@ -149,7 +149,7 @@ def message(note: Note, before: str, after: str) -> str:
     return "\n".join([subject, "", *quoted, *([""] if quoted else []), *lines, ""])
 
 
-def trailers(text: str) -> dict[str, list[str]]:
+def parse_trailers(text: str) -> dict[str, list[str]]:
     """The `Mdmem-` trailers of a commit message (its last paragraph), by name without the prefix."""
     found: dict[str, list[str]] = {}
     for line in text.replace("\r\n", "\n").rstrip().split("\n\n")[-1].split("\n"):
@@ -159,21 +159,21 @@ def trailers(text: str) -> dict[str, list[str]]:
     return found
 
 
-def said(message: str) -> Said:
+def parse_message(message: str) -> ParsedNote:
     """What a commit message says. One without `Mdmem-Op` is a person's, who counts as the user and says nothing of facts.
 
     What git writes of its own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`.
     """
-    values = trailers(message)
+    values = parse_trailers(message)
     if not any(values.get("Op", ())):
-        return Said(None, None, "", _BY_A_PERSON, reverts=tuple(map(CommitId, _REVERTED_BY_GIT.findall(message))))
+        return ParsedNote(None, None, "", _BY_A_PERSON, reverts=tuple(map(CommitId, _REVERTED_BY_GIT.findall(message))))
 
     def first(name: str) -> str | None:
         return next(filter(None, values.get(name, ())), None)
 
     path = _PATH.match(message)
     source = _source(first("Source"))
-    return Said(
+    return ParsedNote(
         op=_op(first("Op") or ""),
         path=FilePath(path[1]) if path else None,
         section=first("Section") or "",
@@ -216,15 +216,15 @@ def _successions(values: Iterable[str]) -> Iterable[tuple[FactId, FactId | None]
             yield FactId(words[0]), FactId(words[1]) if words[1] != "-" else None
 
 
-def _pairs(values: Iterable[str]) -> Iterable[Pair]:
+def _pairs(values: Iterable[str]) -> Iterable[FactPair]:
     for old, new in _successions(values):
         if new is not None:
             yield old, new
 
 
-def origin(commit: Commit) -> Origin:
+def commit_origin(commit: Commit) -> Origin:
     """What a commit says of the lines it brings in. One without `Mdmem-Op` is a person's, who counts as the user."""
-    provenance = said(commit.message).provenance
+    provenance = parse_message(commit.message).provenance
     return Origin(commit.id, commit.time, provenance.source, provenance.confidence)
 
 
@@ -240,15 +240,15 @@ class Origins:
         return self.lines.get(path, {}).get(line) or earlier.get(line)
 
 
-def origins(history: Iterable[tuple[Commit, Sequence[FilePatch]]]) -> Origins:
+def line_origins(history: Iterable[tuple[Commit, Sequence[FilePatch]]]) -> Origins:
     """The origins of the lines that these commits (oldest first) brought in; a renamed file keeps those of its lines."""
     found = Origins()
     for commit, patches in history:
-        brought = origin(commit)
+        brought = commit_origin(commit)
         for patch in patches:
             if patch.renamed_from:
                 found.lines.setdefault(patch.path, {}).update(found.lines.get(patch.renamed_from, {}))
                 found.renamed[patch.path] = found.renamed.get(patch.renamed_from, patch.renamed_from)
             for added in patch.added:
-                found.lines.setdefault(patch.path, {}).update((line.strip(), brought) for line in bare_lines(added))
+                found.lines.setdefault(patch.path, {}).update((line.strip(), brought) for line in lines_without_ends(added))
     return found

@@ -14,13 +14,13 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from mdmem.document import Document, bare_lines
-from mdmem.editors.facts import difference
+from mdmem.document import Document, lines_without_ends
+from mdmem.editors.facts import fact_difference
 from mdmem.entries import entries
-from mdmem.history.messages import Said, common_ends, origin, said, section_name
-from mdmem.history.sections import Part, changed, partners, whole
+from mdmem.history.messages import ParsedNote, commit_origin, common_ends, parse_message, section_name
+from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Brought, Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
+from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, MergedLine, Occurrence, Origin, Revision
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending, Step
 
@@ -55,7 +55,7 @@ class FileChange:
     after: Page | None
 
 
-class Known(Protocol):
+class EarlierTrail(Protocol):
     """What the table of versions says of the landmarks before."""
 
     def standing(self, path: FilePath) -> tuple[Occurrence, ...]:
@@ -78,15 +78,15 @@ class Known(Protocol):
         """The marks in force on one occurrence."""
         ...
 
-    def landmark_of(self, commit: CommitId) -> Landmark | None:
+    def landmark_of(self, commit: CommitId) -> MainlineCommit | None:
         """The landmark that a commit is."""
         ...
 
 
-def step(
-    landmark: Landmark,
+def build_step(
+    landmark: MainlineCommit,
     changes: Sequence[FileChange],
-    known: Known,
+    known: EarlierTrail,
     side: Sequence[Commit] = (),
     brought: Mapping[FilePath, Mapping[str, Origin]] = MappingProxyType({}),
 ) -> Step:
@@ -100,11 +100,11 @@ def step(
         brought: by file, the origin of each line (without white space around it) that these brought.
     """
     itself = Commit(landmark.commit, landmark.time, landmark.author, landmark.message)
-    voices = [_Voice(one, said(one.message)) for one in (*side, itself)]
-    places = [_Places.of(change) for change in changes]
+    voices = [_CommitClaims(one, parse_message(one.message)) for one in (*side, itself)]
+    places = [_ChangedSections.of(change) for change in changes]
     texts = [_texts(landmark.number, change, place, known) for change, place in zip(changes, places, strict=True)]
     files = [_lines(change, place, known) for change, place in zip(changes, places, strict=True)]
-    ledger = _Ledger(landmark.number, voices, known, brought, origin(itself))
+    ledger = _StepBuilder(landmark.number, voices, known, brought, commit_origin(itself))
     ledger.clear()
     ledger.move(files)
     ledger.end(files)
@@ -150,25 +150,25 @@ def _in_order(
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _ChangedSections:
     """The parts of a file that differ, before and after, what became of them (by place in the old document), and their lines."""
 
-    old: tuple[Part, ...]
-    new: tuple[Part, ...]
-    partner: Mapping[int, Part]
+    old: tuple[SectionPart, ...]
+    new: tuple[SectionPart, ...]
+    partner: Mapping[int, SectionPart]
     old_lines: tuple[int, int]
     new_lines: tuple[int, int]
 
     @classmethod
-    def of(cls, change: FileChange) -> _Places:
+    def of(cls, change: FileChange) -> _ChangedSections:
         before = change.before.document if change.before else None
         after = change.after.document if change.after else None
-        old, new = (whole(before), whole(after)) if change.path != change.before_path else changed(before, after)
+        old, new = (whole_range(before), whole_range(after)) if change.path != change.before_path else changed_ranges(before, after)
         differing = old.parts, new.parts
         # An entry may have its like in another section of the same path, which then has to be looked at too.
         if not old.outside().isdisjoint(part.section for some in differing for part in some):
-            old, new = whole(before), whole(after)
-        return cls(*differing, partners(*differing), old.lines, new.lines)
+            old, new = whole_range(before), whole_range(after)
+        return cls(*differing, match_sections(*differing), old.lines, new.lines)
 
     @property
     def paths(self) -> set[SectionPath]:
@@ -176,7 +176,7 @@ class _Places:
         return {part.section for part in (*self.old, *self.new)}
 
 
-def _texts(number: int, change: FileChange, places: _Places, known: Known) -> tuple[list[int], list[Revision]]:
+def _texts(number: int, change: FileChange, places: _ChangedSections, known: EarlierTrail) -> tuple[list[int], list[Revision]]:
     """The rows of the revisions that ended in a file, and those that began."""
     among = {part.section for part in places.old}
     rows = {(row.section, row.nth): row for row in known.sections(change.before_path, among)} if among else {}
@@ -196,20 +196,20 @@ def _texts(number: int, change: FileChange, places: _Places, known: Known) -> tu
 
 def _from_side(
     revisions: Sequence[Revision], side: Sequence[Commit], brought: Mapping[FilePath, Mapping[str, Origin]]
-) -> Iterator[Brought]:
+) -> Iterator[MergedLine]:
     """The lines of revisions that the side of a merge brought in."""
     commits = {one.id: one for one in side}
-    lines = ((one.path, line.strip()) for one in revisions if one.path in brought for line in bare_lines(one.text))
+    lines = ((one.path, line.strip()) for one in revisions if one.path in brought for line in lines_without_ends(one.text))
     for path, line in dict.fromkeys(lines):
         if line in brought[path]:
-            yield Brought(path, line, commits[brought[path][line].commit])
+            yield MergedLine(path, line, commits[brought[path][line].commit])
 
 
 # Entries.
 
 
 @dataclass(frozen=True, slots=True)
-class _Old:
+class _OldEntry:
     """An entry that does not go on: its row in the table, and what its section is called now."""
 
     entry: Entry
@@ -218,23 +218,23 @@ class _Old:
 
 
 @dataclass(frozen=True, slots=True)
-class _Moved:
+class _MovedEntry:
     """An entry that stands on elsewhere or in another way: whether its line, and its section, are what they were but for names."""
 
-    old: _Old
+    old: _OldEntry
     entry: Entry
     same_line: bool
     same_section: bool
 
 
 @dataclass(slots=True)
-class _File:
+class _EntryMatches:
     """What became of the entries of one file; `left` and `fresh` are those without a counterpart in it."""
 
     change: FileChange
-    places: _Places
-    moved: list[_Moved]
-    left: list[_Old]
+    places: _ChangedSections
+    moved: list[_MovedEntry]
+    left: list[_OldEntry]
     fresh: list[Entry]
 
 
@@ -246,7 +246,7 @@ def _content(entry: Entry) -> tuple[FactId | None, str]:
     return entry.fact, "" if entry.fact else entry.text
 
 
-def _lines(change: FileChange, places: _Places, known: Known) -> _File:
+def _lines(change: FileChange, places: _ChangedSections, known: EarlierTrail) -> _EntryMatches:
     old = change.before.entries(*places.old_lines) if change.before else ()
     new = change.after.entries(*places.new_lines) if change.after else ()
     total = len(change.before.document.lines) if change.before else 0
@@ -260,17 +260,17 @@ def _lines(change: FileChange, places: _Places, known: Known) -> _File:
     kept = [(one, other) for one, other in (*pairs, *more) if renamed or one.section != other.section]
     rewritten, left, fresh = _in_order(left, fresh, lambda one: (now(one), _content(one)), lambda one: (one.section, _content(one)))
     rows = _rows(sorted([*left, *(one for one, _ in (*kept, *rewritten))], key=_line), total, change.before_path, known)
-    olds = {line: _Old(entry, row, now(entry)) for line, (entry, row) in rows.items()}
-    moved = [_Moved(olds[one.start_line], other, True, True) for one, other in kept if one.start_line in olds]
-    moved += [_Moved(olds[one.start_line], other, False, True) for one, other in rewritten if one.start_line in olds]
-    return _File(change, places, moved, [olds[one.start_line] for one in left if one.start_line in olds], fresh)
+    olds = {line: _OldEntry(entry, row, now(entry)) for line, (entry, row) in rows.items()}
+    moved = [_MovedEntry(olds[one.start_line], other, True, True) for one, other in kept if one.start_line in olds]
+    moved += [_MovedEntry(olds[one.start_line], other, False, True) for one, other in rewritten if one.start_line in olds]
+    return _EntryMatches(change, places, moved, [olds[one.start_line] for one in left if one.start_line in olds], fresh)
 
 
 def _line(entry: Entry) -> int:
     return entry.start_line
 
 
-def _names(change: FileChange, places: _Places) -> Callable[[Entry], SectionPath]:
+def _names(change: FileChange, places: _ChangedSections) -> Callable[[Entry], SectionPath]:
     """What the section of an entry that was there before is called now."""
     renamed = {place: part.section for place, part in places.partner.items()}
 
@@ -281,7 +281,7 @@ def _names(change: FileChange, places: _Places) -> Callable[[Entry], SectionPath
     return now
 
 
-def _rows(entries: Sequence[Entry], total: int, path: FilePath, known: Known) -> dict[int, tuple[Entry, Occurrence]]:
+def _rows(entries: Sequence[Entry], total: int, path: FilePath, known: EarlierTrail) -> dict[int, tuple[Entry, Occurrence]]:
     """The rows of entries (in file order) that do not go on, by line; of several alike those that began last."""
     facts = {entry.fact for entry in entries if entry.fact}
     if len(entries) * _FEW < total and all(entry.fact for entry in entries):
@@ -303,11 +303,11 @@ def _rows(entries: Sequence[Entry], total: int, path: FilePath, known: Known) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Voice:
+class _CommitClaims:
     """A commit and what its message says."""
 
     commit: Commit
-    said: Said
+    said: ParsedNote
 
     def is_about(self, path: FilePath, section: SectionPath) -> bool:
         """Whether its own section is this one."""
@@ -315,21 +315,21 @@ class _Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Succession:
+class _StatedSupersession:
     """A commit says that one fact took the place of another, or (None) that nothing did."""
 
-    voice: _Voice
+    voice: _CommitClaims
     old: FactId
     new: FactId | None
 
 
 @dataclass(slots=True)
-class _Ledger:
+class _StepBuilder:
     """What a step comes to, written down bit by bit. The last of the voices is the landmark's own."""
 
     number: int
-    voices: list[_Voice]
-    known: Known
+    voices: list[_CommitClaims]
+    known: EarlierTrail
     brought: Mapping[FilePath, Mapping[str, Origin]]
     origin: Origin
     """Of what the landmark itself brings in."""
@@ -341,7 +341,7 @@ class _Ledger:
     cleared: set[int] = field(default_factory=set)
     over: set[int] = field(default_factory=set)
     """The rows of what does not go on."""
-    unsettled: list[_Succession] = field(default_factory=list)
+    unsettled: list[_StatedSupersession] = field(default_factory=list)
     """Those of facts that stand on."""
 
     def clear(self) -> None:
@@ -353,17 +353,17 @@ class _Ledger:
 
     # What begins.
 
-    def move(self, files: Sequence[_File]) -> None:
+    def move(self, files: Sequence[_EntryMatches]) -> None:
         """Begin what is new and, with its marks, what stands on elsewhere."""
         _move_across(files)
         self.over = {old.row.number for file in files for old in (*file.left, *(moved.old for moved in file.moved))}
         for file in files:
-            comers: list[tuple[Entry, _Moved | None]] = [(moved.entry, moved) for moved in file.moved]
+            comers: list[tuple[Entry, _MovedEntry | None]] = [(moved.entry, moved) for moved in file.moved]
             comers += [(entry, None) for entry in file.fresh]
             for entry, moved in sorted(comers, key=lambda comer: comer[0].start_line):
                 self._begin(entry, moved)
 
-    def _begin(self, entry: Entry, moved: _Moved | None) -> None:
+    def _begin(self, entry: Entry, moved: _MovedEntry | None) -> None:
         brought = self.brought.get(entry.path, _NOTHING).get(entry.first_line) or self.origin
         also = brought.commit in self.several
         if moved is None:
@@ -381,10 +381,10 @@ class _Ledger:
 
     # What ends.
 
-    def end(self, files: Sequence[_File]) -> None:
+    def end(self, files: Sequence[_EntryMatches]) -> None:
         """End what does not stand on: by what the commits say, else, of a person's, by the difference."""
         left = {old.row.number: old for file in files for old in file.left}
-        by_fact: dict[FactId | None, list[_Old]] = {}
+        by_fact: dict[FactId | None, list[_OldEntry]] = {}
         for old in left.values():
             by_fact.setdefault(old.entry.fact, []).append(old)
         for succession in self._successions():
@@ -399,24 +399,24 @@ class _Ledger:
                 self._end_by_difference(file, left)
         self.ended += [Ending(old.row.number, old.entry, Fate.REMOVED) for old in left.values()]
 
-    def _supersede(self, left: dict[int, _Old], old: _Old, successor: FactId | None) -> None:
+    def _supersede(self, left: dict[int, _OldEntry], old: _OldEntry, successor: FactId | None) -> None:
         del left[old.row.number]
         self.ended.append(Ending(old.row.number, old.entry, Fate.SUPERSEDED, successor))
 
-    def _end_by_difference(self, file: _File, left: dict[int, _Old]) -> None:
+    def _end_by_difference(self, file: _EntryMatches, left: dict[int, _OldEntry]) -> None:
         old = [one for one in file.left if one.row.number in left and one.entry.fact]
         if not (old and file.change.after and any(entry.fact for entry in file.fresh)):
             return
         homes = {(entry.section, entry.fact) for entry in file.fresh}
-        for pair in difference(_under_new_names(file), file.change.after.document, file.places.paths).supersedes:
+        for pair in fact_difference(_under_new_names(file), file.change.after.document, file.places.paths).supersedes:
             found = [one for one in old if one.entry.fact == pair.old and one.row.number in left]
             at_home = [one for one in found if (one.section, pair.new) in homes]
             if found:
                 self._supersede(left, (at_home or found)[0], pair.new)
 
-    def _successions(self) -> Iterator[_Succession]:
+    def _successions(self) -> Iterator[_StatedSupersession]:
         """Who took whose place, where on a merge's side one followed the other the last of them."""
-        every = [_Succession(voice, old, new) for voice in self.voices for old, new in voice.said.supersedes]
+        every = [_StatedSupersession(voice, old, new) for voice in self.voices for old, new in voice.said.supersedes]
         later: dict[FactId, list[tuple[int, FactId | None]]] = {}
         for at, one in enumerate(every):
             later.setdefault(one.old, []).append((at, one.new))
@@ -452,7 +452,7 @@ class _Ledger:
             self.marks += [Mark(MarkKind.CONTRADICTS, self.number, *pair) for pair in voice.said.contradicts]
             self.marks += [Mark(MarkKind.RESOLVED, self.number, *pair) for pair in voice.said.resolves]
 
-    def _was_settled(self, succession: _Succession) -> bool:
+    def _was_settled(self, succession: _StatedSupersession) -> bool:
         """Whether what a side commit replaced was gone from its section here before; what stands elsewhere is another matter."""
         voice = succession.voice
         if voice is self.voices[-1]:
@@ -460,7 +460,7 @@ class _Ledger:
         there = [one for one in self.known.having(succession.old) if voice.is_about(one.entry.path, one.entry.section)]
         return bool(there) and all(one.ended is not None for one in there)
 
-    def _mark(self, kind: MarkKind, voice: _Voice, fact: FactId, other: FactId | None) -> None:
+    def _mark(self, kind: MarkKind, voice: _CommitClaims, fact: FactId, other: FactId | None) -> None:
         """Mark the standing occurrence of a fact that is meant: in the commit's own section before others, then the newest."""
         choice = [
             ((voice.is_about(one.entry.path, one.entry.section), one.entry.path == voice.said.path, one.begun, number), number)
@@ -479,11 +479,11 @@ class _Ledger:
         return here or (number > 0 and bool(self._closing(number)))
 
 
-def _move_across(files: Sequence[_File]) -> None:
+def _move_across(files: Sequence[_EntryMatches]) -> None:
     """Pair what went out of one section with what came into another with the same text: within a file first, then among all."""
     for file in files:
         pairs, file.left, file.fresh = _in_order(file.left, file.fresh, lambda old: _content(old.entry), _content)
-        file.moved += [_Moved(old, entry, False, False) for old, entry in pairs]
+        file.moved += [_MovedEntry(old, entry, False, False) for old, entry in pairs]
     pairs, _, _ = _in_order(
         [old for file in files for old in file.left],
         [entry for file in files for entry in file.fresh],
@@ -500,12 +500,12 @@ def _move_across(files: Sequence[_File]) -> None:
         for entry in fresh:
             old = arrived.get((entry.path, entry.start_line))
             if old:
-                file.moved.append(_Moved(old, entry, False, False))
+                file.moved.append(_MovedEntry(old, entry, False, False))
             else:
                 file.fresh.append(entry)
 
 
-def _under_new_names(file: _File) -> Document | None:
+def _under_new_names(file: _EntryMatches) -> Document | None:
     """The document before, its sections under the paths that they have now."""
     if file.change.before is None:
         return None

@@ -16,7 +16,7 @@ _COMMONPLACE = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SectionPart:
     """A heading with its own text, or (the empty path, at place 0) the text before the first heading.
 
     `nth` counts the sections with this path from 1; `parent` is the place of the section around it, 0 where there is none.
@@ -59,11 +59,11 @@ class Part:
         return self.document.slice(start, end).rstrip("\r\n")
 
 
-def parts(document: Document | None, first: int = 0, last: int | None = None) -> tuple[Part, ...]:
+def section_parts(document: Document | None, first: int = 0, last: int | None = None) -> tuple[SectionPart, ...]:
     """The text before the first heading and the sections `first` up to `last` of a document; a file that is not there has none."""
     if document is None:
         return ()
-    found = [Part(document, 0, (), 1, document.front, document.front, document.preamble_end, 0, 0)]
+    found = [SectionPart(document, 0, (), 1, document.front, document.front, document.preamble_end, 0, 0)]
     seen = Counter(section.path for section in document.sections[:first])
     around: list[Section] = []
     for section in document.sections[:last]:
@@ -75,12 +75,12 @@ def parts(document: Document | None, first: int = 0, last: int | None = None) ->
             continue
         seen[section.path] += 1
         place = (section.start, section.body, section.end)
-        found.append(Part(document, section.index + 1, section.path, seen[section.path], *place, section.level, parent))
+        found.append(SectionPart(document, section.index + 1, section.path, seen[section.path], *place, section.level, parent))
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SectionRange:
     """The sections `first` up to `last` of a document; with the first of them comes the text before the first heading."""
 
     document: Document | None
@@ -88,9 +88,9 @@ class Stretch:
     last: int
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[SectionPart, ...]:
         """The text before the first heading, whatever the first section is, and the sections."""
-        return parts(self.document, self.first, self.last)
+        return section_parts(self.document, self.first, self.last)
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -106,15 +106,15 @@ class Stretch:
         return {section.path for section in (*every[: self.first], *every[self.last :])}
 
 
-def whole(document: Document | None) -> Stretch:
+def whole_range(document: Document | None) -> SectionRange:
     """All of a document; a file that is not there has none."""
-    return Stretch(document, 0, len(document.sections) if document else 0)
+    return SectionRange(document, 0, len(document.sections) if document else 0)
 
 
-def changed(before: Document | None, after: Document | None) -> tuple[Stretch, Stretch]:
+def changed_ranges(before: Document | None, after: Document | None) -> tuple[SectionRange, SectionRange]:
     """The stretches of two versions of a document that are left without the sections that both begin with, and those that both end with."""
     if before is None or after is None:
-        return whole(before), whole(after)
+        return whole_range(before), whole_range(after)
     old, new = before.sections, after.sections
     above, tail = common_ends(before.lines, after.lines)
     shift = len(after.lines) - len(before.lines)
@@ -128,14 +128,14 @@ def changed(before: Document | None, after: Document | None) -> tuple[Stretch, S
     counts.subtract(section.path for section in new[first : len(new) - last])
     uneven = {path for path, count in counts.items() if count}
     last = next((at for at in range(last) if old[-1 - at].path in uneven), last)
-    return Stretch(before, first, len(old) - last), Stretch(after, first, len(new) - last)
+    return SectionRange(before, first, len(old) - last), SectionRange(after, first, len(new) - last)
 
 
 def _same(one: Section, other: Section, shift: int) -> bool:
     return (one.start + shift, one.body + shift, one.end + shift, one.path) == (other.start, other.body, other.end, other.path)
 
 
-def partners(old: Sequence[Part], new: Sequence[Part]) -> dict[int, Part]:
+def match_sections(old: Sequence[SectionPart], new: Sequence[SectionPart]) -> dict[int, SectionPart]:
     """What became of the sections: by place in the old document, the section that goes on in the new one.
 
     First those of the same path; then those with the same text below another heading; then those that kept at least half of their
@@ -152,13 +152,13 @@ def partners(old: Sequence[Part], new: Sequence[Part]) -> dict[int, Part]:
 
 
 class _Partners:
-    def __init__(self, old: Sequence[Part], new: Sequence[Part]) -> None:
+    def __init__(self, old: Sequence[SectionPart], new: Sequence[SectionPart]) -> None:
         self._old = {part.place: part for part in old}
         self._new = {part.place: part for part in new}
         self._taken: set[int] = set()
         self._inside_old = _grouped(old, lambda part: part.parent)
         self._inside_new = _grouped(new, lambda part: part.parent)
-        self.partner: dict[int, Part] = {}
+        self.partner: dict[int, SectionPart] = {}
 
     def by_path(self) -> None:
         """Sections of the same path, in their order; where their number is another one, those with the same text first."""
@@ -176,7 +176,7 @@ class _Partners:
     def by_likeness(self) -> None:
         """Sections that kept at least half of their lines, each with the one that has most of them."""
         old, new = self._left(lambda part: bool(part.own))
-        holders: dict[str, list[Part]] = {}
+        holders: dict[str, list[SectionPart]] = {}
         for part in new:
             for line in part.lines:
                 holders.setdefault(line, []).append(part)
@@ -194,23 +194,23 @@ class _Partners:
     def by_surroundings(self) -> None:
         """Empty sections say nothing of themselves: what stands around them has to be the same."""
 
-        def around(part: Part) -> Hashable:
+        def around(part: SectionPart) -> Hashable:
             above = self.partner.get(part.parent)
             known = part.parent not in self._old
             return (above.place if above else part.parent if known else None, part.level)
 
         self._pair(*self._left(lambda part: not part.own), around, lambda part: (part.parent, part.level))
 
-    def _left(self, counts: Callable[[Part], bool]) -> tuple[list[Part], list[Part]]:
+    def _left(self, counts: Callable[[SectionPart], bool]) -> tuple[list[SectionPart], list[SectionPart]]:
         old = [part for place, part in self._old.items() if place not in self.partner and counts(part)]
         return old, [part for place, part in self._new.items() if place not in self._taken and counts(part)]
 
     def _pair(
         self,
-        old: Sequence[Part],
-        new: Sequence[Part],
-        old_key: Callable[[Part], Hashable],
-        new_key: Callable[[Part], Hashable],
+        old: Sequence[SectionPart],
+        new: Sequence[SectionPart],
+        old_key: Callable[[SectionPart], Hashable],
+        new_key: Callable[[SectionPart], Hashable],
         alone: bool = False,
     ) -> None:
         """Those with the same key, in their order; unless `alone` with what is around and inside them."""
@@ -226,11 +226,11 @@ class _Partners:
             elif group:
                 self._join(one, group.popleft())
 
-    def _take(self, old: Part, new: Part) -> None:
+    def _take(self, old: SectionPart, new: SectionPart) -> None:
         self.partner[old.place] = new
         self._taken.add(new.place)
 
-    def _join(self, old: Part, new: Part) -> None:
+    def _join(self, old: SectionPart, new: SectionPart) -> None:
         """These two, then the sections inside them and around them that kept their titles."""
         self._take(old, new)
         self._pair(self._inside_old.get(old.place, ()), self._inside_new.get(new.place, ()), _title, _title)
@@ -239,24 +239,24 @@ class _Partners:
             self._join(above, now)
 
 
-def _path(part: Part) -> SectionPath:
+def _path(part: SectionPart) -> SectionPath:
     return part.section
 
 
-def _title(part: Part) -> str:
+def _title(part: SectionPart) -> str:
     return part.title
 
 
-def _text(part: Part) -> str:
+def _text(part: SectionPart) -> str:
     return part.text
 
 
-def _own(part: Part) -> str:
+def _own(part: SectionPart) -> str:
     return part.own
 
 
-def _grouped(parts: Iterable[Part], key: Callable[[Part], Hashable]) -> dict[Hashable, list[Part]]:
-    groups: dict[Hashable, list[Part]] = {}
+def _grouped(parts: Iterable[SectionPart], key: Callable[[SectionPart], Hashable]) -> dict[Hashable, list[SectionPart]]:
+    groups: dict[Hashable, list[SectionPart]] = {}
     for part in parts:
         groups.setdefault(key(part), []).append(part)
     return groups

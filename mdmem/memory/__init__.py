@@ -11,23 +11,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem.events import Watch
+from mdmem.events import EventRecorder
 from mdmem.model import CommitId, FilePath, Problem
-from mdmem.model.reviews import Reviewed
+from mdmem.model.reviews import ReviewResult
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
 from mdmem.model.writes import Change, Purge, WriteOptions, WriteResult
 from mdmem.startup import late
-from mdmem.workspace import Progress, Say, Workspace, locate, open_at
+from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at
 
 if TYPE_CHECKING:
     from mdmem import doctor, hookfiles, secrets, stats
     from mdmem.catchup import background, index
     from mdmem.changes import apply, purge, review, tasks
-    from mdmem.changes.purge_history import Purged, PurgePlan
+    from mdmem.changes.purge_history import PurgePlan, PurgeResult
     from mdmem.doctor import Finding
     from mdmem.memory import adopting, figures, guards
-    from mdmem.memory.adopting import Initialised
-    from mdmem.model.history import AskHistory, Blame, FactHistory, SectionHistory, Stays
+    from mdmem.memory.adopting import InitResult
+    from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowHistory, TextHistory
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
     from mdmem.queries import history, search, show
     from mdmem.search import tags as tag_catalogue
@@ -84,13 +84,13 @@ class Memory:
         Raises:
             WorkspaceProblem, RepositoryProblem: there is none, or it cannot be used.
         """
-        return cls(open_at(locate(named)), say, progress)
+        return cls(open_at(find_workspace(named)), say, progress)
 
-    def _watch(self, verb: str, options: WriteOptions | None = None) -> Watch:
+    def _watch(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
         """Times a verb and records how it ends."""
         actor = (options and options.actor) or os.environ.get("MDMEM_ACTOR") or self.workspace.settings.actor
         session = options.session if options else None
-        return Watch(self.workspace.state, verb, _redacted(actor), _redacted(session))
+        return EventRecorder(self.workspace.state, verb, _redacted(actor), _redacted(session))
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns.
@@ -98,7 +98,7 @@ class Memory:
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
-        return self._write(apply.VERBS[type(change)], change.options, lambda: apply.apply(self.workspace, change, self._say))
+        return self._write(apply.EVENT_VERBS[type(change)], change.options, lambda: apply.apply(self.workspace, change, self._say))
 
     def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
         """Have something written, and the index catch up."""
@@ -116,18 +116,18 @@ class Memory:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
         with self._watch("plan-purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
-            plan = purge.plan(self.workspace, wanted)
+            plan = purge.plan_purge(self.workspace, wanted)
             watch.done(False)
         return plan
 
-    def purge(self, wanted: Purge) -> Purged:
+    def purge(self, wanted: Purge) -> PurgeResult:
         """Take a text out of files, index and all history; it cannot be undone.
 
         Raises:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
         with self._watch("purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
-            done = purge.carry_out(self.workspace, wanted, self._say)
+            done = purge.run_purge(self.workspace, wanted, self._say)
             watch.done(done.plan.found, commit=done.commit)
         _catch_up(self.workspace)
         return done
@@ -155,7 +155,7 @@ class Memory:
         Raises:
             PathProblem, SectionProblem: there is none.
         """
-        return show.show(self.workspace, wanted)
+        return show.show_section(self.workspace, wanted)
 
     def outline(self, file: str | None = None) -> Outline:
         """The sections of a file, with their etags.
@@ -173,21 +173,21 @@ class Memory:
         """
         with self._watch("search") as watch:
             found = search.search(self.workspace, wanted, self._say, self._progress)
-            watch.answered(search.quality(self.workspace, wanted, found))
+            watch.answered(search.measure_answer(self.workspace, wanted, found))
         return found
 
     def facts(self, wanted: ListFacts) -> tuple[Hit, ...]:
         """The facts of memory, by path and line."""
         return search.facts(self.workspace, wanted, self._say, self._progress)
 
-    def history(self, wanted: AskHistory) -> SectionHistory | FactHistory:
+    def history(self, wanted: ShowHistory) -> SectionHistory | FactHistory:
         """What a section or a fact said before; without either, what was changed in a file or in all memory.
 
         Raises:
             SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
         """
         with self._watch("history"):
-            return history.tell(self.workspace, wanted, self._say)
+            return history.show_history(self.workspace, wanted, self._say)
 
     def blame(self, section: str | None, file: str | None = None, nth: int | None = None) -> Blame:
         """Which commit brought in each line of a section, or (None) of the text before the first heading.
@@ -198,7 +198,7 @@ class Memory:
         with self._watch("blame"):
             return history.blame(self.workspace, section, file, nth, self._say)
 
-    def when(self, text: str) -> Stays:
+    def when(self, text: str) -> TextHistory:
         """From which commit to which a text stood where in memory, oldest first.
 
         Raises:
@@ -213,7 +213,7 @@ class Memory:
         Raises:
             TextProblem, SectionProblem: the name or the goal cannot be used.
         """
-        return tasks.start(self.workspace, name, goal, options, self.apply)
+        return tasks.start_task(self.workspace, name, goal, options, self.apply)
 
     def note_task(self, name: str, text: str, options: WriteOptions) -> WriteResult:
         """Add a note to a task.
@@ -221,7 +221,7 @@ class Memory:
         Raises:
             TextProblem, SectionProblem: there is no such task, or no text.
         """
-        return tasks.note(self.workspace, name, text, options, self.apply)
+        return tasks.add_task_note(self.workspace, name, text, options, self.apply)
 
     def end_task(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
         """Log the outcome of a task and take its notes out: both, or nothing.
@@ -229,7 +229,7 @@ class Memory:
         Raises:
             MdmemError: there is no such task, or no text; or a change was refused or failed.
         """
-        return self._write("task-done", options, lambda: tasks.done(self.workspace, name, outcome, options, self._say))
+        return self._write("task-done", options, lambda: tasks.finish_task(self.workspace, name, outcome, options, self._say))
 
     def show_task(self, name: str) -> SectionView:
         """The notes of a task.
@@ -237,31 +237,31 @@ class Memory:
         Raises:
             SectionProblem: there is no such task.
         """
-        return tasks.show(self.workspace, name)
+        return tasks.show_task(self.workspace, name)
 
     def tasks(self) -> tuple[str, ...]:
         """The names of the tasks that are not done."""
-        return tasks.names(self.workspace)
+        return tasks.task_names(self.workspace)
 
-    def review(self) -> Reviewed:
+    def review(self) -> ReviewResult:
         """What could be tidied in the curated files."""
         with self._watch("review"):
-            return Reviewed(review.advice(self.workspace, self._say))
+            return ReviewResult(review.gather_advice(self.workspace, self._say))
 
-    def tidy(self, options: WriteOptions) -> Reviewed:
+    def tidy(self, options: WriteOptions) -> ReviewResult:
         """Do what is safe of that, one commit each; the rest is left to decide.
 
         Raises:
             MdmemError: a change was refused; those before it are done.
         """
         with self._watch("review-apply", options) as watch:
-            found = review.carry_out(self.workspace, options, self.apply, self._say)
+            found = review.apply_safe_advice(self.workspace, options, self.apply, self._say)
             watch.done(bool(found.done))
         return found
 
     def unknown(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
         """What is to be said where nothing was found in a file or a section: that memory holds nothing there at all."""
-        return search.unknown(self.workspace, file, section, self._say)
+        return search.empty_answer_notes(self.workspace, file, section, self._say)
 
     def conflicts(self) -> tuple[ConflictView, ...]:
         """The facts that contradict each other, both sides of each."""
@@ -273,7 +273,7 @@ class Memory:
 
     def tags(self) -> tuple[TagCount, ...]:
         """The catalogue of labels, most used first."""
-        return tag_catalogue.catalogue(self.facts(ListFacts()))
+        return tag_catalogue.count_tags(self.facts(ListFacts()))
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """What is wrong with memory files as they are on disk.
@@ -294,12 +294,12 @@ class Memory:
             RepositoryProblem: `busy`. StorageProblem: it cannot be written.
         """
         with self._watch("reindex"):
-            return index.rebuild(self.workspace, full, self._say, self._progress).index.count
+            return index.rebuild_index(self.workspace, full, self._say, self._progress).index.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Everything around the workspace that is known to go wrong, looked at; with `fix` mended where that is safe."""
         with self._watch("doctor") as watch:
-            found = doctor.examine(self.workspace, lambda: index.is_current(self.workspace), self.reindex, fix)
+            found = doctor.examine(self.workspace, lambda: index.index_as_is(self.workspace), self.reindex, fix)
             watch.done(any(finding.fixed for finding in found))
         return found
 
@@ -309,7 +309,7 @@ class Memory:
         Raises:
             UsageProblem: the number of weeks is out of its range.
         """
-        return figures.told(self.workspace, weeks, stats.figures)
+        return figures.count_events(self.workspace, weeks, stats.figures)
 
     def search_figures(self, weeks: int) -> SearchFigures:
         """How the answers of searches looked in the last so many weeks.
@@ -317,7 +317,7 @@ class Memory:
         Raises:
             UsageProblem: the number of weeks is out of its range.
         """
-        return figures.told(self.workspace, weeks, stats.searches)
+        return figures.count_events(self.workspace, weeks, stats.search_figures)
 
     def install_hooks(self) -> tuple[str, ...]:
         """Put the hooks where git looks; the names of those that were written.
@@ -340,10 +340,10 @@ class Memory:
 
     def hooks(self) -> dict[str, str]:
         """How each hook stands."""
-        return hookfiles.state(self.workspace.repository.hooks_dir)
+        return hookfiles.hook_states(self.workspace.repository.hooks_dir)
 
 
-def initialise(wanted: Initialise) -> Initialised:
+def initialise(wanted: Initialise) -> InitResult:
     """Make or adopt a workspace.
 
     Raises:
@@ -357,7 +357,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 
     Paths are from the workspace that `folder` is in; from the root of the work tree where it is in none.
     """
-    return guards.staged_problems_here(folder, environment)
+    return guards.staged_problems_of_workspace(folder, environment)
 
 
-__all__ = ["Memory", "initialise", "locate", "staged_problems"]
+__all__ = ["Memory", "find_workspace", "initialise", "staged_problems"]

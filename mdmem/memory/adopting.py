@@ -11,7 +11,7 @@ from mdmem import check, config, files, hookfiles, layout, repo
 from mdmem.catchup.background import start_catching_up
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.events import Watch
+from mdmem.events import EventRecorder
 from mdmem.memory.guards import require_hooks_free
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Problem
 from mdmem.model.reads import Initialise
@@ -24,7 +24,7 @@ _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 
 @dataclass(frozen=True, slots=True)
-class Initialised:
+class InitResult:
     """What `init` did: the files it wrote, the commit that holds them, the hooks, and lines for the user."""
 
     workspace: Path
@@ -35,7 +35,7 @@ class Initialised:
     notes: tuple[str, ...]
 
 
-def initialise(wanted: Initialise) -> Initialised:
+def initialise(wanted: Initialise) -> InitResult:
     """Make or adopt the workspace in a folder.
 
     Raises:
@@ -53,13 +53,13 @@ def initialise(wanted: Initialise) -> Initialised:
     repository, made = _repository(folder)
     workspace = open_at(repository.folder)
     workspace.ensure_state()
-    with Watch(workspace.state, "init", os.environ.get("MDMEM_ACTOR") or workspace.settings.actor) as watch:
+    with EventRecorder(workspace.state, "init", os.environ.get("MDMEM_ACTOR") or workspace.settings.actor) as watch:
         with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout):
             written, notes, commit = _adopt(workspace, made)
         hooks, more = _hooks(workspace) if wanted.hooks else ((), ())
         watch.done(bool(written or commit or hooks), commit=commit)
     start_catching_up(workspace)
-    return Initialised(workspace.root, made, written, commit, hooks, (*notes, *more))
+    return InitResult(workspace.root, made, written, commit, hooks, (*notes, *more))
 
 
 def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:
@@ -162,12 +162,12 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: boo
 
 def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> list[Problem]:
     """The secrets in files that are in no commit yet; none where they are let through."""
-    if "secret" in check.allowed(os.environ):
+    if "secret" in check.parse_allowances(os.environ):
         return []
     return [
         problem
         for path in paths
-        for problem in check.secrets_brought_in(path, None, (workspace.root / path).read_bytes(), workspace.kind_of(path))
+        for problem in check.added_secrets(path, None, (workspace.root / path).read_bytes(), workspace.kind_of(path))
     ]
 
 

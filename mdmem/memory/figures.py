@@ -16,7 +16,7 @@ T = TypeVar("T")
 _MAX_WEEKS = 520
 
 
-def told(workspace: Workspace, weeks: int, count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T]) -> T:
+def count_events(workspace: Workspace, weeks: int, count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T]) -> T:
     """What `count` (of `stats`) makes of the events of the last so many weeks; ages and weeks are by the real clock.
 
     Raises:
@@ -26,5 +26,5 @@ def told(workspace: Workspace, weeks: int, count: Callable[[Iterable[Event], int
     if not 1 <= weeks <= _MAX_WEEKS:
         raise UsageProblem(f"--weeks is {weeks}, which is not from 1 to {_MAX_WEEKS}")
     zone = config.zone(workspace.settings.timezone)
-    kept = events.kept(workspace.state)
+    kept = events.read_log(workspace.state)
     return count(kept.events, kept.damaged, datetime.now(zone).date(), zone, weeks)

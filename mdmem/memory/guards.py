@@ -38,7 +38,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     return tuple(problems)
 
 
-def staged_problems_here(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
+def staged_problems_of_workspace(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
     """The same, with paths from the workspace that `folder` is in, wherever it is in one."""
     repository = repo.discover(folder)
     here = repository.root / repository.prefix
@@ -65,7 +65,7 @@ def record_refusal(folder: Path, environment: Mapping[str, str], refused: Sequen
         if place in workspaces:
             codes.setdefault(workspaces[place].state, problem.code)
     for state, code in codes.items():
-        events.record(state, events.Event("pre-commit", round(seconds * 1000, 1), events.Outcome.REFUSED, code))
+        events.record_event(state, events.Event("pre-commit", round(seconds * 1000, 1), events.Outcome.REFUSED, code))
 
 
 def _workspaces(repository: Repository, folders: Iterable[Path], index_file: str | None) -> dict[Path, Workspace]:
@@ -99,4 +99,6 @@ def require_hooks_free(workspace: Workspace) -> None:
     """
     elsewhere = workspace.repository.setting("core.hooksPath")
     if elsewhere is not None:
-        raise hookfiles.managed(f"core.hooksPath is set ({elsewhere}), so hooks are managed elsewhere", "Add there", sys.executable)
+        raise hookfiles.managed_hooks_problem(
+            f"core.hooksPath is set ({elsewhere}), so hooks are managed elsewhere", "Add there", sys.executable
+        )

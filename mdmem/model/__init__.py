@@ -104,7 +104,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Superseded:
+class Supersession:
     """A fact and the one that took its place."""
 
     old: FactId

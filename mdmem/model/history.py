@@ -9,7 +9,7 @@ from mdmem.startup.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class AskHistory:
+class ShowHistory:
     """What was said before: of a section (address), of a fact (exact text, id or prefix), or (None) of a file or of all memory.
 
     `preamble` is the text before the first heading of a file.
@@ -113,7 +113,7 @@ class Blame:
 
 
 @dataclass(frozen=True, slots=True)
-class StayView:
+class PresenceView:
     """From which commit to which a text stood in a section; `went` is None while it stands."""
 
     path: str
@@ -125,9 +125,9 @@ class StayView:
 
 
 @dataclass(frozen=True, slots=True)
-class Stays:
+class TextHistory:
     """When a text stood where, oldest first; `notes` are lines for the user."""
 
     text: str
-    stays: tuple[StayView, ...]
+    stays: tuple[PresenceView, ...]
     notes: tuple[str, ...] = ()

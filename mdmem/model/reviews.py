@@ -41,7 +41,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewResult:
     """What a review carried out, with what came of each, and the advice that is left."""
 
     advice: tuple[Advice, ...]

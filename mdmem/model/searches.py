@@ -43,7 +43,7 @@ class ListFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """What one word of a query (`said`) adds to a score: by being a term of a field, or by having one for a relative."""
 
     field: str
@@ -61,10 +61,10 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Explanation:
     """How a score came about: the sum of its parts times its factors."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     factors: tuple[Factor, ...]
 
 
@@ -92,7 +92,7 @@ class Hit:
     superseded_by: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
     since: datetime | None = None
-    why: Why | None = None
+    why: Explanation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Landmark:
+class MainlineCommit:
     """One commit of HEAD's first-parent line. They are numbered from 1, oldest first; `time` is the author's, in seconds since 1970.
 
     What a `merge` brought in may be the word of side commits.
@@ -175,7 +175,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class MergedLine:
     """A line, without white space around it, of a section that a merge changed, and the commit beside the merge's line that brought it in."""
 
     path: FilePath

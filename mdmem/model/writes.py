@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Superseded
+from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Supersession
 from mdmem.startup.records import dataclass, field
 
 
@@ -147,7 +147,7 @@ class WriteResult:
     commit: CommitId | None
     added: tuple[FactId, ...] = ()
     removed: tuple[FactId, ...] = ()
-    supersedes: tuple[Superseded, ...] = ()
+    supersedes: tuple[Supersession, ...] = ()
     diff: str | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last 
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """The days that a text means, both inclusive; `moment` where it means a time of day."""
 
     first: date
@@ -55,20 +55,20 @@ def last_day(workspace: Workspace, text: str | None, name: str) -> date | None:
     return None if text is None else _required(workspace, text, name).last
 
 
-def _required(workspace: Workspace, text: str, name: str) -> Span:
-    found = iso(workspace, text) or in_words(workspace, text)
+def _required(workspace: Workspace, text: str, name: str) -> DateSpan:
+    found = parse_iso(workspace, text) or parse_words(workspace, text)
     if found is None:
         raise UsageProblem(f"{name} is {text[:80]!r}, which is not a date", _HINT)
     return found
 
 
-def end_of(workspace: Workspace, span: Span) -> tuple[int, date]:
+def end_of_span(workspace: Workspace, span: DateSpan) -> tuple[int, date]:
     """The last second of a span, in seconds since 1970, and its day."""
     end = span.moment or datetime.combine(span.last, time(23, 59, 59), config.zone(workspace.settings.timezone))
     return int(end.timestamp()), span.last
 
 
-def iso(workspace: Workspace, text: str) -> Span | None:
+def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
     """What an ISO date, month, year or moment means; None for what does not look like one.
 
     Raises:
@@ -77,22 +77,22 @@ def iso(workspace: Workspace, text: str) -> Span | None:
     said = text.strip()
     try:
         if match := _MONTH.match(said):
-            return _month(int(match[1]), int(match[2])) if match[2] else Span(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
+            return _month(int(match[1]), int(match[2])) if match[2] else DateSpan(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
         if not _LIKE_ISO.match(said):
             return None
         if len(said) == len("2026-11-21"):
             day = date.fromisoformat(said)
-            return Span(day, day)
+            return DateSpan(day, day)
         moment = datetime.fromisoformat(said)
     except ValueError as problem:
         raise UsageProblem(f"{text[:80]!r} is not a date", _HINT) from problem
     zone = config.zone(workspace.settings.timezone)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
     day = moment.astimezone(zone).date()
-    return Span(day, day, moment)
+    return DateSpan(day, day, moment)
 
 
-def in_words(workspace: Workspace, text: str) -> Span | None:
+def parse_words(workspace: Workspace, text: str) -> DateSpan | None:
     """What plain words mean, such as `yesterday`, `last March`, `2 weeks ago`; None where they mean no day."""
     now = workspace.now()
     settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "RETURN_TIME_AS_PERIOD": True}
@@ -107,17 +107,17 @@ def in_words(workspace: Workspace, text: str) -> Span | None:
     # What is counted (`2 weeks ago`) means a day, what is named (`last week`, `March`) all of it.
     match "day" if _COUNTED.search(said) and found.period != "time" else found.period:
         case "time":
-            return Span(day, day, found.date_obj.replace(tzinfo=found.date_obj.tzinfo or now.tzinfo))
+            return DateSpan(day, day, found.date_obj.replace(tzinfo=found.date_obj.tzinfo or now.tzinfo))
         case "week":
             monday = day - timedelta(days=day.weekday())
-            return Span(monday, monday + timedelta(days=6))
+            return DateSpan(monday, monday + timedelta(days=6))
         case "month":
             return _month(day.year, day.month)
         case "year":
-            return Span(date(day.year, 1, 1), date(day.year, 12, 31))
+            return DateSpan(date(day.year, 1, 1), date(day.year, 12, 31))
         case _:
-            return Span(day, day)
+            return DateSpan(day, day)
 
 
-def _month(year: int, month: int) -> Span:
-    return Span(date(year, month, 1), date(year, month, monthrange(year, month)[1]))
+def _month(year: int, month: int) -> DateSpan:
+    return DateSpan(date(year, month, 1), date(year, month, monthrange(year, month)[1]))

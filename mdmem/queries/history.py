@@ -7,22 +7,32 @@ from datetime import date
 
 from mdmem import files, history, layout
 from mdmem.catchup import trail_update
-from mdmem.document import Document, find, is_blank, join_path, load, plain_title
+from mdmem.document import Document, find_section, is_blank, join_path, parse_bytes, plain_title
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
 from mdmem.history import chains, sections
 from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, Status
-from mdmem.model.history import AskHistory, Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
-from mdmem.model.trail import Commit, Landmark, Revision
+from mdmem.model.history import (
+    Blame,
+    BlamedLine,
+    FactHistory,
+    FactLink,
+    PresenceView,
+    RevisionView,
+    SectionHistory,
+    ShowHistory,
+    TextHistory,
+)
+from mdmem.model.trail import Commit, MainlineCommit, Revision
 from mdmem.queries import lookup, recorded
 from mdmem.startup.records import dataclass, replace
-from mdmem.trail import Versions
-from mdmem.workspace import Say, Workspace, missing_file, read_at
+from mdmem.trail import Trail
+from mdmem.workspace import Say, Workspace, missing_file, read_committed
 
 _MAX_CHANGES = 10_000
 
 
-def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory | FactHistory:
+def show_history(workspace: Workspace, wanted: ShowHistory, say: Say) -> SectionHistory | FactHistory:
     """What a section (or the text before the first heading) or a fact said before; without any, what was changed in a file or in all memory.
 
     Raises:
@@ -32,19 +42,19 @@ def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory |
     if not 1 <= wanted.limit <= _MAX_CHANGES:
         raise UsageProblem(f"-n is {wanted.limit}, which is not from 1 to {_MAX_CHANGES}")
     path = _memory_file(workspace, wanted.file) if wanted.file is not None else None
-    with trail_update.fresh(workspace, say) as known:
+    with trail_update.fresh_trail(workspace, say) as known:
         if wanted.preamble:
             return _of_section(workspace, known, path or workspace.curated, wanted)
         if wanted.what is None:
             return _of_files(workspace, known, path, wanted.limit)
-        if wanted.nth is None and (fact := _held(known, recorded.by_text(known, wanted.what), path)) is not None:
+        if wanted.nth is None and (fact := _held(known, recorded.fact_by_text(known, wanted.what), path)) is not None:
             return _of_fact(workspace, known, fact, path, wanted.limit)
         try:
             return _of_section(workspace, known, path or workspace.curated, wanted)
         except (SectionProblem, PathProblem) as problem:
             if wanted.nth is not None or problem.code not in ("section-not-found", "file-not-found"):
                 raise
-            if (fact := _held(known, recorded.by_id(known, wanted.what), path)) is not None:
+            if (fact := _held(known, recorded.fact_by_id(known, wanted.what), path)) is not None:
                 return _of_fact(workspace, known, fact, path, wanted.limit)
             if path is not None and problem.code == "file-not-found":
                 raise
@@ -53,7 +63,7 @@ def tell(workspace: Workspace, wanted: AskHistory, say: Say) -> SectionHistory |
             if id_prefix(wanted.what):
                 message = f"there is no section and no fact {wanted.what!r}{f' in {path}' if path else ''}"
                 raise FactProblem("fact-not-found", message, "mdmem facts --all lists the facts with their ids.") from problem
-            if facts := recorded.like(known, wanted.what, path):
+            if facts := recorded.similar_facts_hint(known, wanted.what, path):
                 message = f"there is no section {wanted.what[:80]!r}, and no fact that says just that"
                 raise SectionProblem("section-not-found", message, facts, **problem.details) from problem
             raise
@@ -66,7 +76,7 @@ def _memory_file(workspace: Workspace, file: str) -> FilePath:
         PathProblem: `not-memory`: it is not.
     """
     path = layout.parse_path(file)
-    if not workspace.kind_of(path).is_memory and files.locate(workspace.root, path).exists():
+    if not workspace.kind_of(path).is_memory and files.path_on_disk(workspace.root, path).exists():
         hint = f"git log -p -- {path} and git blame {path} tell what git knows."
         raise PathProblem("not-memory", f"{path} is not memory: no trail of it is kept", hint)
     return path
@@ -75,18 +85,18 @@ def _memory_file(workspace: Workspace, file: str) -> FilePath:
 # Of a section.
 
 
-def _of_section(workspace: Workspace, known: Versions, path: FilePath, wanted: AskHistory) -> SectionHistory:
+def _of_section(workspace: Workspace, known: Trail, path: FilePath, wanted: ShowHistory) -> SectionHistory:
     newest = _lineage(workspace, known, path, wanted.what, wanted.nth)
     if newest is None:
         return SectionHistory(path, _on_disk(workspace, path, wanted.what, wanted.nth).section, (), _notes(workspace, known))
     found = known.revisions(newest.lineage, wanted.limit + 1)
     views = [_view(workspace, known, one, before) for one, before in zip(found, (*found[1:], None), strict=False)]
-    gone = [_farewell(workspace, known, newest)] if newest.ended is not None else []
+    gone = [_removal(workspace, known, newest)] if newest.ended is not None else []
     return SectionHistory(newest.path, newest.section, tuple([*gone, *views][: wanted.limit]), _notes(workspace, known))
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _SectionOnDisk:
     """A section of a file as it is, lines `start` up to `end`; at place 0, with the empty path, the text before the first heading.
 
     `nth` counts those with its path from 1.
@@ -100,22 +110,22 @@ class _Standing:
     end: int
 
 
-def _on_disk(workspace: Workspace, path: FilePath, address: str | None, nth: int | None) -> _Standing:
+def _on_disk(workspace: Workspace, path: FilePath, address: str | None, nth: int | None) -> _SectionOnDisk:
     """The section that is meant of a file as it is; without an address the text before the first heading."""
-    data = files.read(files.locate(workspace.root, path))
+    data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
         raise missing_file(workspace, path)
-    document = load(data)
+    document = parse_bytes(data)
     if address is not None:
-        section = find(document, address, nth)
+        section = find_section(document, address, nth)
         before = sum(one.path == section.path for one in document.sections[: section.index])
-        return _Standing(document, section.index + 1, section.path, before + 1, section.start, section.end)
+        return _SectionOnDisk(document, section.index + 1, section.path, before + 1, section.start, section.end)
     if not document.slice(document.front, document.preamble_end).strip():
         raise SectionProblem("section-not-found", f"{path} has no text before the first heading")
-    return _Standing(document, 0, (), 1, document.front, document.preamble_end)
+    return _SectionOnDisk(document, 0, (), 1, document.front, document.preamble_end)
 
 
-def _lineage(workspace: Workspace, known: Versions, path: FilePath, address: str | None, nth: int | None) -> Revision | None:
+def _lineage(workspace: Workspace, known: Trail, path: FilePath, address: str | None, nth: int | None) -> Revision | None:
     """The newest revision of the section that is meant: one of the file as it is, else as HEAD has it, else one that it used to have.
 
     None is a section that is in no commit yet.
@@ -144,7 +154,7 @@ def _lineage(workspace: Workspace, known: Versions, path: FilePath, address: str
     return _newest(workspace, known, path, section)
 
 
-def _newest(workspace: Workspace, known: Versions, path: FilePath, section: _Standing) -> Revision | None:
+def _newest(workspace: Workspace, known: Trail, path: FilePath, section: _SectionOnDisk) -> Revision | None:
     """The newest revision of a section on disk: the one that a commit of the file as it is would go on from."""
     alike = sum(one.path == section.section for one in section.document.sections)
     same = known.sections(path, {section.section})
@@ -153,9 +163,9 @@ def _newest(workspace: Workspace, known: Versions, path: FilePath, section: _Sta
     rows = known.sections(path)
     if not rows:
         return None
-    head = load(read_at(workspace, path, known.head.commit if known.head else None) or b"")
-    old, new = sections.whole(head).parts, sections.whole(section.document).parts
-    was = next((old[place] for place, part in sections.partners(old, new).items() if part.place == section.place), None)
+    head = parse_bytes(read_committed(workspace, path, known.head.commit if known.head else None) or b"")
+    old, new = sections.whole_range(head).parts, sections.whole_range(section.document).parts
+    was = next((old[place] for place, part in sections.match_sections(old, new).items() if part.place == section.place), None)
     return next((one for one in rows if was and (one.section, one.nth) == (was.section, was.nth)), None)
 
 
@@ -168,24 +178,24 @@ def _answers(path: SectionPath, address: str | None) -> bool:
     return titles[-len(wanted) :] == wanted or titles[-1:] == [plain_title(address).casefold()]
 
 
-def _view(workspace: Workspace, known: Versions, one: Revision, before: Revision | None) -> RevisionView:
+def _view(workspace: Workspace, known: Trail, one: Revision, before: Revision | None) -> RevisionView:
     landmark = known.landmark(one.begun)
     assert landmark is not None  # a revision begins with a landmark
-    return _told(workspace, known, landmark, one.text, before.text if before else "", one.path, one.section)
+    return _revision_view(workspace, known, landmark, one.text, before.text if before else "", one.path, one.section)
 
 
-def _farewell(workspace: Workspace, known: Versions, last: Revision) -> RevisionView:
+def _removal(workspace: Workspace, known: Trail, last: Revision) -> RevisionView:
     """The change that took a section out."""
     landmark = known.landmark(last.ended or 0)
     assert landmark is not None  # a revision ends with a landmark
-    return _told(workspace, known, landmark, "", last.text, last.path, last.section)
+    return _revision_view(workspace, known, landmark, "", last.text, last.path, last.section)
 
 
-def _told(
-    workspace: Workspace, known: Versions, landmark: Landmark, text: str, before: str, path: FilePath, section: SectionPath
+def _revision_view(
+    workspace: Workspace, known: Trail, landmark: MainlineCommit, text: str, before: str, path: FilePath, section: SectionPath
 ) -> RevisionView:
-    teller = _teller(known, landmark, text, before, path)
-    said = history.said(teller.message)
+    teller = _least_sure_commit(known, landmark, text, before, path)
+    said = history.parse_message(teller.message)
     return RevisionView(
         landmark.commit,
         workspace.moment(landmark.time),
@@ -203,79 +213,79 @@ def _told(
     )
 
 
-def _teller(known: Versions, landmark: Landmark, text: str, before: str, path: FilePath) -> Landmark | Commit:
+def _least_sure_commit(known: Trail, landmark: MainlineCommit, text: str, before: str, path: FilePath) -> MainlineCommit | Commit:
     """Whose word a change is: its own commit's; of what a merge brought that of the commit which is least sure of a line."""
     if not landmark.merge:
         return landmark
     lines = [line for line in history.changed_lines(before, text)[1] if not is_blank(line)]
-    brought = [_bringer(known, landmark, path, line) for line in lines]
-    return min(brought, key=lambda commit: history.origin(commit).confidence, default=landmark)
+    brought = [_origin_commit(known, landmark, path, line) for line in lines]
+    return min(brought, key=lambda commit: history.commit_origin(commit).confidence, default=landmark)
 
 
-def _bringer(known: Versions, landmark: Landmark, path: FilePath, text: str) -> Commit:
+def _origin_commit(known: Trail, landmark: MainlineCommit, path: FilePath, text: str) -> Commit:
     """The commit that brought in a line: the landmark itself, unless it is a merge that has the line from a side commit."""
     side = known.side_of(landmark.number, path, text.strip()) if landmark.merge else None
     return side or Commit(landmark.commit, landmark.time, landmark.author, landmark.message)
 
 
-def _of_files(workspace: Workspace, known: Versions, path: FilePath | None, limit: int) -> SectionHistory:
+def _of_files(workspace: Workspace, known: Trail, path: FilePath | None, limit: int) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
     found = known.changes(path, limit)
-    if path is not None and not found and files.read(files.locate(workspace.root, path)) is None:
+    if path is not None and not found and files.read(files.path_on_disk(workspace.root, path)) is None:
         raise missing_file(workspace, path)
     views = []
     for landmark, before, now in found:
         place = now or before
         assert place is not None  # a change is of something
         texts = now.text if now else "", before.text if before else ""
-        views.append(_told(workspace, known, landmark, *texts, place.path, place.section))
+        views.append(_revision_view(workspace, known, landmark, *texts, place.path, place.section))
     return SectionHistory(path or "", (), tuple(views), _notes(workspace, known))
 
 
 # Of a fact.
 
 
-def _held(known: Versions, fact: FactId | None, path: FilePath | None) -> FactId | None:
+def _held(known: Trail, fact: FactId | None, path: FilePath | None) -> FactId | None:
     """A fact, where the file that is meant (None: any) ever held it."""
     return fact if fact is not None and _rows(known, fact, path) else None
 
 
-def _rows(known: Versions, fact: FactId, path: FilePath | None) -> set[int]:
+def _rows(known: Trail, fact: FactId, path: FilePath | None) -> set[int]:
     return {one.number for one in known.having(fact) if path in (None, one.entry.path)}
 
 
-def _not_committed(workspace: Workspace, known: Versions, name: str, path: FilePath | None) -> FactHistory | None:
+def _not_committed(workspace: Workspace, known: Trail, name: str, path: FilePath | None) -> FactHistory | None:
     """The history, empty yet, of a fact that stands on disk and is in no commit."""
     kinds = tuple(kind for kind in FileKind if kind.is_memory)
-    for place, _, item in lookup.occurrences(workspace, name, kinds):
+    for place, _, item in lookup.locate_fact(workspace, name, kinds):
         if path in (None, place):
             over = item.fact.until is not None and item.fact.until < workspace.now().date()
             return FactHistory(item.fact.id, Status.EXPIRED if over else Status.CURRENT, (), _notes(workspace, known))
     return None
 
 
-def _of_fact(workspace: Workspace, known: Versions, fact: FactId, path: FilePath | None, limit: int) -> FactHistory:
+def _of_fact(workspace: Workspace, known: Trail, fact: FactId, path: FilePath | None, limit: int) -> FactHistory:
     today = workspace.now().date()
-    chain = [_as_it_stands(link, today) for link in chains.chain(fact, known, _rows(known, fact, path))]
+    chain = [_as_it_stands(link, today) for link in chains.fact_chain(fact, known, _rows(known, fact, path))]
     holding = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in holding else holding[-1]
     return FactHistory(fact, status, _links(workspace, known, chain[-limit:]), _notes(workspace, known))
 
 
-def _as_it_stands(link: chains.Link, today: date) -> chains.Link:
+def _as_it_stands(link: chains.ChainLink, today: date) -> chains.ChainLink:
     """A link of a chain, on the day on which it is asked for."""
     over = link.status is Status.CURRENT and link.until is not None and link.until < today
     return replace(link, status=Status.EXPIRED) if over else link
 
 
-def _links(workspace: Workspace, known: Versions, chain: Sequence[chains.Link]) -> tuple[FactLink, ...]:
+def _links(workspace: Workspace, known: Trail, chain: Sequence[chains.ChainLink]) -> tuple[FactLink, ...]:
     """The links of a chain, with what the commits that brought them in say; a merge may have brought some of these."""
     return tuple(_link(workspace, link, known.landmark_of(link.commit) or known.side(link.commit)) for link in chain)
 
 
-def _link(workspace: Workspace, link: chains.Link, commit: Landmark | Commit | None) -> FactLink:
+def _link(workspace: Workspace, link: chains.ChainLink, commit: MainlineCommit | Commit | None) -> FactLink:
     assert commit is not None  # a fact comes with a landmark, or with one that a merge brought
-    said = history.said(commit.message)
+    said = history.parse_message(commit.message)
     return FactLink(
         link.id,
         link.text,
@@ -307,15 +317,15 @@ def blame(workspace: Workspace, address: str | None, file: str | None, nth: int 
     path = _memory_file(workspace, file) if file is not None else workspace.curated
     section = _on_disk(workspace, path, address, nth)
     text = section.document.slice(section.start, section.end)
-    with trail_update.fresh(workspace, say) as known:
+    with trail_update.fresh_trail(workspace, say) as known:
         newest = _newest(workspace, known, path, section)
         revisions = known.revisions(newest.lineage) if newest else ()
         paths = {one.begun: one.path for one in revisions}
         lines = []
-        for number, found in enumerate(chains.blame(revisions, text), section.start + 1):
+        for number, found in enumerate(chains.blame_lines(revisions, text), section.start + 1):
             landmark = known.landmark(found.landmark) if found.landmark else None
-            commit = _bringer(known, landmark, paths[landmark.number], found.text) if landmark else None
-            origin = history.origin(commit) if commit else None
+            commit = _origin_commit(known, landmark, paths[landmark.number], found.text) if landmark else None
+            origin = history.commit_origin(commit) if commit else None
             lines.append(
                 BlamedLine(
                     number,
@@ -330,7 +340,7 @@ def blame(workspace: Workspace, address: str | None, file: str | None, nth: int 
         return Blame(path, section.section, tuple(lines), _notes(workspace, known))
 
 
-def when(workspace: Workspace, text: str, say: Say) -> Stays:
+def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
     """From which commit to which a text stood where in memory, oldest first; none where it never did.
 
     Raises:
@@ -338,13 +348,13 @@ def when(workspace: Workspace, text: str, say: Say) -> Stays:
     """
     if not text.strip():
         raise TextProblem("empty-text", "there is no text to look for")
-    with trail_update.fresh(workspace, say) as known:
+    with trail_update.fresh_trail(workspace, say) as known:
         views = []
-        for stay in chains.stays(known, text):
+        for stay in chains.text_presences(known, text):
             came, went = known.landmark(stay.came), known.landmark(stay.went) if stay.went is not None else None
             assert came is not None  # a text comes with a landmark
             views.append(
-                StayView(
+                PresenceView(
                     stay.path,
                     stay.section,
                     came.commit,
@@ -353,10 +363,10 @@ def when(workspace: Workspace, text: str, say: Say) -> Stays:
                     workspace.moment(went.time) if went else None,
                 )
             )
-        return Stays(text, tuple(views), _notes(workspace, known))
+        return TextHistory(text, tuple(views), _notes(workspace, known))
 
 
-def _notes(workspace: Workspace, known: Versions) -> tuple[str, ...]:
+def _notes(workspace: Workspace, known: Trail) -> tuple[str, ...]:
     """How far back can be seen, where that is not to the beginning."""
     first = known.landmark(1)
     if first is None or not workspace.repository.is_shallow():

@@ -8,24 +8,24 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from mdmem import config, files
-from mdmem.catchup.index import Fresh, fresh, is_current
-from mdmem.document import load
+from mdmem.catchup.index import FreshIndex, fresh_index, index_as_is
+from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem, UsageProblem
-from mdmem.facts import held_key, normal
-from mdmem.files import Found
+from mdmem.facts import find_held_key, normalise
+from mdmem.files import ListedFile
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
-from mdmem.search.explanation import in_words
-from mdmem.search.quality import quality as measured
-from mdmem.search.query import Filter, Wanted
+from mdmem.search.explanation import explain_in_words
+from mdmem.search.quality import answer_quality as measured
+from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.ranking import Decay
 from mdmem.search.results import Match
 from mdmem.search.searcher import BrokenIndex
-from mdmem.search.snapshot import Seen, Stamp
+from mdmem.search.snapshot import FileStamp, Snapshot
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.workspace import Progress, Say, Workspace, both_curated
+from mdmem.workspace import Progress, Say, Workspace, two_curated_hint
 
 if TYPE_CHECKING:
     from mdmem import hookfiles, secrets
@@ -61,18 +61,18 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
     if wanted.as_of is None:
         today = workspace.now().date()
         passing = _filter(workspace, wanted, today)
-        found = fresh(workspace, say, progress, current=passing.is_plain and not wanted.explain)
+        found = fresh_index(workspace, say, progress, current=passing.is_plain and not wanted.explain)
         found, matches = _matches(workspace, found, wanted, passing, today, say, progress)
         if found.behind:
             background.start_catching_up(workspace)
         hits = _holding(workspace, tuple(match.hit for match in matches), today, say)
         return SearchResult(wanted.query, found.commit, found.stale, hits, found.notes)
-    found = fresh(workspace, say, progress)
-    with trail_update.fresh(workspace, say, progress) as known:
-        landmark, day = as_of.at(workspace, known, wanted.as_of)
+    found = fresh_index(workspace, say, progress)
+    with trail_update.fresh_trail(workspace, say, progress) as known:
+        landmark, day = as_of.resolve_as_of(workspace, known, wanted.as_of)
         passing = _filter(workspace, wanted, day, landmark.number)
         found, matches = _matches(workspace, found, wanted, passing, day, say, progress)
-        hits = as_of.as_they_stood(workspace, known, landmark, day, matches)
+        hits = as_of.hits_as_of(workspace, known, landmark, day, matches)
     return SearchResult(wanted.query, landmark.commit, found.stale, hits, found.notes, wanted.as_of)
 
 
@@ -98,14 +98,14 @@ def _filter(workspace: Workspace, wanted: Search, today: date, as_of: int | None
 
 
 def _matches(
-    workspace: Workspace, found: Fresh, wanted: Search, passing: Filter, today: date, say: Say, progress: Progress | None
-) -> tuple[Fresh, tuple[Match, ...]]:
+    workspace: Workspace, found: FreshIndex, wanted: Search, passing: Filter, today: date, say: Say, progress: Progress | None
+) -> tuple[FreshIndex, tuple[Match, ...]]:
     """The matches, and the index that gave them: built anew where the one that was there turns out to be damaged."""
-    asked = Wanted(wanted.query, wanted.limit, passing, today, wanted.explain, _decay(workspace, wanted, today))
+    asked = IndexQuery(wanted.query, wanted.limit, passing, today, wanted.explain, _decay(workspace, wanted, today))
     try:
         matches = found.index.search(asked)
     except BrokenIndex:
-        found = fresh(workspace, say, progress, full=True)
+        found = fresh_index(workspace, say, progress, full=True)
         matches = found.index.search(asked)
     return found, _explained(matches, wanted.query) if wanted.explain else matches
 
@@ -124,10 +124,10 @@ def _real_day(workspace: Workspace) -> date:
 
 def _explained(matches: tuple[Match, ...], asked: str) -> tuple[Match, ...]:
     """The matches with hits that say how their score came about."""
-    return tuple(replace(one, hit=replace(one.hit, why=one.why and in_words(one.why, asked, one.row.entry))) for one in matches)
+    return tuple(replace(one, hit=replace(one.hit, why=one.why and explain_in_words(one.why, asked, one.row.entry))) for one in matches)
 
 
-def quality(workspace: Workspace, wanted: Search, found: SearchResult) -> Quality:
+def measure_answer(workspace: Workspace, wanted: Search, found: SearchResult) -> Quality:
     """What the events keep of a search. Ages are by the real clock; what was asked is kept only where the settings say so."""
     told = measured(wanted.query, found.hits, _real_day(workspace))
     told = replace(told, behind=found.stale)
@@ -141,7 +141,7 @@ def _holding(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say)
     named = {fact for hit in hits for fact in hit.contradicts}
     if not named:
         return hits
-    with trail_update.fresh(workspace, say) as known:
+    with trail_update.fresh_trail(workspace, say) as known:
         standing = {fact: [one.entry.until for one in known.having(fact) if one.ended is None] for fact in named}
     over = {fact for fact, until in standing.items() if until and all(day is not None and day < today for day in until)}
     return tuple(replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in over)) for hit in hits)
@@ -160,19 +160,19 @@ def facts(workspace: Workspace, wanted: ListFacts, say: Say, progress: Progress 
         history=wanted.everything,
         zone=config.zone(workspace.settings.timezone),
     )
-    index = fresh(workspace, say, progress).index
+    index = fresh_index(workspace, say, progress).index
     try:
         found = index.entries(passing, today)
     except BrokenIndex:
-        found = fresh(workspace, say, progress, full=True).index.entries(passing, today)
+        found = fresh_index(workspace, say, progress, full=True).index.entries(passing, today)
     return _holding(workspace, found, today, say)
 
 
-def unknown(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
+def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
     """A line for the user for each of these in which memory holds nothing, and never held anything."""
     if file is None and section is None:
         return ()
-    index = fresh(workspace, say).index
+    index = fresh_index(workspace, say).index
     asked = (("file", file, Filter(file=file, history=True)), ("section", section, Filter(section=section, history=True)))
     return tuple(f"memory holds nothing in a {what} {name!r}" for what, name, place in asked if name is not None and not index.holds(place))
 
@@ -193,16 +193,16 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
     return tuple(found.values())
 
 
-def _unindexed(listed: Iterable[Found], seen: Seen) -> Iterator[tuple[FilePath, str]]:
+def _unindexed(listed: Iterable[ListedFile], seen: Snapshot) -> Iterator[tuple[FilePath, str]]:
     """The files that cannot be indexed, and why: as the index saw them, or where they have changed since, as they are."""
     for found in listed:
         known = seen.files.get(found.path)
-        if known is not None and known.stamp == Stamp.of(found.status):
+        if known is not None and known.stamp == FileStamp.of(found.status):
             if known.skipped:
                 yield found.path, known.skipped
             continue
         try:
-            load(files.read(found.place) or b"")
+            parse_bytes(files.read(found.place) or b"")
         except PathProblem as problem:
             yield found.path, problem.message
 
@@ -216,11 +216,11 @@ def _keys(known: Sequence[Hit]) -> Callable[[Hit], str | None]:
     written: dict[tuple[str, SectionPath], dict[str, str]] = defaultdict(dict)
     for hit in known:
         if hit.key is not None:
-            written[_place(hit)].setdefault(normal(hit.key), hit.key)
+            written[_place(hit)].setdefault(normalise(hit.key), hit.key)
 
     def key_of(hit: Hit) -> str | None:
         keys = written[_place(hit)]
-        held = normal(hit.key) if hit.key is not None else held_key(hit.text, keys)
+        held = normalise(hit.key) if hit.key is not None else find_held_key(hit.text, keys)
         return None if held is None else keys[held]
 
     return key_of
@@ -230,7 +230,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
     """How the workspace stands; nothing is changed by asking."""
     listed = workspace.memory_files()
     kinds = [workspace.kind_of(path) for path in listed]
-    index, current = is_current(workspace)
+    index, current = index_as_is(workspace)
     pending = tuple(path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory)
     return WorkspaceStatus(
         str(workspace.root),
@@ -242,6 +242,6 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         index.count,
         index.seen.commit,
         current,
-        hookfiles.state(workspace.repository.hooks_dir),
-        (note,) if (note := both_curated(workspace)) else (),
+        hookfiles.hook_states(workspace.repository.hooks_dir),
+        (note,) if (note := two_curated_hint(workspace)) else (),
     )

@@ -11,8 +11,8 @@ from mdmem.document import (
     Document,
     Section,
     etag,
-    find,
-    load,
+    find_section,
+    parse_bytes,
     preamble_etag,
     section_etag,
     tree_etag,
@@ -20,7 +20,7 @@ from mdmem.document import (
 from mdmem.errors import PathProblem
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
-from mdmem.workspace import Workspace, both_curated, missing_file, read_at
+from mdmem.workspace import Workspace, missing_file, read_committed, two_curated_hint
 
 
 def _path(workspace: Workspace, file: str) -> FilePath:
@@ -31,13 +31,13 @@ def _path(workspace: Workspace, file: str) -> FilePath:
 
 def _named(workspace: Workspace, file: str | None) -> tuple[FilePath, Document]:
     path = _path(workspace, file) if file is not None else workspace.curated
-    data = files.read(workspace.root / path if layout.is_outside(path) else files.locate(workspace.root, path))
+    data = files.read(workspace.root / path if layout.is_outside(path) else files.path_on_disk(workspace.root, path))
     if data is None:
         raise missing_file(workspace, path)
-    return path, load(data)
+    return path, parse_bytes(data)
 
 
-def show(workspace: Workspace, wanted: Show) -> SectionView:
+def show_section(workspace: Workspace, wanted: Show) -> SectionView:
     """One section, the text before the first heading, or a whole file.
 
     Raises:
@@ -68,7 +68,7 @@ def show(workspace: Workspace, wanted: Show) -> SectionView:
         return view(None, document.front, document.front, document.preamble_end, preamble_etag(document), etag(document, 0, total))
     if wanted.section is None:
         return view(None, 0, 0, total, preamble_etag(document), etag(document, 0, total))
-    section = find(document, wanted.section, wanted.nth)
+    section = find_section(document, wanted.section, wanted.nth)
     return view(section, section.start, section.body, section.end, section_etag(document, section), tree_etag(document, section))
 
 
@@ -81,9 +81,9 @@ def _committed(workspace: Workspace, path: FilePath, document: Document) -> tupl
     commit = workspace.repository.last_commit(path) if state.commit else None
     if not state.pending:
         return commit, document
-    data = read_at(workspace, path, state.commit)
+    data = read_committed(workspace, path, state.commit)
     try:
-        return commit, None if data is None else load(data)
+        return commit, None if data is None else parse_bytes(data)
     except PathProblem:
         return commit, None
 
@@ -127,7 +127,7 @@ def check_files(workspace: Workspace, named: tuple[str, ...]) -> tuple[Problem, 
     paths = [_path(workspace, name) for name in named] or list(listed)
     problems: list[Problem] = []
     for path in paths:
-        place = listed[path].place if path in listed else files.locate(workspace.root, path)
+        place = listed[path].place if path in listed else files.path_on_disk(workspace.root, path)
         try:
             data = files.read(place)
         except PathProblem as problem:
@@ -136,7 +136,7 @@ def check_files(workspace: Workspace, named: tuple[str, ...]) -> tuple[Problem, 
         if data is None:
             near = difflib.get_close_matches(path, listed, n=3)
             raise PathProblem("file-not-found", f"there is no {path}", f"Did you mean {', '.join(near)}?" if near else "")
-        problems += check.check_state(path, data, workspace.kind_of(path), workspace.settings)
-    if not named and (note := both_curated(workspace)):
+        problems += check.check_file(path, data, workspace.kind_of(path), workspace.settings)
+    if not named and (note := two_curated_hint(workspace)):
         problems.append(Problem(layout.CURATED_NAMES[1], 1, "two-curated-files", "warning", note))
     return tuple(problems)

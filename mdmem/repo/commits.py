@@ -13,8 +13,8 @@ from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import git_files
 from mdmem.repo.ignored import ignored
-from mdmem.repo.runner import DURABLE, READ_SECONDS, Outcome, run
-from mdmem.repo.worktree import Identity, Repository, State, literal, paths_in
+from mdmem.repo.runner import DURABLE, READ_SECONDS, GitResult, run
+from mdmem.repo.worktree import Identity, PathState, Repository, literal_pathspecs, parse_paths
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -60,7 +60,7 @@ class CommitOrder:
     hook_timeout: float
     identity: Identity | None = None
     allow: Collection[str] | None = None
-    state: State | None = None
+    state: PathState | None = None
     hookless: bool = False
 
 
@@ -72,12 +72,12 @@ class Committed:
     is_indexed: bool = True
 
 
-def _is_locked(failed: Outcome) -> bool:
+def _is_locked(failed: GitResult) -> bool:
     """Whether git failed as another git holds a lock."""
     return bool(_LOCKED.search(failed.words))
 
 
-def _require_free(failed: Outcome) -> None:
+def _require_free(failed: GitResult) -> None:
     if _is_locked(failed):
         raise RepositoryProblem("busy", f"another git holds a lock: {failed.words}", "Try again when that has ended.")
 
@@ -96,7 +96,7 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
     try:
         done = _run_commit(repository, order, before, variables)
     except RepositoryProblem as problem:
-        if commit := made_after(repository, before, order.paths, order.message):
+        if commit := commit_made_after(repository, before, order.paths, order.message):
             return Committed(commit)
         _unstage(repository, added)
         if problem.code != "git-timeout":
@@ -105,14 +105,14 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
             "hook-timeout", f"git commit (with its hooks) took longer than {order.hook_timeout:g} seconds", "hook_timeout sets how long."
         ) from problem
     except BaseException:
-        if made_after(repository, before, order.paths, order.message) is None:
+        if commit_made_after(repository, before, order.paths, order.message) is None:
             _unstage(repository, added)
         elif order.paths:
             renew_index(repository, order.paths)
         raise
     if done.status == 0:
         return Committed(repository.head() or CommitId(""))
-    if commit := made_after(repository, before, order.paths, order.message):
+    if commit := commit_made_after(repository, before, order.paths, order.message):
         # The branch has moved, but the index could not be written.
         return Committed(commit, is_indexed=renew_index(repository, order.paths))
     _unstage(repository, added)
@@ -130,35 +130,37 @@ def _variables(order: CommitOrder) -> dict[str, str]:
     return variables
 
 
-def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | None, variables: Mapping[str, str]) -> Outcome:
+def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | None, variables: Mapping[str, str]) -> GitResult:
     """Run `git commit`, again while another git holds a lock, or where one has moved the branch from `before` meanwhile."""
     tip = before
 
-    def again(failed: Outcome) -> bool:
+    def again(failed: GitResult) -> bool:
         nonlocal tip
         last, tip = tip, repository.head()
-        return (_is_locked(failed) or tip != last) and made_after(repository, before, order.paths, order.message) is None
+        return (_is_locked(failed) or tip != last) and commit_made_after(repository, before, order.paths, order.message) is None
 
     settings = [*DURABLE, *(_HOOKLESS if order.hookless else ()), "-c", "commit.verbose=false"]
     options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
-    options += ["--", *literal(order.paths)] if order.paths else ["--allow-empty"]
+    options += ["--", *literal_pathspecs(order.paths)] if order.paths else ["--allow-empty"]
     text = order.message.encode("utf-8", "replace")
     return _retried(repository, [*settings, "commit", *options], text, variables, order.hook_timeout, again)
 
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
     """Have the index hold what HEAD holds of these paths; whether it could be written."""
-    return _retried(repository, ["reset", "-q", "--", *literal(paths)], b"", {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS).status == 0
+    return (
+        _retried(repository, ["reset", "-q", "--", *literal_pathspecs(paths)], b"", {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS).status == 0
+    )
 
 
-def made_after(repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
+def commit_made_after(repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
     """The commit with this message that came after `before`, where git made it although it, or a hook after it, failed later."""
     now = repository.head()
     if now is None or now == before:
         return None
     listed = repository.git(
         *("log", "--no-show-signature", "--no-color", "--format=%H %s", "--end-of-options", f"{before}..{now}" if before else str(now)),
-        *("--", *literal(paths)),
+        *("--", *literal_pathspecs(paths)),
     )
     subject = message.strip().split("\n")[0].strip()
     commits = [line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines()]
@@ -171,8 +173,8 @@ def _retried(
     text: bytes,
     extra: Mapping[str, str],
     seconds: float,
-    again: Callable[[Outcome], bool] = _is_locked,
-) -> Outcome:
+    again: Callable[[GitResult], bool] = _is_locked,
+) -> GitResult:
     """Run git, and where it fails `again` as long as that may help: while another git holds a lock that it needs.
 
     A lock that a dead process left is taken away; the caller holds the workspace's own lock.
@@ -182,8 +184,8 @@ def _retried(
         done = run(repository.folder, arguments, text, extra, seconds)
         if done.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not again(done):
             return done
-        lock = locks.named_in(done.words)
-        if lock and _owns(repository, lock) and locks.is_dead(lock, (repository.root, repository.git_dir, repository.common_dir)):
+        lock = locks.lock_named_in(done.words)
+        if lock and _owns(repository, lock) and locks.is_stale(lock, (repository.root, repository.git_dir, repository.common_dir)):
             lock.unlink(missing_ok=True)
             continue
         time.sleep(pause)  # git says nothing when it lets go of a lock
@@ -198,10 +200,10 @@ def _intend_to_add(repository: Repository, paths: Sequence[FilePath], extra: Map
     """Tell git of the paths that it does not know yet; those are returned."""
     if not paths:
         return []
-    known = set(paths_in(repository.git("ls-files", "-z", "--", *literal(paths))))
+    known = set(parse_paths(repository.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
     new = [path for path in paths if path not in known and os.path.lexists(repository.folder / path)]
     if new:
-        done = _retried(repository, ["add", "--intent-to-add", "--", *literal(new)], b"", extra, READ_SECONDS)
+        done = _retried(repository, ["add", "--intent-to-add", "--", *literal_pathspecs(new)], b"", extra, READ_SECONDS)
         if done.status:
             _require_free(done)
             unseen = sorted(ignored(repository.folder, new))
@@ -226,12 +228,12 @@ def _change_index(repository: Repository, arguments: Sequence[str], text: bytes 
 
 def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
     """What the index says of a path, to be put back by `take_back`."""
-    text = repository.git("ls-files", "-s", "-z", "--full-name", "--", *literal([path]))
-    status = repository.git("status", "--porcelain=v1", "-z", "--no-renames", "--", *literal([path])) if text else b""
+    text = repository.git("ls-files", "-s", "-z", "--full-name", "--", *literal_pathspecs([path]))
+    status = repository.git("status", "--porcelain=v1", "-z", "--no-renames", "--", *literal_pathspecs([path])) if text else b""
     return IndexEntry(text, status.startswith(b" A"))
 
 
-def holds(repository: Repository, commit: CommitId, path: FilePath, data: bytes) -> bool:
+def commit_has_bytes(repository: Repository, commit: CommitId, path: FilePath, data: bytes) -> bool:
     """Whether a commit has these bytes for a path, as git stores them."""
     found = git_files.blob_at(str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")) if repository.plain else None
     if found is None:
@@ -249,7 +251,7 @@ def withdraw(repository: Repository, newer: CommitId, older: CommitId | None) ->
     return run(repository.folder, moved).status == 0
 
 
-def take_back(repository: Repository, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry | None) -> bool:
+def undo_commit(repository: Repository, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry | None) -> bool:
     """Undo a commit of one path that nothing builds on yet, in the index too; the file on disk stays. Whether it could be done.
 
     `entry` is what the index said before, None where that was what `older` holds.
@@ -263,7 +265,7 @@ def take_back(repository: Repository, newer: CommitId, older: CommitId | None, p
     else:
         _unstage(repository, [path])
         if entry.intended:
-            _change_index(repository, ["add", "--intent-to-add", "--", *literal([path])])
+            _change_index(repository, ["add", "--intent-to-add", "--", *literal_pathspecs([path])])
     return True
 
 

@@ -11,7 +11,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Commit
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import MARKDOWN
-from mdmem.repo.worktree import Repository, literal
+from mdmem.repo.worktree import Repository, literal_pathspecs
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -28,7 +28,7 @@ _FILE_MODES = (b"100644", b"100755")
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedFile:
     """One Markdown file that a commit changed: the ids of its blobs before and after, None where there was no such file."""
 
     path: FilePath
@@ -38,15 +38,15 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class LineCommit:
+class CommitChanges:
     """A commit of the first-parent line, with what it changed in the workspace against its first parent."""
 
     commit: Commit
     parents: tuple[CommitId, ...]
-    changes: tuple[Changed, ...]
+    changes: tuple[ChangedFile, ...]
 
 
-def newer(repository: Repository, above: CommitId | None, upto: CommitId) -> list[CommitId] | None:
+def commits_between(repository: Repository, above: CommitId | None, upto: CommitId) -> list[CommitId] | None:
     """The commits of the first-parent line of `upto` that come after `above` (None: all), oldest first.
 
     None where `above` does not lie on that line.
@@ -63,13 +63,13 @@ def newer(repository: Repository, above: CommitId | None, upto: CommitId) -> lis
     return [CommitId(row[0]) for row in rows]
 
 
-def told(repository: Repository, ids: Sequence[CommitId]) -> Iterator[LineCommit]:
+def iterate_commits(repository: Repository, ids: Sequence[CommitId]) -> Iterator[CommitChanges]:
     """These commits one by one, read some hundred at a time."""
     for start in range(0, len(ids), _COMMITS_AT_ONCE):
-        yield from described(repository, ids[start : start + _COMMITS_AT_ONCE])
+        yield from read_commits(repository, ids[start : start + _COMMITS_AT_ONCE])
 
 
-def described(repository: Repository, ids: Sequence[CommitId]) -> list[LineCommit]:
+def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
     """What these commits say, and what each changed against its first parent."""
     asked = "".join(f"{name}\n" for name in ids).encode()
     said = repository.git("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=asked)
@@ -78,17 +78,17 @@ def described(repository: Repository, ids: Sequence[CommitId]) -> list[LineCommi
     found = []
     for name, parents, time, author, message in zip(*(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False):
         commit = Commit(CommitId(name), int(time or 0), author, message)
-        found.append(LineCommit(commit, tuple(CommitId(parent) for parent in parents.split()), tuple(changes.get(commit.id, ()))))
+        found.append(CommitChanges(commit, tuple(CommitId(parent) for parent in parents.split()), tuple(changes.get(commit.id, ()))))
     return found
 
 
-def _changes(repository: Repository, asked: bytes) -> dict[CommitId, list[Changed]]:
+def _changes(repository: Repository, asked: bytes) -> dict[CommitId, list[ChangedFile]]:
     output = repository.git(
         *("diff-tree", "--stdin", "-r", "-m", "--diff-merges=first-parent", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
         *("--", MARKDOWN),
         text=asked,
     )
-    found: dict[CommitId, list[Changed]] = {}
+    found: dict[CommitId, list[ChangedFile]] = {}
     commit = CommitId("")
     fields = iter(output.split(b"\0"))
     for field in fields:
@@ -103,7 +103,7 @@ def _changes(repository: Repository, asked: bytes) -> dict[CommitId, list[Change
             before_path, old_mode = path, b""
         old, new = (blob.decode() if mode in _FILE_MODES else None for mode, blob in ((old_mode, before), (new_mode, after)))
         if old or new:
-            found.setdefault(commit, []).append(Changed(path, before_path, old, new))
+            found.setdefault(commit, []).append(ChangedFile(path, before_path, old, new))
     return found
 
 
@@ -114,7 +114,7 @@ def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
     return {FilePath(os.fsdecode(path)): said.split()[2].decode() for said, _, path in listed if said.startswith(_FILE_MODES)}
 
 
-def name_now(repository: Repository, path: FilePath, above: CommitId) -> FilePath:
+def current_name(repository: Repository, path: FilePath, above: CommitId) -> FilePath:
     """What a file of a commit is called at HEAD; one that was taken out since goes by its last name."""
     seen: set[CommitId] = set()
     while (gone := _gone(repository, path, above)) and gone.commit.id not in seen:  # two branches may have taken it out each
@@ -124,17 +124,17 @@ def name_now(repository: Repository, path: FilePath, above: CommitId) -> FilePat
     return path
 
 
-def _gone(repository: Repository, path: FilePath, above: CommitId) -> LineCommit | None:
+def _gone(repository: Repository, path: FilePath, above: CommitId) -> CommitChanges | None:
     """The first commit after `above` in which a path is not there any more."""
     listed = repository.git(
         *("log", "--no-show-signature", "--no-color", "--no-follow", "--full-history", "--no-merges", "--topo-order", "--reverse"),
-        *("--no-renames", "--diff-filter=D", "--format=%H", f"{above}..HEAD", "--", *literal([path])),
+        *("--no-renames", "--diff-filter=D", "--format=%H", f"{above}..HEAD", "--", *literal_pathspecs([path])),
     )
     first = listed.split()[:1]
-    return described(repository, [CommitId(first[0].decode())])[0] if first else None
+    return read_commits(repository, [CommitId(first[0].decode())])[0] if first else None
 
 
-def side(repository: Repository, merge: LineCommit) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
+def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
     """What a merge brought besides the first-parent line, oldest first: commits of mdmem's, and those that changed Markdown files.
 
     With each come the lines that it brought in. GitPython reads no SHA-256 repositories, so there are none in those.

@@ -35,7 +35,7 @@ _NAME_BITS, _OTHER_BITS = 0x0FFF, 0xF000
 """Of an entry's flags: the length of its path; assumed unchanged, extended, and the stage of a merge."""
 
 
-def read(path: str) -> bytes | None:
+def read_bytes(path: str) -> bytes | None:
     """The bytes of a file; None where it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
@@ -47,7 +47,7 @@ def read(path: str) -> bytes | None:
 # Where the repository is.
 
 
-def find(folder: str) -> tuple[str, str] | None:
+def find_repository(folder: str) -> tuple[str, str] | None:
     """The root of the work tree that holds a folder (an absolute path without links), and its git folder."""
     if sys.platform != "linux" or "GIT_DISCOVERY_ACROSS_FILESYSTEM" in os.environ:
         return None  # elsewhere git compares paths without case, or in another form of Unicode
@@ -79,7 +79,7 @@ def _is_plain(git_dir: str, device: int | None) -> bool:
         own = os.lstat(git_dir)
     except OSError:
         return False
-    said = read(f"{git_dir}/config")
+    said = read_bytes(f"{git_dir}/config")
     return (
         stat.S_ISDIR(own.st_mode)
         and (own.st_uid, own.st_dev) == (os.geteuid(), device)
@@ -89,13 +89,13 @@ def _is_plain(git_dir: str, device: int | None) -> bool:
         and os.path.isdir(f"{git_dir}/refs")
         and not os.path.lexists(f"{git_dir}/commondir")
         and not os.path.lexists(f"{git_dir}/refs/replace")
-        and b" refs/replace/" not in (read(f"{git_dir}/packed-refs") or b"")
-        and head(git_dir) is not None
+        and b" refs/replace/" not in (read_bytes(f"{git_dir}/packed-refs") or b"")
+        and read_head(git_dir) is not None
     )
 
 
 def _says_nothing_of_its_place(text: bytes) -> bool:
-    found = git_settings.entries(text)
+    found = git_settings.parse_settings(text)
     return found is not None and not any(
         section.startswith(_SAYS_MORE)
         or (section, name) == (b"core", b"worktree")
@@ -108,9 +108,9 @@ def _says_nothing_of_its_place(text: bytes) -> bool:
 # What HEAD names.
 
 
-def head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
+def read_head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
     """The branch that HEAD is on (None: detached) and its commit (None: there is none yet)."""
-    said = read(f"{git_dir}/HEAD")
+    said = read_bytes(f"{git_dir}/HEAD")
     if said is None or not said.endswith(b"\n") or os.path.islink(f"{git_dir}/HEAD"):
         return None
     if (commit := _commit_id(said)) is not None:
@@ -120,9 +120,9 @@ def head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
         return None
     loose = f"{git_dir}/refs/heads/{name.decode()}"
     if os.path.lexists(loose):
-        commit = None if os.path.islink(loose) else _commit_id(read(loose) or b"")
+        commit = None if os.path.islink(loose) else _commit_id(read_bytes(loose) or b"")
         return None if commit is None else (name.decode(), commit)
-    packed = read(f"{git_dir}/packed-refs")
+    packed = read_bytes(f"{git_dir}/packed-refs")
     if packed is None:
         return None if os.path.lexists(f"{git_dir}/packed-refs") else (name.decode(), None)
     end = packed.find(b" refs/heads/" + name + b"\n")
@@ -170,7 +170,7 @@ def tree_entries(tree: bytes, width: int = _SHA1) -> Iterator[tuple[bytes, bytes
 
 def read_object(git_dir: str, name: str, kind: bytes) -> bytes | None:
     """The bytes of an object of that kind; None where it is in a pack, or damaged."""
-    packed = read(f"{git_dir}/objects/{name[:2]}/{name[2:]}")
+    packed = read_bytes(f"{git_dir}/objects/{name[:2]}/{name[2:]}")
     try:
         head, _, data = zlib.decompress(packed or b"").partition(b"\0")
     except zlib.error:
@@ -231,7 +231,7 @@ def _attribute_files(git_dir: str, root: str, path: bytes) -> tuple[str, ...]:
 def may_be_converted(git_dir: str, root: str, path: bytes, data: bytes) -> bool:
     """Whether git may store a file as other bytes than those on disk: by a filter, or with other line ends or `$Id$`s."""
     attributes = _attribute_files(git_dir, root, path)
-    return b"\r" in data or b"$Id:" in data or any(b"filter" in (read(place) or b"") for place in attributes)
+    return b"\r" in data or b"$Id:" in data or any(b"filter" in (read_bytes(place) or b"") for place in attributes)
 
 
 def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) -> bool:
@@ -239,7 +239,7 @@ def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) 
 
     False: not known.
     """
-    data = read(f"{git_dir}/index")
+    data = read_bytes(f"{git_dir}/index")
     if data is None or data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         return False
     kept = {name: data[start:end] for name, start, end in _extensions(data)}

@@ -15,7 +15,7 @@ _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GitSettings:
     """Settings by section and name in small letters; of one said twice the last, and by the most local file. None: only git can tell."""
 
     values: Mapping[tuple[bytes, bytes], bytes | None]
@@ -47,14 +47,14 @@ def _written(name: bytes, email: bytes) -> bytes | None:
     return None if odd else b"%s <%s>" % (name, email)
 
 
-def read(git_dir: str) -> Settings | None:
+def read_settings(git_dir: str) -> GitSettings | None:
     """The settings for a repository; None where git has to be asked."""
     values: dict[tuple[bytes, bytes], bytes | None] = {}
     places = _places()
     for place in (*places, f"{git_dir}/config") if places is not None else ():
         try:
             with open(place, "rb", buffering=0) as file:
-                found = entries(file.read())
+                found = parse_settings(file.read())
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
@@ -62,7 +62,7 @@ def read(git_dir: str) -> Settings | None:
         if found is None or any(section.startswith(b"include") for section, _, _ in found):
             return None
         values.update(((section, name), _plain(value)) for section, name, value in found)
-    return Settings(values) if places is not None else None
+    return GitSettings(values) if places is not None else None
 
 
 def _plain(value: bytes) -> bytes | None:
@@ -93,7 +93,7 @@ def _places() -> list[str] | None:
     return places if all(place.startswith("/") for place in places) else None  # git would look from the root of the work tree
 
 
-def entries(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
+def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
     """Section (`core`, `remote "origin"`), name and value of settings; None where a line is not of the usual form.
 
     Sections and names in small letters. Quotes and a comment are in the value still.

@@ -28,7 +28,7 @@ _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten")
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RewriteRules:
     """What becomes of bytes: `blob` gets a text and whether it is Markdown, `message` a message; `holds` and `binary` only look."""
 
     blob: Callable[[bytes, bool], bytes]
@@ -38,7 +38,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinkedWorktree:
     """Another work tree of the repository. `head` is its commit where it is detached, `name` its ref then."""
 
     root: Path
@@ -47,7 +47,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class RewrittenHistory:
     """What the rules make of history. Ids of commits and tags in `ids`, of blobs (with: is it Markdown) in `blobs`, old to new."""
 
     refs: Mapping[str, str]
@@ -78,7 +78,7 @@ class Rewrite:
 # What there is.
 
 
-def places(repository: Repository) -> list[Place]:
+def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
     """The other work trees.
 
     Raises:
@@ -100,7 +100,7 @@ def places(repository: Repository) -> list[Place]:
         if git(root, "for-each-ref", "--count=1", *_OWN_REFS):
             raise _refusal("a linked worktree has refs of its own", "git worktree remove takes it away.")
         name = "main-worktree/HEAD" if own.samefile(repository.common_dir) else f"worktrees/{own.name}/HEAD"
-        found.append(Place(root, name, said["HEAD"] if "detached" in said else None))
+        found.append(LinkedWorktree(root, name, said["HEAD"] if "detached" in said else None))
     return found
 
 
@@ -124,7 +124,7 @@ def require_rewritable(repository: Repository) -> None:
         raise _refusal("the repository keeps every object (extensions.preciousObjects)", "It may lend them to another one.")
 
 
-def _refs(repository: Repository, others: Sequence[Place]) -> dict[str, str]:
+def _refs(repository: Repository, others: Sequence[LinkedWorktree]) -> dict[str, str]:
     """Every ref that is rewritten, with its value: not those that follow a remote, nor symbolic ones; detached HEADs too."""
     listed = git(repository.root, "for-each-ref", "--format=%(objectname) %(refname) %(symref)").decode("utf-8", "surrogateescape")
     rows = [line.split(" ") for line in listed.splitlines()]
@@ -149,7 +149,7 @@ def _stashed(repository: Repository, refs: Mapping[str, str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedEntry:
     """An entry of git's index: `flag` is what `git ls-files -v` says of it."""
 
     flag: bytes
@@ -159,18 +159,18 @@ class Staged:
     path: bytes
 
 
-def staged(root: Path) -> list[Staged]:
+def index_entries(root: Path) -> list[StagedEntry]:
     """What git's index holds."""
     found = []
     for line in git(root, "ls-files", "-v", "-s", "-z").split(b"\0"):
         if line:
             head, _, path = line.partition(b"\t")
             flag, mode, blob, stage = head.split(b" ")
-            found.append(Staged(flag, mode, blob.decode(), stage, path))
+            found.append(StagedEntry(flag, mode, blob.decode(), stage, path))
     return found
 
 
-def paths_in(root: Path) -> list[str]:
+def worktree_files(root: Path) -> list[str]:
     """The files of a work tree, from its root: what git knows, what it does not ignore, all Markdown, what killed writes left."""
     listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(root, "ls-files", "-z", "-o", "--", MARKDOWN, TEMPORARIES)
     return sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
@@ -180,10 +180,10 @@ def paths_in(root: Path) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Maker:
+class _ObjectRewriter:
     """The new ids as they come about, and what was met on the way."""
 
-    rules: Rules
+    rules: RewriteRules
     objects: Objects
     ids: dict[str, str] = field(default_factory=dict)
     trees: dict[str, str] = field(default_factory=dict)
@@ -257,7 +257,7 @@ class _Maker:
     def make_commits(self, found: Iterable[tuple[str, bytes, int]]) -> None:
         for name, _, data in self.objects.read(found):
             head, end, message = data.partition(b"\n\n")
-            headers = headers_of(head)
+            headers = parse_headers(head)
             said = _message(self.rules, message, next((v.strip() for n, v in headers if n == b"encoding"), b""))
             moved = [(n, self._pointed(n, value)) for n, value in headers]
             self.counts["people"] += any(n in (b"author", b"committer") and self.rules.holds(value) for n, value in headers)
@@ -280,7 +280,7 @@ class _Maker:
 
         def make(name: str) -> None:
             head, end, message = waiting.pop(name).partition(b"\n\n")
-            headers = headers_of(head)
+            headers = parse_headers(head)
             target = _tagged(head)
             if target in waiting:
                 make(target)
@@ -314,7 +314,7 @@ def _inner_first(trees: set[str], inner: Mapping[str, list[str]]) -> list[str]:
     return list(ordered)
 
 
-def headers_of(head: bytes) -> list[tuple[bytes, bytes]]:
+def parse_headers(head: bytes) -> list[tuple[bytes, bytes]]:
     """The headers of a commit or tag; the lines of one that goes on (they begin with a space) stay joined."""
     parts = re.split(rb"\n(?! )", head)
     return [(name, value) for name, _, value in (part.partition(b" ") for part in parts)]
@@ -322,10 +322,10 @@ def headers_of(head: bytes) -> list[tuple[bytes, bytes]]:
 
 def _tagged(tag: bytes) -> str:
     """What a tag points to."""
-    return next(value for name, value in headers_of(tag.partition(b"\n\n")[0]) if name == b"object").decode()
+    return next(value for name, value in parse_headers(tag.partition(b"\n\n")[0]) if name == b"object").decode()
 
 
-def _message(rules: Rules, message: bytes, encoding: bytes) -> bytes:
+def _message(rules: RewriteRules, message: bytes, encoding: bytes) -> bytes:
     """A commit's message by the rules, which know UTF-8, in the encoding that the commit names."""
     message = rules.message(message)  # as UTF-8 first: what a commit names is not always what it holds
     try:
@@ -336,20 +336,20 @@ def _message(rules: Rules, message: bytes, encoding: bytes) -> bytes:
         return message  # an encoding that only git's libraries know: the bytes are all there is to go by
 
 
-def rewritten(repository: Repository, rules: Rules, objects: Objects, others: Sequence[Place]) -> Rewrite:
+def rewrite_history(repository: Repository, rules: RewriteRules, objects: Objects, others: Sequence[LinkedWorktree]) -> RewrittenHistory:
     """What the rules make of everything that can be reached; no ref is moved."""
     refs = _refs(repository, others)
     stash = _stashed(repository, refs)
     head = repository.head()
     roots = "".join(f"{name}\n" for name in dict.fromkeys([*refs.values(), *stash, *([head] if head else [])])).encode()
     names = git(repository.root, "rev-list", "--topo-order", "--objects", "--no-object-names", "--stdin", text=roots) if roots else b""
-    of_indexes = [e for root in (repository.root, *(o.root for o in others)) for e in staged(root) if e.mode != _SUBMODULE_MODE]
+    of_indexes = [e for root in (repository.root, *(o.root for o in others)) for e in index_entries(root) if e.mode != _SUBMODULE_MODE]
     found = objects.described(dict.fromkeys([*names.decode().split(), *(e.blob for e in of_indexes)]))
 
     def of(kind: bytes) -> list[tuple[str, bytes, int]]:
         return [each for each in found if each[1] == kind]
 
-    maker = _Maker(rules, objects)
+    maker = _ObjectRewriter(rules, objects)
     maker.note_uses(of(b"tree"))
     for entry in of_indexes:
         if entry.mode in FILE_MODES:
@@ -359,7 +359,7 @@ def rewritten(repository: Repository, rules: Rules, objects: Objects, others: Se
     maker.make_trees(of(b"tree"))
     maker.make_commits(reversed(of(b"commit")))
     maker.make_tags(of(b"tag"))
-    return Rewrite(
+    return RewrittenHistory(
         refs,
         maker.ids,
         maker.trees,

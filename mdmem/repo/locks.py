@@ -21,13 +21,13 @@ _START_FIELD = 19
 """Where `/proc/PID/stat` has the start, in clock ticks after the boot, counted after the name's closing bracket (proc(5), field 22)."""
 
 
-def named_in(words: str) -> Path | None:
+def lock_named_in(words: str) -> Path | None:
     """The lock file that git's message names."""
     match = _NAMED.search(words)
     return Path(match[1]) if match else None
 
 
-def is_dead(lock: Path, folders: tuple[Path, ...]) -> bool:
+def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
     """Whether a lock file was left by a dead process; False where that cannot be told.
 
     Args:

@@ -15,7 +15,7 @@ from pathlib import Path
 from mdmem import files
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
-from mdmem.repo.history_rewrite import FILE_MODES, KEPT_STASH, Rewrite, Rules, headers_of, staged
+from mdmem.repo.history_rewrite import FILE_MODES, KEPT_STASH, RewriteRules, RewrittenHistory, index_entries, parse_headers
 from mdmem.repo.objects import LONG_SECONDS, Objects, git
 from mdmem.repo.runner import DURABLE, run
 from mdmem.repo.worktree import Identity, Repository
@@ -40,8 +40,8 @@ def _people(repository: Repository, date: str, identity: Identity | None) -> byt
     return b"\n".join(lines)
 
 
-def add_note(
-    repository: Repository, rewrite: Rewrite, objects: Objects, message: str, date: str, identity: Identity | None
+def add_purge_note(
+    repository: Repository, rewrite: RewrittenHistory, objects: Objects, message: str, date: str, identity: Identity | None
 ) -> dict[str, str]:
     """The refs to move, with an empty commit on top of HEAD that carries `message`; on an unborn branch there is none."""
     moved = rewrite.moved
@@ -61,7 +61,7 @@ def add_note(
     return moved
 
 
-def _renamed_notes(repository: Repository, rewrite: Rewrite, objects: Objects, tip: str) -> str | None:
+def _renamed_notes(repository: Repository, rewrite: RewrittenHistory, objects: Objects, tip: str) -> str | None:
     """The tree of notes with those of rewritten commits under their new ids; None where there are none."""
     found: dict[bytes, tuple[bytes, str]] = {}
     renamed = False
@@ -93,7 +93,7 @@ def _tree(objects: Objects, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
 # Refs, index, what is left behind.
 
 
-def move(repository: Repository, rewrite: Rewrite, moved: Mapping[str, str]) -> None:
+def move_refs(repository: Repository, rewrite: RewrittenHistory, moved: Mapping[str, str]) -> None:
     """Move the refs, all or none, each only from the value that was rewritten; refs of mdmem's own keep the stash until `clean`.
 
     Raises:
@@ -112,7 +112,7 @@ def move(repository: Repository, rewrite: Rewrite, moved: Mapping[str, str]) -> 
         )
 
 
-def _deepen_shallow(repository: Repository, rewrite: Rewrite) -> None:
+def _deepen_shallow(repository: Repository, rewrite: RewrittenHistory) -> None:
     """In a shallow clone: have git expect that the new ids of its oldest commits lack their parents too."""
     place = repository.common_dir / "shallow"
     before = files.read(place)
@@ -124,9 +124,9 @@ def _deepen_shallow(repository: Repository, rewrite: Rewrite) -> None:
         raise RepositoryProblem("repository-busy", "git is fetching; nothing was changed", "Try again.")
 
 
-def restage(repository: Repository, rewrite: Rewrite) -> int:
+def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> int:
     """Bring the entries of git's index to the new blobs, flags kept; how many."""
-    entries = staged(repository.root)
+    entries = index_entries(repository.root)
     found = [(e, rewrite.blobs.get((e.blob, is_markdown(os.fsdecode(e.path))))) for e in entries if e.mode in FILE_MODES]
     due = [(entry, new) for entry, new in found if new]
     locks = {"GIT_OPTIONAL_LOCKS": "1"}
@@ -141,12 +141,12 @@ def restage(repository: Repository, rewrite: Rewrite) -> int:
     return len(due)
 
 
-def refresh(repository: Repository) -> None:
+def refresh_index(repository: Repository) -> None:
     """Have git's index look at the files again. It fails where one differs, which is no failure here."""
     run(repository.root, ["update-index", "-q", "--refresh"], extra={"GIT_OPTIONAL_LOCKS": "1"})
 
 
-def clean(repository: Repository, rules: Rules, before: int) -> None:
+def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -> None:
     """Take away what still leads to the old objects, and those. Doing it again does no harm.
 
     Args:
@@ -189,7 +189,7 @@ def _restore_stash(repository: Repository, kept: Mapping[str, str]) -> None:
     git(repository.root, "update-ref", "-d", "refs/stash")
     for value in kept.values():
         head, _, message = git(repository.root, "cat-file", "commit", value).partition(b"\n\n")
-        dated = _RAW_DATE.search(next(v for n, v in headers_of(head) if n == b"committer"))
+        dated = _RAW_DATE.search(next(v for n, v in parse_headers(head) if n == b"committer"))
         extra = {"GIT_COMMITTER_DATE": f"@{dated[1].decode()}"} if dated else {}
         subject = message.decode("utf-8", "replace").partition("\n")[0]
         git(repository.root, *DURABLE, "stash", "store", "-q", "-m", subject, value, extra=extra)
@@ -203,7 +203,7 @@ def git_folders(repository: Repository) -> list[Path]:
     return [repository.common_dir, *(sorted(linked.iterdir()) if linked.is_dir() else ())]
 
 
-def _rewrite_file(place: Path, rules: Rules) -> None:
+def _rewrite_file(place: Path, rules: RewriteRules) -> None:
     if place.is_file() and not place.is_symlink():
         before = place.read_bytes()
         after = rules.message(before)
@@ -214,7 +214,7 @@ def _rewrite_file(place: Path, rules: Rules) -> None:
 # What is left.
 
 
-def holding(repository: Repository, rules: Rules) -> set[str]:
+def objects_holding(repository: Repository, rules: RewriteRules) -> set[str]:
     """The objects of the repository, reachable or not, that hold it."""
     objects = Objects(repository.root, keep=False)
     listed = git(repository.root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
@@ -222,17 +222,17 @@ def holding(repository: Repository, rules: Rules) -> set[str]:
     return {name for name, _, data in objects.read(rows) if rules.holds(data) or rules.binary(data)}
 
 
-def reached(repository: Repository) -> set[str]:
+def reachable_objects(repository: Repository) -> set[str]:
     """The objects to which a ref of any kind or git's index leads."""
     return set(git(repository.root, "rev-list", "--objects", "--no-object-names", "--all", "--indexed-objects").decode().split())
 
 
-def is_named(repository: Repository, word: str) -> bool:
+def is_in_a_message(repository: Repository, word: str) -> bool:
     """Whether the message of a commit says a word. It is no secret: git gets it as an argument, which every user can see."""
     return bool(git(repository.root, "rev-list", "--all", "-n1", "--fixed-strings", f"--grep={word}"))
 
 
-def left_in_folder(repository: Repository, rules: Rules) -> int:
+def git_files_holding(repository: Repository, rules: RewriteRules) -> int:
     """How many files of git's own folder, objects and messages aside, hold it: settings, hooks, names of refs."""
     found = 0
     for top in git_folders(repository):

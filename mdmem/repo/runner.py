@@ -37,7 +37,7 @@ READ_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GitResult:
     """How a git process ended."""
 
     status: int
@@ -57,7 +57,7 @@ def run(
     text: bytes = b"",
     extra: Mapping[str, str] | None = None,
     seconds: float = READ_SECONDS,
-) -> Outcome:
+) -> GitResult:
     """Run git once, in `folder`, with `text` on its standard input; its whole process group has `seconds`.
 
     Raises:
@@ -72,4 +72,4 @@ def run(
         raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} seconds") from problem
     if status and not folder.is_dir():
         raise PathProblem("bad-path", f"there is no folder {folder}")
-    return Outcome(status, output, words.decode("utf-8", "replace").strip())
+    return GitResult(status, output, words.decode("utf-8", "replace").strip())

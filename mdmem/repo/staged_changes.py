@@ -25,7 +25,7 @@ class _UnplainError(Exception):
     """git is to be asked."""
 
 
-def changes(git_dir: str, index_file: str, commit: CommitId) -> list[tuple[bytes, bytes | None, bytes | None]] | None:
+def staged_changes(git_dir: str, index_file: str, commit: CommitId) -> list[tuple[bytes, bytes | None, bytes | None]] | None:
     """The Markdown files of which an index holds something else than a commit: path, bytes in the commit and in the index (None: not there).
 
     None where git is to be asked: there are many files, one may have been renamed, objects are in packs, or something is not of the
@@ -42,7 +42,7 @@ def changes(git_dir: str, index_file: str, commit: CommitId) -> list[tuple[bytes
         return None
 
 
-def held(git_dir: str, index_file: str, commit: CommitId, paths: Iterable[bytes]) -> set[bytes] | None:
+def known_paths(git_dir: str, index_file: str, commit: CommitId, paths: Iterable[bytes]) -> set[bytes] | None:
     """Those of some paths that an index or a commit holds. None where git is to be asked, as for `changes`."""
     try:
         old, new, _ = _both(git_dir, index_file, commit)
@@ -55,7 +55,7 @@ def _both(
     git_dir: str, index_file: str, commit: CommitId
 ) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
     """The paths of a commit and those of an index; and what those begin with that are left out of the commit's, as the index has the same."""
-    data, tree = git_files.read(index_file) or b"", git_files.tree_of(git_dir, commit)
+    data, tree = git_files.read_bytes(index_file) or b"", git_files.tree_of(git_dir, commit)
     new, extensions = _entries(data)
     old, skipped = _files(git_dir, tree, _cached_trees(extensions.get(b"TREE", b"")))
     return old, new, skipped

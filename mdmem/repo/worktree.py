@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import git_files, git_settings
-from mdmem.repo.runner import Outcome, run
+from mdmem.repo.runner import GitResult, run
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
@@ -48,7 +48,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PathState:
     """How the repository stands to one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached.
 
     `known` says that the file is there and in git's index. `settled` says that HEAD, index and disk hold the same of it, and that nothing
@@ -84,7 +84,7 @@ def discover(folder: Path) -> Repository:
         RepositoryProblem: `not-a-repository`, `broken-repository`, `bare-repository`.
     """
     here = os.path.realpath(folder)
-    if plainly := git_files.find(here):
+    if plainly := git_files.find_repository(here):
         top, git_folder = plainly
         return Repository(folder, Path(top), Path(git_folder), Path(git_folder), _prefix(top, here), plain=True)
     found = run(folder, ["rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-toplevel"])
@@ -120,12 +120,12 @@ def _unreadable_branch() -> RepositoryProblem:
     return RepositoryProblem("broken-repository", "the branch that HEAD names cannot be read", hint)
 
 
-def literal(paths: Sequence[FilePath]) -> list[str]:
+def literal_pathspecs(paths: Sequence[FilePath]) -> list[str]:
     """Paths as pathspecs that mean just them. (The setting for it would reach the user's hooks, whose own patterns would then fail.)"""
     return [f":(literal){path}" for path in paths]
 
 
-def paths_in(output: bytes) -> list[FilePath]:
+def parse_paths(output: bytes) -> list[FilePath]:
     """The paths that git names with `-z`."""
     return [FilePath(os.fsdecode(path)) for path in output.split(b"\0") if path]
 
@@ -156,10 +156,10 @@ class Repository:
     @property
     def known_hooks_dir(self) -> Path | None:
         """The same, where that is known without asking git."""
-        plainly = git_settings.read(str(self.git_dir)) if self.plain else None
+        plainly = git_settings.read_settings(str(self.git_dir)) if self.plain else None
         return self.git_dir / "hooks" if plainly and not plainly.has(b"core", b"hookspath") else None
 
-    def run(self, *arguments: str) -> Outcome:
+    def run(self, *arguments: str) -> GitResult:
         """How a git command ends that may fail."""
         return run(self.folder, arguments)
 
@@ -179,7 +179,7 @@ class Repository:
 
     def identity_known(self) -> bool:
         """Whether git knows who commits, by its settings or the environment; a guess from the host's name does not count."""
-        plainly = git_settings.read(str(self.git_dir)) if self.plain else None
+        plainly = git_settings.read_settings(str(self.git_dir)) if self.plain else None
         if plainly and plainly.person("AUTHOR") and plainly.person("COMMITTER"):
             return True
         listed = run(self.folder, ["config", "-z", "--get-regexp", r"^((user|author|committer)\.(name|email)|user\.useconfigonly)$"])
@@ -202,7 +202,7 @@ class Repository:
 
     def _head(self) -> tuple[str | None, CommitId | None] | None:
         """HEAD's branch and commit, where they are plainly written."""
-        return git_files.head(str(self.git_dir)) if self.plain else None
+        return git_files.read_head(str(self.git_dir)) if self.plain else None
 
     def branch(self) -> str | None:
         """The branch that HEAD is on; None where it is detached.
@@ -217,7 +217,7 @@ class Repository:
             raise _unreadable_branch()
         return asked.output.decode("utf-8", "replace").strip().removeprefix("refs/heads/") if asked.status == 0 else None
 
-    def state(self, path: FilePath) -> State:
+    def state(self, path: FilePath) -> PathState:
         """How HEAD and one path stand.
 
         Raises:
@@ -225,7 +225,7 @@ class Repository:
         """
         return self._settled_state(path) or self._asked_state(path)
 
-    def _settled_state(self, path: FilePath) -> State | None:
+    def _settled_state(self, path: FilePath) -> PathState | None:
         """The state where the index is as HEAD, and the file as both: nothing is to be asked."""
         found = self._head()
         if found is None or found[1] is None or (tree := git_files.tree_of(str(self.git_dir), found[1])) is None:
@@ -245,12 +245,12 @@ class Repository:
         blob = git_files.object_id(b"blob", data)
         if not git_files.is_clean(git_dir, tree, name, blob, bool(mode & stat.S_IXUSR)):
             return None
-        return State(found[1], found[0], pending=False, ignored=False, known=True, settled=True)
+        return PathState(found[1], found[0], pending=False, ignored=False, known=True, settled=True)
 
-    def _asked_state(self, path: FilePath) -> State:
+    def _asked_state(self, path: FilePath) -> PathState:
         output = self.git(
             *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored=matching"),
-            *("--no-renames", "--ignore-submodules=all", "--", *literal([path])),
+            *("--no-renames", "--ignore-submodules=all", "--", *literal_pathspecs([path])),
         )
         commit: CommitId | None = None
         branch: str | None = None
@@ -273,7 +273,7 @@ class Repository:
             # Where a commit was made but the disk was too full for the index, the index alone differs, from both sides.
             pending = not self._is_as_committed(path)
         known = not marks & {b"?", b"!"} and os.path.lexists(self.folder / path)
-        return State(commit, branch, pending, b"!" in marks, known)
+        return PathState(commit, branch, pending, b"!" in marks, known)
 
     def _is_as_committed(self, path: FilePath) -> bool:
         """Whether a file on disk, as git would store it, is what HEAD holds."""
@@ -307,7 +307,7 @@ class Repository:
 
     def tracked(self) -> set[FilePath]:
         """The paths of the workspace that git knows."""
-        return set(paths_in(self.git("ls-files", "-z")))
+        return set(parse_paths(self.git("ls-files", "-z")))
 
     def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
         """The bytes of files in a commit; None where a file is not in it."""
@@ -348,7 +348,7 @@ class Repository:
 
     def last_commit(self, path: FilePath) -> CommitId | None:
         """The newest commit that touched a file; None where there is none."""
-        found = run(self.folder, ["rev-list", "-1", "HEAD", "--", *literal([path])])
+        found = run(self.folder, ["rev-list", "-1", "HEAD", "--", *literal_pathspecs([path])])
         return CommitId(found.output.decode().strip()) if found.status == 0 and found.output.strip() else None
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
@@ -359,14 +359,14 @@ class Repository:
         """
         place = self._index(index_file)
         commit = self.head()
-        if self.plain and commit and (found := staged_changes.changes(str(self.git_dir), place, commit)) is not None:
+        if self.plain and commit and (found := staged_changes.staged_changes(str(self.git_dir), place, commit)) is not None:
             return [StagedFile(FilePath(os.fsdecode(path)), None, before, after) for path, before, after in found]
         extra = {"GIT_INDEX_FILE": place} if index_file else None
         against = commit or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
         done = run(self.root, ["diff-index", "--cached", "-z", "-M", "--name-status", "--no-ext-diff", against], extra=extra)
         if done.status:
             raise RepositoryProblem("git-failed", f"git diff-index: {done.words}")
-        fields = iter(paths_in(done.output))
+        fields = iter(parse_paths(done.output))
         changes: list[tuple[FilePath | None, FilePath | None]] = []
         for status in fields:
             path = next(fields)
@@ -399,7 +399,7 @@ class Repository:
         place = self._index(index_file)
         commit = self.head()
         names = [os.fsencode(path) for path in paths]
-        if self.plain and commit and (found := staged_changes.held(str(self.git_dir), place, commit, names)) is not None:
+        if self.plain and commit and (found := staged_changes.known_paths(str(self.git_dir), place, commit, names)) is not None:
             return {FilePath(os.fsdecode(path)) for path in found}
         asked = [(path, name) for path in paths for name in (f":{path}", *([f"{commit}:{path}"] if commit else []))]
         blobs = self.blobs([name for _, name in asked], {"GIT_INDEX_FILE": place} if index_file else None)

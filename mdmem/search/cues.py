@@ -12,10 +12,10 @@ from functools import lru_cache
 from zlib import crc32
 
 from mdmem.model.trail import Entry
-from mdmem.search.terms import STOP_WORDS, Split, folded, split
+from mdmem.search.terms import STOP_WORDS, SplitText, folded, split_scripts
 from mdmem.startup.records import dataclass
 
-ASKS, TIME, AMOUNT = 1, 2, 4
+ASKS_CUE, TIME_CUE, AMOUNT_CUE = 1, 2, 4
 """What an entry shows: it ends in a question, holds words of time, holds an amount."""
 _SPEAKER_SHIFT = 3
 
@@ -58,7 +58,7 @@ _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedDate:
     """A date that a question names, as far as it does."""
 
     year: int | None
@@ -77,11 +77,11 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionCues:
     """What a question names and asks for; `names` are its words as `_name` has them."""
 
     names: frozenset[int]
-    date: Named | None
+    date: NamedDate | None
     answer: int
 
     def names_speaker(self, cues: int) -> bool:
@@ -89,7 +89,7 @@ class Asked:
         return cues >> _SPEAKER_SHIFT in self.names
 
 
-def cues(entry: Entry, words: Collection[str]) -> int:
+def entry_cues(entry: Entry, words: Collection[str]) -> int:
     """The cues of an entry, whose words are given (`words.folded`).
 
     Only in a daily log are the words before a colon someone's who speaks: elsewhere they are a key.
@@ -98,19 +98,19 @@ def cues(entry: Entry, words: Collection[str]) -> int:
     time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
     amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
     speaker = _speaker(entry.text) if entry.day is not None else 0
-    return ASKS * _ends_asking(entry.text) | TIME * time | AMOUNT * amount | speaker << _SPEAKER_SHIFT
+    return ASKS_CUE * _ends_asking(entry.text) | TIME_CUE * time | AMOUNT_CUE * amount | speaker << _SPEAKER_SHIFT
 
 
-def asked(question: str) -> Asked:
+def question_cues(question: str) -> QuestionCues:
     """What a question names and asks for; of words alone, nothing is looked up."""
-    answer = TIME * bool(_ASKS_TIME.match(question)) | AMOUNT * bool(_ASKS_AMOUNT.search(question))
-    said = split(question)
+    answer = TIME_CUE * bool(_ASKS_TIME.match(question)) | AMOUNT_CUE * bool(_ASKS_AMOUNT.search(question))
+    said = split_scripts(question)
     words = folded(said.spaced)
     date = _date(question) if _DIGIT.search(question) or not _MONTH_NAMES.isdisjoint(words) else None
-    return Asked(frozenset(map(_name, _possible_names(said, words))), date, answer)
+    return QuestionCues(frozenset(map(_name, _possible_names(said, words))), date, answer)
 
 
-def questions(text: str) -> str:
+def asking_sentences(text: str) -> str:
     """The sentences of a text that ask."""
     if not _asks(text):
         return ""
@@ -144,12 +144,12 @@ def _speaker(text: str) -> int:
 
 @lru_cache(maxsize=_NAMES_KEPT)
 def _first_name(speaker: str) -> int:
-    said = split(speaker)
+    said = split_scripts(speaker)
     names = [*said.runs, *(word for word in folded(said.spaced) if word not in _TITLES)]
     return _name(names[0]) if names and len(names[0]) > 1 else 0
 
 
-def _possible_names(said: Split, words: Iterable[str]) -> Iterator[str]:
+def _possible_names(said: SplitText, words: Iterable[str]) -> Iterator[str]:
     """Every word but those that stand in any question; these only where a capital says that someone is called so (Will, May)."""
     yield from (word for word in words if word not in STOP_WORDS)
     for word in said.spaced.split()[1:]:
@@ -159,10 +159,10 @@ def _possible_names(said: Split, words: Iterable[str]) -> Iterator[str]:
         yield from (run[at : at + size] for size in range(2, _LONGEST_NAME + 1) for at in range(len(run) - size + 1))
 
 
-def _date(question: str) -> Named | None:
+def _date(question: str) -> NamedDate | None:
     if match := _ISO.search(question) or _HAN.search(question):
         year, month, day = (int(part) if part else None for part in match.groups())
-        return Named(year, month, day)
+        return NamedDate(year, month, day)
     found = _YEAR.search(question)
     year = int(found[0]) if found else None
     for match in _MONTH.finditer(question):
@@ -170,5 +170,5 @@ def _date(question: str) -> Named | None:
         near = re.compile(rf"\b{_NTH},?\s+(?:of\s+)?(?i:{named})\b|\b(?i:{named})\s+{_NTH}\b").search(question)
         if near or name not in _VERBS_TOO or _YEAR_AFTER.match(question, match.end()):
             day = int(near[1] or near[2]) if near else None
-            return Named(year, _MONTHS.index(named) + 1, day)
-    return Named(year, None, None) if year else None
+            return NamedDate(year, _MONTHS.index(named) + 1, day)
+    return NamedDate(year, None, None) if year else None

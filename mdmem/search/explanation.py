@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mdmem.model.searches import Part, Why
+from mdmem.model.searches import Explanation, ScorePart
 from mdmem.model.trail import Entry
 from mdmem.search.terms import folded, stem
 
 _WORD = re.compile(r"\w+")
 
 
-def in_words(why: Why, query: str, entry: Entry) -> Why:
+def explain_in_words(why: Explanation, query: str, entry: Entry) -> Explanation:
     """The same for a person.
 
     The query's terms become the words as they were typed, the terms of the index those of the entry and its headings. What stands only
@@ -21,11 +21,11 @@ def in_words(why: Why, query: str, entry: Entry) -> Why:
     typed = _by_stem([query])
     standing = _by_stem([entry.text, *entry.section])
 
-    def told(part: Part) -> Part:
+    def told(part: ScorePart) -> ScorePart:
         same = typed.get(part.said, part.said) if part.term == part.said else part.term
-        return Part(part.field, standing.get(part.term, same), typed.get(part.said, part.said), part.score)
+        return ScorePart(part.field, standing.get(part.term, same), typed.get(part.said, part.said), part.score)
 
-    return Why(tuple(map(told, why.parts)), why.factors)
+    return Explanation(tuple(map(told, why.parts)), why.factors)
 
 
 def _by_stem(texts: Iterable[str]) -> dict[str, str]:

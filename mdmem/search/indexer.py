@@ -22,11 +22,11 @@ from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import schema
-from mdmem.search.query import Filter, Wanted
+from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
-from mdmem.search.schema import Life, Row
-from mdmem.search.searcher import BrokenIndex, Finder, failures, read
-from mdmem.search.snapshot import EMPTY, SEEN_NAME, UNSEEN, Seen, read_seen, stamps_digest, write_seen
+from mdmem.search.schema import IndexRow, Lifetime
+from mdmem.search.searcher import BrokenIndex, IndexSearcher, call_engine, engine_failures
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, SNAPSHOT_NAME, Snapshot, read_snapshot, stamps_digest, write_snapshot
 from mdmem.search.terms import ENGLISH
 from mdmem.startup.records import dataclass, replace
 
@@ -61,33 +61,33 @@ class FileEntries:
     origins: tuple[Origin | None, ...]
     uncommitted: tuple[bool, ...]
     kind: FileKind
-    lives: tuple[Life, ...] = ()
-    unseen: tuple[Row, ...] = ()
+    lives: tuple[Lifetime, ...] = ()
+    unseen: tuple[IndexRow, ...] = ()
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[IndexRow]:
         """What stands in it."""
-        lives = self.lives or (Life(),) * len(self.entries)
+        lives = self.lives or (Lifetime(),) * len(self.entries)
         parallel = zip(self.entries, self.origins, self.uncommitted, lives, strict=True)
-        return [Row(entry, origin, uncommitted, self.kind, life) for entry, origin, uncommitted, life in parallel]
+        return [IndexRow(entry, origin, uncommitted, self.kind, life) for entry, origin, uncommitted, life in parallel]
 
 
-class Index:
+class SearchIndex:
     """Entries to be found.
 
     Open it again while holding the lock before an update: what another process has indexed since is not known to this object.
     """
 
-    def __init__(self, folder: Path | None, index: tantivy.Index | None, seen: Seen, language: str | None) -> None:
+    def __init__(self, folder: Path | None, index: tantivy.Index | None, seen: Snapshot, language: str | None) -> None:
         self._folder = folder
         self._language = language or ENGLISH
         self._index = index
-        self._finder = Finder(read(index.searcher), self._language) if index else None
-        self.seen: Seen = seen
+        self._finder = IndexSearcher(call_engine(index.searcher), self._language) if index else None
+        self.seen: Snapshot = seen
         """The workspace as the index knows it."""
 
     @classmethod
-    def open(cls, folder: Path, language: str | None = None) -> Index:
+    def open(cls, folder: Path, language: str | None = None) -> SearchIndex:
         """The index in a folder. What is broken, half written or of another version counts as empty.
 
         Nothing is made or deleted before `update`. The language of its words (by default English) is the caller's to keep: an index that
@@ -96,30 +96,30 @@ class Index:
         Raises:
             OSError: the folder cannot be read.
         """
-        seen = read_seen(folder)
+        seen = read_snapshot(folder)
         if seen is None:
             return cls.anew(folder, language)
         try:
-            return cls(folder, read(_open_documents, folder / _DOCUMENTS_NAME), seen, language)
+            return cls(folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language)
         except BrokenIndex:
             return cls.anew(folder, language)
 
     @classmethod
-    def anew(cls, folder: Path, language: str | None = None) -> Index:
+    def anew(cls, folder: Path, language: str | None = None) -> SearchIndex:
         """An empty index that takes the place of whatever the folder holds, at the first update."""
-        return cls(folder, None, EMPTY, language)
+        return cls(folder, None, EMPTY_SNAPSHOT, language)
 
     @classmethod
-    def in_memory(cls, language: str | None = None) -> Index:
+    def in_memory(cls, language: str | None = None) -> SearchIndex:
         """An empty index that leaves nothing behind."""
-        return cls(None, schema.prepare(tantivy.Index(schema.schema())), EMPTY, language)
+        return cls(None, schema.prepare(tantivy.Index(schema.schema())), EMPTY_SNAPSHOT, language)
 
     @property
     def count(self) -> int:
         """The number of entries that are current, or have expired."""
         return self._finder.count if self._finder else 0
 
-    def search(self, wanted: Wanted) -> tuple[Match, ...]:
+    def search(self, wanted: IndexQuery) -> tuple[Match, ...]:
         """As `Finder.search`."""
         return self._finder.search(wanted) if self._finder else ()
 
@@ -131,7 +131,7 @@ class Index:
         """As `Finder.holds`."""
         return self._finder is not None and self._finder.holds(wanted)
 
-    def rows(self, path: str) -> list[Row] | None:
+    def rows(self, path: str) -> list[IndexRow] | None:
         """As `Finder.rows`."""
         return self._finder.rows(path) if self._finder else []
 
@@ -159,9 +159,9 @@ class Index:
         self,
         changed: Iterable[FileEntries],
         removed: Collection[str],
-        seen: Seen,
+        seen: Snapshot,
         progress: Callable[[int], None] | None = None,
-        past: Iterable[tuple[CommitId, tuple[Row, ...]]] = (),
+        past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]] = (),
         dropped: Collection[CommitId] = (),
     ) -> None:
         """Bring the index to a new state of the workspace; the caller holds the lock.
@@ -188,19 +188,19 @@ class Index:
     def _start_anew(self) -> None:
         assert self._folder is not None  # only an index in a folder can be missing
         documents = self._folder / _DOCUMENTS_NAME
-        (self._folder / SEEN_NAME).unlink(missing_ok=True)
+        (self._folder / SNAPSHOT_NAME).unlink(missing_ok=True)
         if documents.exists():
             shutil.rmtree(documents)
         documents.mkdir(parents=True)
         self._index = schema.prepare(_stored(tantivy.Index, schema.schema(), str(documents)))
-        self.seen = EMPTY
+        self.seen = EMPTY_SNAPSHOT
 
     def _change(
         self,
         changed: Iterable[FileEntries],
         removed: Collection[str],
         progress: Callable[[int], None] | None,
-        past: Iterable[tuple[CommitId, tuple[Row, ...]]],
+        past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]],
         dropped: Collection[CommitId],
     ) -> None:
         assert self._index is not None
@@ -214,7 +214,7 @@ class Index:
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
                 replaced(schema.file_label("path", file.path))
-                for together in (file.rows, schema.in_order(file.unseen)):
+                for together in (file.rows, schema.in_file_order(file.unseen)):
                     yield from schema.documents(file.path, together, self._language)
                 if progress:
                     progress(number)
@@ -230,19 +230,19 @@ class Index:
             documents = new()
             while some := list(islice(documents, _ADDED_AT_ONCE)):
                 _stored(_add, writer, some)
-            if self._folder is not None and (self._folder / SEEN_NAME).exists():
-                self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, UNSEEN)}), durably=True)
+            if self._folder is not None and (self._folder / SNAPSHOT_NAME).exists():
+                self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}), durably=True)
             _stored(writer.commit)
         finally:
             # A writer that goes without this leaves the segments of its merges behind for good.
             _stored(writer.wait_merging_threads)
         _stored(self._index.reload)
-        self._finder = Finder(self._index.searcher(), self._language)
+        self._finder = IndexSearcher(self._index.searcher(), self._language)
 
-    def _remember(self, seen: Seen, durably: bool = False) -> None:
+    def _remember(self, seen: Snapshot, durably: bool = False) -> None:
         seen = replace(seen, stamps=stamps_digest({path: file.stamp.text for path, file in seen.files.items()}))
         if self._folder is not None:
-            write_seen(self._folder, seen, durably)
+            write_snapshot(self._folder, seen, durably)
         self.seen = seen
 
 
@@ -257,9 +257,9 @@ def _add(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> 
         writer.add_document(document)
 
 
-def _gone(commit: CommitId, rows: Iterable[Row], language: str) -> Iterator[tantivy.Document]:
+def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator[tantivy.Document]:
     """The documents of what ended with a commit: those of one file stood near each other."""
-    for path, together in groupby(schema.in_order(rows), key=lambda row: row.entry.path):
+    for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
         yield from schema.documents(path, list(together), language, commit)
 
 
@@ -270,6 +270,6 @@ def _open_documents(folder: Path) -> tantivy.Index:
 def _stored(action: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     try:
         return action(*args, **named)
-    except failures() as problem:
+    except engine_failures() as problem:
         hint = "Is the disk full, or another process writing it? If neither, mdmem reindex --full builds it anew."
         raise StorageProblem(f"the index could not be written: {problem}", hint) from problem

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mdmem.search.query import Clause
-from mdmem.search.schema import Row
+from mdmem.search.schema import IndexRow
 from mdmem.startup.records import dataclass
 
 _K1, _B = 1.2, 0.75
@@ -24,21 +24,21 @@ _UNSCALED, _SIGNIFICANT_BITS = 24, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OverlayEntry:
     """An entry as the index will hold it: the terms of its fields, in their order, its numbers, its row."""
 
     terms: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Any]
-    row: Row
+    row: IndexRow
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], fields: Iterable[str], row: Row) -> Written:
+    def of(cls, values: Mapping[str, Any], fields: Iterable[str], row: IndexRow) -> OverlayEntry:
         """The entry whose document has these values."""
         return cls({name: values[name].split() for name in fields if name in values}, values, row)
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class FieldStatistics:
     """What BM25 knows of a field: the number of documents in the index, and of the terms in that field of all of them."""
 
     documents: float
@@ -56,10 +56,10 @@ class Overlay:
 
     def __init__(
         self,
-        entries: Sequence[Written],
+        entries: Sequence[OverlayEntry],
         hidden: frozenset[tuple[int, int]],
-        dropped: Sequence[Written],
-        statistics: Callable[[str, str | None], Statistics],
+        dropped: Sequence[OverlayEntry],
+        statistics: Callable[[str, str | None], FieldStatistics],
         holding: Callable[[str, str], int],
     ) -> None:
         self.entries = entries
@@ -67,7 +67,7 @@ class Overlay:
         self._dropped = dropped
         self._more = len(entries) - len(dropped)
         self._ask = statistics
-        self._told: dict[str, Statistics] = {}
+        self._told: dict[str, FieldStatistics] = {}
         self._holding = holding
         self._counts: dict[str, Counter[str]] = {}
 
@@ -103,7 +103,7 @@ class Overlay:
         total, holding = self._told[field].documents, self._holding(field, term)
         return _idf(total + self._more, holding + self.count(field, term)) / _idf(total, holding)
 
-    def scores(self, looked_for: Iterable[Clause]) -> list[tuple[float, Written]]:
+    def scores(self, looked_for: Iterable[Clause]) -> list[tuple[float, OverlayEntry]]:
         """The entries that hold one of the terms, with what that is worth."""
         found: dict[int, float] = {}
         averages: dict[str, tuple[float, float]] = {}

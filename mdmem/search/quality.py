@@ -7,7 +7,7 @@ from datetime import date
 
 from mdmem.model.searches import Hit, Quality
 from mdmem.search.english import BASE_FORMS
-from mdmem.search.terms import folded, query_terms, split, stem
+from mdmem.search.terms import folded, query_terms, split_scripts, stem
 
 _LOOKED_AT = 8
 """So many of the first hits are looked at for their words: each costs 20 µs, and nobody reads much further."""
@@ -18,7 +18,7 @@ _START = 2
 _DIGITS = 2
 
 
-def quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
+def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
     """What can be told of the answer to a query.
 
     The spread is how far the median hit stays behind the first, as a share of the first: near 0 nothing stands out, near 1 the first hit
@@ -58,7 +58,7 @@ def _place(hit: Hit, wanted: set[str]) -> str:
 
 def _has(text: str, wanted: set[str]) -> bool:
     """Whether a text has one of these terms. Stemming costs most, so only what may become one of them is stemmed."""
-    said = split(text)
+    said = split_scripts(text)
     if any(run[at : at + size] in wanted for run in said.runs for at in range(len(run)) for size in (1, 2)):
         return True
     starts = {term[:_START] for term in wanted}

@@ -11,7 +11,17 @@ from posixpath import normpath
 from tantivy import FieldType, Occur, Query
 
 from mdmem.search import ranking
-from mdmem.search.schema import FACT, MOVED, PAST, address_digest, as_label, file_label, folded_label, schema, statement_label
+from mdmem.search.schema import (
+    FACT_LABEL,
+    MOVED_LABEL,
+    PAST_LABEL,
+    address_digest,
+    as_label,
+    file_label,
+    folded_label,
+    schema,
+    statement_label,
+)
 from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 from mdmem.startup.records import dataclass
 
@@ -77,7 +87,7 @@ _NOT_NARROWED = _narrowing(Filter())
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class IndexQuery:
     """A search: a query as it was typed, at most so many hits, among those that pass the filter; `today` is the user's.
 
     With `explain`, each match says how its score came about. With a `decay`, logs lose weight with age.
@@ -141,7 +151,7 @@ def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[C
     """What a query, as it was typed, looks for in an index of a language; none where its words ask for nothing."""
     terms = query_terms(question, language)
     only_weak = weak_terms().issuperset(terms.words)
-    worth = {term: ranking.WEAK if term in weak_terms() and not only_weak else 1.0 for term in terms.words}
+    worth = {term: ranking.WEAK_WORD_WEIGHT if term in weak_terms() and not only_weak else 1.0 for term in terms.words}
     words = {**{other: said for said, other in terms.also if said in worth}, **{term: term for term in terms.words}}
     likes = _all_likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
     found = []
@@ -169,17 +179,17 @@ def _all_likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
                 found[other] = word, share
     for said, joined in terms.joined:
         if lexicon.knows(joined):
-            found[joined] = said, ranking.JOINED
+            found[joined] = said, ranking.JOINED_WEIGHT
     return found
 
 
 def _likes(word: str, lexicon: Lexicon) -> Iterator[tuple[str, float]]:
     rare = lexicon.rarity(word)
-    if rare < ranking.RARE:
+    if rare < ranking.RARITY_WEIGHT:
         return
-    others = dict.fromkeys(members(word), ranking.MEMBER) | dict.fromkeys(related(word), 1.0)
+    others = dict.fromkeys(members(word), ranking.MEMBER_SHARE) | dict.fromkeys(related(word), 1.0)
     if not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
-        others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED)
+        others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED_SHARE)
     yield from ((other, worth * min(1.0, rare / lexicon.rarity(other))) for other, worth in others.items() if lexicon.knows(other))
 
 
@@ -189,7 +199,7 @@ def _inflected(word: str, lexicon: Lexicon) -> list[str]:
     return [other for other in begins if abs(len(other) - len(word)) <= _LONGEST_ENDING]
 
 
-def found_by(looked_for: Iterable[Clause]) -> Query:
+def any_term_query(looked_for: Iterable[Clause]) -> Query:
     """The query of the index for whatever holds one of these terms."""
     should, fields, term, boost = Occur.Should, schema(), Query.term_query, Query.boost_query
     return Query.boolean_query(
@@ -197,7 +207,7 @@ def found_by(looked_for: Iterable[Clause]) -> Query:
     )
 
 
-def narrowed(said: Query, wanted: Filter, today: date) -> Query:
+def filtered_query(said: Query, wanted: Filter, today: date) -> Query:
     """The same query for what passes the filter."""
     return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
 
@@ -208,23 +218,23 @@ def term_query(one: Clause) -> Query:
     return Query.term_query(schema(), name, said, index_option="freq")
 
 
-def passing(wanted: Filter, today: date) -> Query:
+def filter_query(wanted: Filter, today: date) -> Query:
     """The query of the index for everything that passes the filter."""
     return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(wanted, today)])
 
 
-def of_file(path: str) -> Query:
+def file_query(path: str) -> Query:
     """The query for the entries that belong to a file."""
     return Query.term_query(schema(), "label", file_label("path", path), index_option="basic")
 
 
-def occurrences(statements: Collection[int], wanted: Filter, today: date) -> Query:
+def statement_query(statements: Collection[int], wanted: Filter, today: date) -> Query:
     """The query for every occurrence of some statements, by their numbers, that passes the filter, and for a few of other statements."""
     said = Query.term_set_query(schema(), "label", [statement_label(number) for number in statements])
     return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
 
 
-def labelled(name: str, *values: str) -> Query:
+def label_query(name: str, *values: str) -> Query:
     """The query for what has a label of this name with one of these values."""
     return Query.term_set_query(schema(), "label", [as_label(name, encodable(value)) for value in values])
 
@@ -235,7 +245,7 @@ def _conditions(wanted: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
         yield Occur.MustNot, _range("begun", FieldType.Integer, lower=wanted.as_of + 1)
         yield Occur.MustNot, _range("ended", FieldType.Integer, upper=wanted.as_of + 1)
     else:
-        yield Occur.MustNot, Query.term_query(schema(), "label", MOVED if wanted.history else PAST, index_option="basic")
+        yield Occur.MustNot, Query.term_query(schema(), "label", MOVED_LABEL if wanted.history else PAST_LABEL, index_option="basic")
     for must in _labels(wanted):
         yield Occur.Must, Query.const_score_query(must, 0.0)
     if wanted.since is not None or wanted.until is not None:
@@ -251,17 +261,17 @@ def _conditions(wanted: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
 def _labels(wanted: Filter) -> Iterator[Query]:
     place = None if wanted.file is None else normpath(encodable(wanted.file))
     if place not in (None, "."):
-        yield labelled("place", place)
+        yield label_query("place", place)
     if wanted.section is not None:
-        yield labelled("part", address_digest(encodable(wanted.section)))
+        yield label_query("part", address_digest(encodable(wanted.section)))
     if wanted.kind is not None:
-        yield labelled("kind", folded_label(wanted.kind))
+        yield label_query("kind", folded_label(wanted.kind))
     for tag in wanted.tags:
-        yield labelled("tag", folded_label(tag.removeprefix("#")))
+        yield label_query("tag", folded_label(tag.removeprefix("#")))
     if wanted.any_tags:
-        yield labelled("tag", *(folded_label(tag.removeprefix("#")) for tag in wanted.any_tags))
+        yield label_query("tag", *(folded_label(tag.removeprefix("#")) for tag in wanted.any_tags))
     if wanted.facts_only:
-        yield Query.term_query(schema(), "label", FACT, index_option="basic")
+        yield Query.term_query(schema(), "label", FACT_LABEL, index_option="basic")
 
 
 def _brought_in(wanted: Filter, today: date) -> Query:

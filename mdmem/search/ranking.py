@@ -18,7 +18,7 @@ from operator import mul
 
 from mdmem.model import FileKind, Source
 from mdmem.model.searches import Factor
-from mdmem.search.cues import AMOUNT, ASKS, TIME, Asked
+from mdmem.search.cues import AMOUNT_CUE, ASKS_CUE, TIME_CUE, QuestionCues
 from mdmem.startup.records import dataclass
 
 FIELD_WEIGHTS = {"text": 1.0, "around": 2.0, "asked": 0.8, "heading": 1.5, "grams": 1.0}
@@ -28,18 +28,18 @@ before: 80.9 to 81.1 and 64.8 to 67.5. `heading`, section path and file name: ne
 
 RELATED_SHARES = {"text": 0.6, "around": 0.3, "asked": 0.3, "heading": 0.6}
 """Of a field's weight, what a word of the same family or of like meaning is worth in it: 81.1 to 82.4 and 67.5 to 68.6; R@1000t + 1.3."""
-MEMBER = 0.5
+MEMBER_SHARE = 0.5
 """What a word for one thing of the kind that a question names (an instrument: the guitar) is worth beside one of like meaning: R@10 and
 MRR neutral; R@1000t + 0.5 (0.2), of multi-hop questions + 1.9."""
-INFLECTED = 1.0
+INFLECTED_SHARE = 1.0
 """The same of a word that begins like one that memory does not have: neutral; other languages need it."""
-JOINED = 1.5
+JOINED_WEIGHT = 1.5
 """The same of two words of the question written as one (time zone, timezone): neutral; names of settings need it."""
 
-RARE = 1.0
+RARITY_WEIGHT = 1.0
 """Only for a word of at least this rarity are its relatives looked for: neutral from 0 to 2.5; the most frequent words cost most time."""
 
-WEAK = 0.5
+WEAK_WORD_WEIGHT = 0.5
 """The weight of a word that says how a question is put (many, kind, often): 82.4 to 82.4 and 68.6 to 68.9."""
 
 CANDIDATES, CANDIDATES_A_HIT = 100, 6
@@ -48,13 +48,13 @@ CANDIDATES, CANDIDATES_A_HIT = 100, 6
 CANDIDATES_BY_AGE = 1000
 """At least so many of them where logs lose weight with age: a new entry that matches less may then come before many old ones."""
 
-SPEAKER = 1.7
+SPEAKER_FACTOR = 1.7
 """The factor of an entry in a log whose speaker the question names: 74.5 to 78.1 and 53.6 to 61.1."""
-DATE = 2.5
+DATE_FACTOR = 2.5
 """The factor of an entry of a date that the question names: 78.1 to 79.4 and 61.1 to 62.5."""
-ENDS_ASKING = 0.8
+QUESTION_FACTOR = 0.8
 """The factor of an entry that ends in a question and so seldom holds an answer: 79.4 to 80.4 and 62.5 to 63.3."""
-ANSWERS = {TIME: ("time", 1.5), AMOUNT: ("amount", 1.2)}
+ANSWER_FACTORS = {TIME_CUE: ("time", 1.5), AMOUNT_CUE: ("amount", 1.2)}
 """The factor of an entry that shows the kind of answer which the question asks for. Time: 80.4 to 80.9 and 63.3 to 64.8. Amounts: 82.4 to
 82.5 and 68.9 to 69.0; with one index of all conversations 82.1 to 82.3 and 67.0 to 67.2."""
 DAY_SHARE = 0.1
@@ -76,7 +76,7 @@ _WEAKER = 0.9
 are 0.04 to 0.08 apart by trust alone), too little to hide it (design; not measured)."""
 
 
-def factor(kind: FileKind, confidence: float | None, weaker: bool = False) -> float:
+def static_factor(kind: FileKind, confidence: float | None, weaker: bool = False) -> float:
     """The part of a score that does not depend on the question; at most 1.
 
     Args:
@@ -117,7 +117,7 @@ class Decay:
     today: int
 
 
-def scores(found: Candidates, asked: Asked, decay: Decay | None = None) -> list[float]:
+def scores(found: Candidates, asked: QuestionCues, decay: Decay | None = None) -> list[float]:
     """The scores of the candidates of one search. What many have in common is worked out once: this is done for hundreds."""
     by_cues = {cues: _cue_worth(*_told_by(cues, asked)) for cues in set(found.cues)}
     alone = list(map(mul, map(mul, found.matched, found.trust), map(by_cues.__getitem__, found.cues)))
@@ -131,9 +131,9 @@ def _product(factors: Iterable[Factor]) -> float:
     return math.prod(factor.value for factor in factors)
 
 
-def _told_by(cues: int, asked: Asked) -> tuple[bool, int]:
+def _told_by(cues: int, asked: QuestionCues) -> tuple[bool, int]:
     """Of the cues of an entry, what matters to a question: whether its speaker is named, and what it shows."""
-    return asked.names_speaker(cues), cues & (ASKS | asked.answer)
+    return asked.names_speaker(cues), cues & (ASKS_CUE | asked.answer)
 
 
 @lru_cache
@@ -144,18 +144,18 @@ def _cue_worth(named: bool, shown: int) -> float:
 def cue_factors(named: bool, shown: int) -> Iterator[Factor]:
     """What an entry is worth whose speaker is named, or that shows what is asked for."""
     if named:
-        yield Factor("speaker", SPEAKER)
-    if shown & ASKS:
-        yield Factor("asks", ENDS_ASKING)
-    for kind, (name, worth) in ANSWERS.items():
+        yield Factor("speaker", SPEAKER_FACTOR)
+    if shown & ASKS_CUE:
+        yield Factor("asks", QUESTION_FACTOR)
+    for kind, (name, worth) in ANSWER_FACTORS.items():
         if shown & kind:
             yield Factor(name, worth)
 
 
-def date_factors(day: int, asked: Asked) -> Iterator[Factor]:
+def date_factors(day: int, asked: QuestionCues) -> Iterator[Factor]:
     """What an entry of a day (an ordinal) is worth."""
     if asked.date and day and asked.date.holds(date.fromordinal(day)):
-        yield Factor("date", DATE)
+        yield Factor("date", DATE_FACTOR)
 
 
 def age_factors(day: int, decay: Decay | None) -> Iterator[Factor]:
@@ -182,7 +182,7 @@ def day_factors(days: Sequence[int], scores: Sequence[float]) -> list[float]:
     return [1 + share * best[day] for day in days]
 
 
-def told(found: Candidates, at: int, score: float, asked: Asked, decay: Decay | None = None) -> Iterator[Factor]:
+def score_factors(found: Candidates, at: int, score: float, asked: QuestionCues, decay: Decay | None = None) -> Iterator[Factor]:
     """Every factor of the score of one candidate, for a person to read."""
     cues, day = found.cues[at], found.days[at]
     of_day = *date_factors(day, asked), *age_factors(day, decay)

@@ -8,10 +8,10 @@ from datetime import date, datetime, tzinfo
 from functools import lru_cache
 
 from mdmem.model import FileKind, Status
-from mdmem.model.searches import Factor, Hit, Why
+from mdmem.model.searches import Explanation, Factor, Hit
 from mdmem.search import ranking
 from mdmem.search.query import Filter
-from mdmem.search.schema import Row, statement_number
+from mdmem.search.schema import IndexRow, statement_number
 from mdmem.startup.records import dataclass
 
 _MOMENTS_KEPT = 1024
@@ -23,43 +23,43 @@ class Match:
     """A hit of a search, the row that it shows, and if that is wanted, how its score came about."""
 
     hit: Hit
-    row: Row
-    why: Why | None = None
+    row: IndexRow
+    why: Explanation | None = None
 
 
-def founded(row: Row, factors: Iterable[Factor]) -> Iterator[Factor]:
+def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]:
     """The factors of the score of a row, with what it is worth whatever is asked (`trust`) told apart: file, confidence, contradiction."""
     for factor in factors:
         if factor.name != "trust":
             yield factor
             continue
-        own = Factor("file", ranking.factor(row.kind, 1.0))
-        sure = Factor("confidence", ranking.factor(FileKind.EVERGREEN, row.origin.confidence if row.origin else None))
-        weaker = Factor("contradicted", ranking.factor(FileKind.EVERGREEN, 1.0, row.life.weaker))
+        own = Factor("file", ranking.static_factor(row.kind, 1.0))
+        sure = Factor("confidence", ranking.static_factor(FileKind.EVERGREEN, row.origin.confidence if row.origin else None))
+        weaker = Factor("contradicted", ranking.static_factor(FileKind.EVERGREEN, 1.0, row.life.weaker))
         yield from (one for one in (own, sure, weaker) if one.value != 1)
 
 
-def order(match: Match) -> tuple[float, int, int, str, int, float]:
+def rank_key(match: Match) -> tuple[float, int, int, str, int, float]:
     """The better score first, then what is more current, then the newer day, then path and line, then what came later."""
     hit = match.hit
     status = _MOST_CURRENT.index(hit.status)
     return -hit.score, status, -(hit.day or date.min).toordinal(), hit.path, hit.start_line, -_newness(match.row)
 
 
-def place(row: Row) -> tuple[str, int, float, str, str]:
+def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
     """By path and line; of what stood in one place what came later first, then by its words and the last commit that held it."""
     entry = row.entry
     return entry.path, entry.start_line, -_newness(row), entry.text, row.last or ""
 
 
-def _newness(row: Row) -> float:
+def _newness(row: IndexRow) -> float:
     return math.inf if row.life.begun is None else row.life.begun
 
 
-def shown(rows: Iterable[Row], wanted: Filter, today: date) -> list[Row]:
+def visible_rows(rows: Iterable[IndexRow], wanted: Filter, today: date) -> list[IndexRow]:
     """Of what is current one occurrence of each statement, the first in the file; and every occurrence that is over."""
-    over: list[Row] = []
-    best: dict[int, Row] = {}
+    over: list[IndexRow] = []
+    best: dict[int, IndexRow] = {}
     for row in rows:
         label = statement_number(row.entry)
         if _status(row, wanted, today) is not Status.CURRENT:
@@ -69,7 +69,7 @@ def shown(rows: Iterable[Row], wanted: Filter, today: date) -> list[Row]:
     return [*best.values(), *over]
 
 
-def _status(row: Row, wanted: Filter, today: date) -> Status:
+def _status(row: IndexRow, wanted: Filter, today: date) -> Status:
     """How an occurrence stands on that day; with `as_of` nothing is known of what came later."""
     if wanted.as_of is not None:
         return Status.CURRENT
@@ -80,7 +80,7 @@ def _status(row: Row, wanted: Filter, today: date) -> Status:
     return Status.EXPIRED if row.entry.until is not None and row.entry.until < today else Status.CURRENT
 
 
-def hit(row: Row, score: float, wanted: Filter, today: date) -> Hit:
+def make_hit(row: IndexRow, score: float, wanted: Filter, today: date) -> Hit:
     """A row as a search with this filter shows it; with `as_of` it was brought in by its commit, whatever became of it."""
     entry, origin, life = row.entry, row.origin, row.life
     now = wanted.as_of is None

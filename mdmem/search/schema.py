@@ -21,11 +21,11 @@ from mdmem.layout import day_of
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
-from mdmem.search.cues import cues, questions
-from mdmem.search.terms import encodable, folded, grams, split, spoken, stemmed, terms
+from mdmem.search.cues import asking_sentences, entry_cues
+from mdmem.search.terms import encodable, folded, grams, split_scripts, stemmed, terms, text_language
 from mdmem.startup.records import dataclass, field
 
-VERSION = 8
+INDEX_VERSION = 8
 
 NEIGHBOURS = 2
 """Entries on each side, in the same file, whose words an entry is found by too; `ranking` says what for."""
@@ -35,10 +35,10 @@ _MAX_NEIGHBOUR_CHARS = 1000
 
 _TERMS = "terms"
 _NUMBERS = ("day", "time", "until", "begun", "ended", "last", "cues")
-FACT = "mark:fact"
-PAST = "mark:past"
+FACT_LABEL = "mark:fact"
+PAST_LABEL = "mark:past"
 """The label of what is not current any more, moved or not."""
-MOVED = "mark:moved"
+MOVED_LABEL = "mark:moved"
 _NEVER = 2**62
 """When uncommitted text began: after every landmark."""
 _LAST_DAY = date.max.toordinal()
@@ -53,7 +53,7 @@ _KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifetime:
     """When an entry is part of memory, and what became of it.
 
     - `begun`: the landmark from which on it stands, or counts again; None while it is uncommitted.
@@ -80,13 +80,13 @@ class Life:
 
 
 @lru_cache(maxsize=_KEPT)
-def standing_since(begun: int | None) -> Life:
+def live_since(begun: int | None) -> Lifetime:
     """The life of most: it stands, and nothing became of it. One object for all that came in together."""
-    return Life(begun)
+    return Lifetime(begun)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IndexRow:
     """An entry with what is known of it.
 
     Args:
@@ -102,7 +102,7 @@ class Row:
     origin: Origin | None
     uncommitted: bool
     kind: FileKind
-    life: Life = field(default_factory=Life)
+    life: Lifetime = field(default_factory=Lifetime)
     last: CommitId | None = None
 
 
@@ -203,7 +203,7 @@ def _names(path: str) -> str:
     return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
 
 
-def _near(rows: Sequence[Row], at: int) -> Sequence[int]:
+def _near(rows: Sequence[IndexRow], at: int) -> Sequence[int]:
     """The places of what stands beside an entry and is about the same, its own too: on one day all is, elsewhere a heading parts subjects."""
     beside = range(max(0, at - NEIGHBOURS), min(len(rows), at + NEIGHBOURS + 1))
     entry = rows[at].entry
@@ -213,7 +213,7 @@ def _near(rows: Sequence[Row], at: int) -> Sequence[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _IndexedWords:
     """The words of an entry: folded, as they are indexed, as much of that as its neighbours take, and what has no spaces."""
 
     words: list[str]
@@ -223,16 +223,16 @@ class _Said:
 
 
 @lru_cache(maxsize=_KEPT)
-def _said(text: str, language: str) -> _Said:
-    said = split(text)
+def _said(text: str, language: str) -> _IndexedWords:
+    said = split_scripts(text)
     words = folded(said.spaced)
-    indexed = stemmed(words, spoken(said.spaced, words, language))
+    indexed = stemmed(words, text_language(said.spaced, words, language))
     beside = indexed if len(said.spaced) <= _MAX_NEIGHBOUR_CHARS else terms(said.spaced[:_MAX_NEIGHBOUR_CHARS], language)
-    return _Said(words, indexed, beside, said.runs)
+    return _IndexedWords(words, indexed, beside, said.runs)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SectionFields:
     """What the entries of a section have in common: the words of the headings and of the path, labels, the second part of what is stored."""
 
     heading: str
@@ -242,14 +242,14 @@ class _Place:
 
 
 @lru_cache(maxsize=_KEPT)
-def _place(path: FilePath, day: date | None, section: SectionPath, language: str) -> _Place:
-    said = split(" ".join((*section, _names(path))))
+def _place(path: FilePath, day: date | None, section: SectionPath, language: str) -> _SectionFields:
+    said = split_scripts(" ".join((*section, _names(path))))
     dumped = json.dumps([path, day and day.isoformat(), section], ensure_ascii=False, separators=(",", ":"))
-    return _Place(terms(said.spaced, language), said.runs, (*_places(path), *_parts(section)), dumped)
+    return _SectionFields(terms(said.spaced, language), said.runs, (*_places(path), *_parts(section)), dumped)
 
 
 @dataclass(frozen=True, slots=True)
-class _Course:
+class _LifetimeFields:
     """What rows have in common that came in and went together: numbers, labels, the first part of what is stored."""
 
     numbers: Mapping[str, float]
@@ -258,21 +258,21 @@ class _Course:
 
 
 @lru_cache(maxsize=_KEPT)
-def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life, last: CommitId | None) -> _Course:
+def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> _LifetimeFields:
     numbers: dict[str, float] = {
         "begun": _NEVER if life.begun is None else life.begun,
         "last": _LAST_DAY if life.is_current else 0,
-        "factor": ranking.factor(kind, origin.confidence if origin else None, life.weaker),
+        "factor": ranking.static_factor(kind, origin.confidence if origin else None, life.weaker),
     }
     if life.ended is not None:
         numbers["ended"] = life.ended
     if origin is not None:
         numbers |= {"time": origin.time, "confidence": origin.confidence}
-    labels = (*(() if life.is_current else (PAST,)), *((MOVED,) if life.moved else ()))
-    return _Course(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
+    labels = (*(() if life.is_current else (PAST_LABEL,)), *((MOVED_LABEL,) if life.moved else ()))
+    return _LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
 
 
-def _labels(entry: Entry, owner: str, place: _Place, course: _Course) -> list[str]:
+def _labels(entry: Entry, owner: str, place: _SectionFields, course: _LifetimeFields) -> list[str]:
     """What a row is filtered by."""
     found = [owner, statement_label(statement_number(entry)), *place.labels]
     if entry.tags:
@@ -280,22 +280,22 @@ def _labels(entry: Entry, owner: str, place: _Place, course: _Course) -> list[st
     if entry.kind is not None:
         found.append(as_label("kind", folded_label(entry.kind)))
     if entry.fact is not None:
-        found.append(FACT)
+        found.append(FACT_LABEL)
     found += course.labels
     return found
 
 
-def in_order(rows: Iterable[Row]) -> list[Row]:
+def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
     """Rows as they stand, or stood, in their files."""
     return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
 
 
-def documents(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | None = None) -> Iterator[Document]:
+def documents(path: FilePath, rows: Sequence[IndexRow], language: str, gone: CommitId | None = None) -> Iterator[Document]:
     """The documents of rows that stand, or stood, near each other; the arguments are those of `values`."""
-    return (Document.from_dict(found, schema()) for found in values(path, rows, language, gone))
+    return (Document.from_dict(found, schema()) for found in document_fields(path, rows, language, gone))
 
 
-def values(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | None = None) -> Iterator[dict[str, Any]]:
+def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, gone: CommitId | None = None) -> Iterator[dict[str, Any]]:
     """What the fields of the documents hold of rows that stand, or stood, near each other.
 
     Args:
@@ -319,7 +319,7 @@ def values(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | 
             **course.numbers,
             "label": _labels(entry, owner, place, course),
             "day": entry.day.toordinal() if entry.day else ranking.NO_DAY,
-            "cues": cues(entry, own.words),
+            "cues": entry_cues(entry, own.words),
             "text": own.indexed,
             "around": " ".join([own.indexed if other == at else beside[other] for other in near]),
             "heading": place.heading,
@@ -328,8 +328,8 @@ def values(path: FilePath, rows: Sequence[Row], language: str, gone: CommitId | 
         if entry.until is not None:
             found["until"] = entry.until.toordinal()
             found["last"] = min(found["last"], found["until"])
-        if at - 1 in near and (asked := questions(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])):
-            found["asked"] = terms(split(asked).spaced, language)
+        if at - 1 in near and (asked := asking_sentences(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])):
+            found["asked"] = terms(split_scripts(asked).spaced, language)
         if own.runs or place.runs:
             found["grams"] = " ".join(grams((*own.runs, *place.runs)))
         yield found
@@ -340,7 +340,7 @@ def _plain_line(text: str) -> str:
     return "- " + text.partition("\n")[0]
 
 
-def _dump(entry: Entry, course: _Course, place: _Place) -> bytes:
+def _dump(entry: Entry, course: _LifetimeFields, place: _SectionFields) -> bytes:
     """A list in three parts. What the entries of a file, and of a section, have in common comes first and is written once."""
     fact = "null" if entry.fact is None else json.dumps(entry.fact, ensure_ascii=False)
     text = json.dumps(entry.text, ensure_ascii=False)
@@ -357,11 +357,11 @@ def _dump(entry: Entry, course: _Course, place: _Place) -> bytes:
     return f"[{course.dumped},{place.dumped},[{own}]]".encode("utf-8", "surrogatepass")
 
 
-def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life, last: CommitId | None) -> str:
+def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> str:
     lived = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.standing, life.moved]
     said = origin and [origin.commit, origin.time, origin.source, origin.confidence]
     return json.dumps(
-        [said, uncommitted, kind, lived[:1] if life == standing_since(life.begun) else lived, last],
+        [said, uncommitted, kind, lived[:1] if life == live_since(life.begun) else lived, last],
         ensure_ascii=False,
         separators=(",", ":"),
     )
@@ -377,14 +377,14 @@ def _origin(commit: str, time: int, source: str, confidence: float) -> Origin:
     return Origin(CommitId(commit), time, Source(source), confidence)
 
 
-def _life(begun: int | None, *more: Any) -> Life:
+def _life(begun: int | None, *more: Any) -> Lifetime:
     if not more:
-        return standing_since(begun)
+        return live_since(begun)
     ended, status, successor, contradicts, *rest = more
-    return Life(begun, ended, Status(status), successor, tuple(contradicts), *rest)
+    return Lifetime(begun, ended, Status(status), successor, tuple(contradicts), *rest)
 
 
-def row_of(document: Document) -> Row:
+def row_from_document(document: Document) -> IndexRow:
     """The row that a document of the index was made of."""
     stored: bytes = document.get_all("row")[0]
     values = json.loads(stored.decode("utf-8", "surrogatepass"))
@@ -392,4 +392,4 @@ def row_of(document: Document) -> Row:
     kind, key, tags, until, first_line = more or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line
     entry = Entry(FilePath(path), start, end, tuple(section), _day(day), text, kind, key, tuple(tags), _day(until), fact, first_line)
-    return Row(entry, _origin(*said) if said else None, uncommitted, _KINDS[file_kind], _life(*lived), last)
+    return IndexRow(entry, _origin(*said) if said else None, uncommitted, _KINDS[file_kind], _life(*lived), last)

@@ -15,14 +15,14 @@ import tantivy
 
 from mdmem.errors import StorageProblem
 from mdmem.model import FilePath
-from mdmem.model.searches import Hit, Part, Why
+from mdmem.model.searches import Explanation, Hit, ScorePart
 from mdmem.search import cues, query, ranking, results, schema
-from mdmem.search.cues import Asked
-from mdmem.search.overlay import Overlay, Statistics, Written
-from mdmem.search.query import Clause, Filter, Lexicon, Wanted
+from mdmem.search.cues import QuestionCues
+from mdmem.search.overlay import FieldStatistics, Overlay, OverlayEntry
+from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import Match
-from mdmem.search.schema import Row
+from mdmem.search.schema import IndexRow
 from mdmem.startup.records import dataclass
 
 Address = tantivy.DocAddress
@@ -42,12 +42,12 @@ class BrokenIndex(StorageProblem):
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
+class _RankedCandidates:
     """The candidates of one search, with their scores."""
 
     candidates: Candidates
-    addresses: Sequence[Address | Written]
-    asked: Asked
+    addresses: Sequence[Address | OverlayEntry]
+    asked: QuestionCues
     decay: Decay | None
     scores: Sequence[float]
 
@@ -59,24 +59,24 @@ class _Ranked:
             yield from ((score, days[number], number) for number in sorted(alike, key=days.__getitem__, reverse=True))
 
 
-class Finder:
+class IndexSearcher:
     """Searches what the index held when it was opened or last updated."""
 
     def __init__(self, searcher: tantivy.Searcher, language: str) -> None:
         self._searcher = searcher
         self._language = language
         self._overlay: Overlay | None = None
-        self._told: dict[tuple[int, int], Row] = {}
+        self._told: dict[tuple[int, int], IndexRow] = {}
         """The rows of files that were asked for: of those that are laid over the index some are needed twice."""
         self._lexicon = _lexicon(searcher)
 
     @property
     def count(self) -> int:
         """The number of entries that are current, or have expired."""
-        found: Any = read(self._searcher.search, query.passing(Filter(), date.max), 1)  # its stub does not know the count
+        found: Any = call_engine(self._searcher.search, query.filter_query(Filter(), date.max), 1)  # its stub does not know the count
         return int(found.count)
 
-    def rows(self, path: str) -> list[Row] | None:
+    def rows(self, path: str) -> list[IndexRow] | None:
         """What the index has of a file, in order: what stands in it, and what HEAD holds and an uncommitted edit took out.
 
         None where that is much.
@@ -91,9 +91,9 @@ class Finder:
         return sorted((self._told[_key(address)] for address in found), key=lambda row: row.entry.start_line)
 
     def _of_file(self, path: str) -> list[Address]:
-        return [address for _, address in self._found(query.of_file(path), _MANY_OF_FILE)]
+        return [address for _, address in self._found(query.file_query(path), _MANY_OF_FILE)]
 
-    def lay_over(self, paths: Collection[str], now: Iterable[tuple[FilePath, Sequence[Row]]], sizes: Sequence[int]) -> None:
+    def lay_over(self, paths: Collection[str], now: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]) -> None:
         """Have searches find files as they are now.
 
         Args:
@@ -110,11 +110,11 @@ class Finder:
         hidden = Counter(address.segment_ord for found in replaced.values() for address in found)
         known = sizes if (len(sizes), sum(sizes)) == (self._searcher.num_segments, self._searcher.num_docs) else ()
         emptied = {segment for segment, count in enumerate(known) if count == hidden[segment]}
-        dropped: list[Written] = []
+        dropped: list[OverlayEntry] = []
         for path, found in replaced.items():
             rows = [self._told.get(_key(address)) or self._row(address) for address in found if address.segment_ord in emptied]
             for standing in (True, False):
-                dropped += self._written(FilePath(path), schema.in_order(row for row in rows if row.life.standing is standing))
+                dropped += self._written(FilePath(path), schema.in_file_order(row for row in rows if row.life.standing is standing))
         self._overlay = Overlay(
             entries,
             frozenset(_key(address) for found in replaced.values() for address in found),
@@ -124,11 +124,11 @@ class Finder:
         )
         self._lexicon = _lexicon(self._searcher, self._overlay)
 
-    def _written(self, path: FilePath, rows: Sequence[Row]) -> Iterator[Written]:
-        for row, values in zip(rows, schema.values(path, rows, self._language), strict=True):
-            yield Written.of(values, ranking.FIELD_WEIGHTS, row)
+    def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
+        for row, values in zip(rows, schema.document_fields(path, rows, self._language), strict=True):
+            yield OverlayEntry.of(values, ranking.FIELD_WEIGHTS, row)
 
-    def search(self, wanted: Wanted) -> tuple[Match, ...]:
+    def search(self, wanted: IndexQuery) -> tuple[Match, ...]:
         """The best entries, best first; where the score is the same, the newer day, then path and line.
 
         Two current occurrences of one fact in one section of one file are one hit, the first of them; where the past is asked for, two
@@ -140,7 +140,7 @@ class Finder:
         looked_for = query.clauses(wanted.query, self._lexicon, self._language) if wanted.limit > 0 else ()
         if not looked_for:
             return ()
-        asked = cues.asked(wanted.query)
+        asked = cues.question_cues(wanted.query)
         least = ranking.CANDIDATES_BY_AGE if wanted.decay else ranking.CANDIDATES
         candidates = max(least, ranking.CANDIDATES_A_HIT * wanted.limit)
         narrowed = not wanted.filter.is_plain
@@ -153,18 +153,18 @@ class Finder:
             candidates, narrowed = candidates * (4 if narrowed else 1), True
         if wanted.filter.history:
             numbers = {schema.statement_number(row.entry): number for number, row in best}
-            alike = self._all(query.occurrences(numbers, wanted.filter, wanted.today))
+            alike = self._all(query.statement_query(numbers, wanted.filter, wanted.today))
             rows = [row for row in alike if schema.statement_number(row.entry) in numbers]
-            best = [(numbers[schema.statement_number(row.entry)], row) for row in results.shown(rows, wanted.filter, wanted.today)]
+            best = [(numbers[schema.statement_number(row.entry)], row) for row in results.visible_rows(rows, wanted.filter, wanted.today)]
         matches = [
             Match(
-                results.hit(row, round(ranked.scores[number], ranking.SCORE_DIGITS), wanted.filter, wanted.today),
+                results.make_hit(row, round(ranked.scores[number], ranking.SCORE_DIGITS), wanted.filter, wanted.today),
                 row,
                 self._why(ranked, number, looked_for) if wanted.explain else None,
             )
             for number, row in best
         ]
-        return tuple(sorted(matches, key=results.order)[: wanted.limit])
+        return tuple(sorted(matches, key=results.rank_key)[: wanted.limit])
 
     def entries(self, wanted: Filter, today: date | None = None) -> tuple[Hit, ...]:
         """Every entry that passes the filter, by path and line, with the score 0; where the past is asked for, as in a search.
@@ -176,10 +176,10 @@ class Finder:
         """
         day = today or wanted.valid_on or date.max
         judged = day if today or wanted.valid_on else date.min
-        rows: Iterable[Row] = self._all(query.passing(wanted, day))
+        rows: Iterable[IndexRow] = self._all(query.filter_query(wanted, day))
         if wanted.reaches_back:
-            rows = results.shown(rows, wanted, judged)
-        return tuple(results.hit(row, 0.0, wanted, judged) for row in sorted(rows, key=results.place))
+            rows = results.visible_rows(rows, wanted, judged)
+        return tuple(results.make_hit(row, 0.0, wanted, judged) for row in sorted(rows, key=results.position_key))
 
     def holds(self, wanted: Filter) -> bool:
         """Whether any entry passes the filter.
@@ -187,22 +187,22 @@ class Finder:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        return bool(self._found(query.passing(wanted, date.max), 1))
+        return bool(self._found(query.filter_query(wanted, date.max), 1))
 
-    def _all(self, asked: tantivy.Query) -> Iterator[Row]:
+    def _all(self, asked: tantivy.Query) -> Iterator[IndexRow]:
         return (self._row(address) for _, address in self._found(asked, self._searcher.num_docs))
 
     def _found(self, asked: tantivy.Query, limit: int) -> list[Any]:
-        return read(self._searcher.search, asked, max(1, min(limit, self._searcher.num_docs)), count=False).hits
+        return call_engine(self._searcher.search, asked, max(1, min(limit, self._searcher.num_docs)), count=False).hits
 
-    def _matching(self, looked_for: Iterable[Clause], wanted: Wanted, limit: int, narrowed: bool) -> tuple[list[Scored], bool]:
+    def _matching(self, looked_for: Iterable[Clause], wanted: IndexQuery, limit: int, narrowed: bool) -> tuple[list[Scored], bool]:
         """The best by BM25 that pass the filter (unless `narrowed`, of so many of all), and whether there are no others.
 
         Asked for the words alone, the engine skips what cannot be among the best: twice as fast, if most of memory is current.
         """
-        asked = query.found_by(self._overlay.weighed(looked_for) if self._overlay else looked_for)
+        asked = query.any_term_query(self._overlay.weighed(looked_for) if self._overlay else looked_for)
         if narrowed:
-            found = self._found(query.narrowed(asked, wanted.filter, wanted.today), limit)
+            found = self._found(query.filtered_query(asked, wanted.filter, wanted.today), limit)
             complete = len(found) < limit
             return self._with_overlay(found, looked_for, wanted, limit), complete
         found = self._found(asked, limit)
@@ -211,7 +211,7 @@ class Finder:
         lasts: list[int] = self._column("last", [address for _, address in found])
         return [one for one, last in zip(found, lasts, strict=True) if last >= _first_day(wanted)], complete
 
-    def _with_overlay(self, found: list[Scored], looked_for: Iterable[Clause], wanted: Wanted, limit: int) -> list[Scored]:
+    def _with_overlay(self, found: list[Scored], looked_for: Iterable[Clause], wanted: IndexQuery, limit: int) -> list[Scored]:
         """The best of these and of what lies over the index, without what that hides."""
         if self._overlay is None:
             return found
@@ -225,21 +225,21 @@ class Finder:
         if not addresses:
             return []
         if self._overlay is None:
-            return read(self._searcher.fast_field_values, name, addresses)
-        stored = [one for one in addresses if not isinstance(one, Written)]
-        told = read(self._searcher.fast_field_values, name, stored) if stored else []
+            return call_engine(self._searcher.fast_field_values, name, addresses)
+        stored = [one for one in addresses if not isinstance(one, OverlayEntry)]
+        told = call_engine(self._searcher.fast_field_values, name, stored) if stored else []
         rest = iter(told)
-        return [one.numbers[name] if isinstance(one, Written) else next(rest) for one in addresses]
+        return [one.numbers[name] if isinstance(one, OverlayEntry) else next(rest) for one in addresses]
 
-    def _ranked(self, found: list[Scored], asked: Asked, decay: Decay | None) -> _Ranked:
+    def _ranked(self, found: list[Scored], asked: QuestionCues, decay: Decay | None) -> _RankedCandidates:
         addresses = [address for _, address in found]
         columns = (self._column(name, addresses) for name in ("factor", "cues", "day"))
         candidates = Candidates([score for score, _ in found], *columns)
-        return _Ranked(candidates, addresses, asked, decay, ranking.scores(candidates, asked, decay))
+        return _RankedCandidates(candidates, addresses, asked, decay, ranking.scores(candidates, asked, decay))
 
-    def _best(self, ranked: _Ranked, wanted: Wanted) -> list[tuple[int, Row]]:
+    def _best(self, ranked: _RankedCandidates, wanted: IndexQuery) -> list[tuple[int, IndexRow]]:
         """The first hits among the candidates, by number, and those in the same place as the last; no more are read than it takes."""
-        best: dict[object, tuple[int, Row]] = {}
+        best: dict[object, tuple[int, IndexRow]] = {}
         last = 0.0, 0
         for score, day, number in ranked.in_order():
             if len(best) >= wanted.limit and (score, day) < last:
@@ -254,9 +254,9 @@ class Finder:
                 best[same] = (known[0] if known else number, row)
         return list(best.values())
 
-    def _why(self, ranked: _Ranked, number: int, looked_for: Iterable[Clause]) -> Why:
+    def _why(self, ranked: _RankedCandidates, number: int, looked_for: Iterable[Clause]) -> Explanation:
         address = ranked.addresses[number]
-        assert not isinstance(address, Written)  # who wants explanations has the index brought up to date
+        assert not isinstance(address, OverlayEntry)  # who wants explanations has the index brought up to date
         parts = []
         for one in looked_for:
             try:
@@ -264,14 +264,14 @@ class Finder:
             except ValueError:  # the term is not in this entry
                 continue
             name, term, weight, said = one
-            parts.append(Part(name, term, said, round(weight * json.loads(told)["value"], ranking.SCORE_DIGITS)))
-        factors = ranking.told(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay)
-        return Why(tuple(parts), tuple(results.founded(self._row(address), factors)))
+            parts.append(ScorePart(name, term, said, round(weight * json.loads(told)["value"], ranking.SCORE_DIGITS)))
+        factors = ranking.score_factors(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay)
+        return Explanation(tuple(parts), tuple(results.static_factors(self._row(address), factors)))
 
-    def _row(self, address: Address | Written) -> Row:
-        if isinstance(address, Written):
+    def _row(self, address: Address | OverlayEntry) -> IndexRow:
+        if isinstance(address, OverlayEntry):
             return address.row
-        return read(schema.row_of, read(self._searcher.doc, address))
+        return call_engine(schema.row_from_document, call_engine(self._searcher.doc, address))
 
 
 def _key(address: Address) -> tuple[int, int]:
@@ -281,35 +281,35 @@ def _key(address: Address) -> tuple[int, int]:
 
 def _lexicon(searcher: tantivy.Searcher, over: Overlay | None = None) -> Lexicon:
     def holding(term: str) -> int:
-        return read(searcher.doc_freq, "text", term) + (over.count("text", term) if over else 0)
+        return call_engine(searcher.doc_freq, "text", term) + (over.count("text", term) if over else 0)
 
     def heading(term: str) -> int:
-        return read(searcher.doc_freq, "heading", term) + (over.count("heading", term) if over else 0)
+        return call_engine(searcher.doc_freq, "heading", term) + (over.count("heading", term) if over else 0)
 
     def beginning(start: str) -> list[str]:
-        known = [term for term, _ in read(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
+        known = [term for term, _ in call_engine(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
         return sorted({*known, *over.beginning("text", start)})[:_MOST_INFLECTED] if over else known
 
     total = searcher.num_docs + (len(over.entries) - len(over.hidden) if over else 0)
     return Lexicon(total, holding, heading, beginning)
 
 
-def _statistics(searcher: tantivy.Searcher, field: str, known: str | None) -> Statistics:
+def _statistics(searcher: tantivy.Searcher, field: str, known: str | None) -> FieldStatistics:
     """What the engine's BM25 knows of a field, by its own account of the score of some document in it; to look for a term takes longer."""
     for term in chain([known] if known else (), _some_terms(searcher, field)):
         asked = query.term_query((field, term, 1.0, term))
-        for _, address in read(searcher.search, asked, 1, count=False).hits:
-            told = dict(_told(json.loads(read(asked.explain, searcher, address).to_json())))
-            return Statistics(told["N"], told["N"] * told["avgdl"])
-    return Statistics(searcher.num_docs, 0.0)
+        for _, address in call_engine(searcher.search, asked, 1, count=False).hits:
+            told = dict(_told(json.loads(call_engine(asked.explain, searcher, address).to_json())))
+            return FieldStatistics(told["N"], told["N"] * told["avgdl"])
+    return FieldStatistics(searcher.num_docs, 0.0)
 
 
 def _some_terms(searcher: tantivy.Searcher, field: str) -> Iterator[str]:
-    yield from (term for term, _ in read(searcher.terms_with_prefix, field, "", limit=_TERMS_TRIED))
+    yield from (term for term, _ in call_engine(searcher.terms_with_prefix, field, "", limit=_TERMS_TRIED))
 
 
 def _holding(searcher: tantivy.Searcher, field: str, term: str) -> int:
-    return read(searcher.doc_freq, field, term)
+    return call_engine(searcher.doc_freq, field, term)
 
 
 def _told(part: Any) -> Iterator[tuple[str, float]]:
@@ -319,12 +319,12 @@ def _told(part: Any) -> Iterator[tuple[str, float]]:
         yield from _told(one)
 
 
-def _first_day(wanted: Wanted) -> int:
+def _first_day(wanted: IndexQuery) -> int:
     """The ordinal of the day through which an entry must be current."""
     return wanted.filter.valid_on.toordinal() if wanted.filter.valid_on else 1
 
 
-def failures() -> tuple[type[BaseException], ...]:
+def engine_failures() -> tuple[type[BaseException], ...]:
     """What tantivy raises for whatever goes wrong: ValueError, in words alone, and for some flipped bits a Rust panic.
 
     The class of a panic is made at the first one and cannot be imported.
@@ -332,7 +332,7 @@ def failures() -> tuple[type[BaseException], ...]:
     return (ValueError, *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"))
 
 
-def read(action: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+def call_engine(action: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """What an action of the library gives.
 
     Raises:
@@ -340,5 +340,5 @@ def read(action: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """
     try:
         return action(*args, **named)
-    except failures() as problem:
+    except engine_failures() as problem:
         raise BrokenIndex(f"the index could not be read: {problem}", "mdmem reindex --full builds it anew.") from problem

@@ -16,14 +16,14 @@ from mdmem.model import CommitId
 from mdmem.search import schema
 from mdmem.startup.records import dataclass, field
 
-SEEN_NAME = "seen.json"
+SNAPSHOT_NAME = "seen.json"
 _FILES = b',"files":'
 """What parts the beginning of `seen.json`, which every search reads, from the files, which it needs only where they have changed."""
 _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileStamp:
     """What the file system says of a file; times are in nanoseconds since 1970."""
 
     mtime_ns: int
@@ -32,7 +32,7 @@ class Stamp:
     inode: int
 
     @classmethod
-    def of(cls, status: os.stat_result) -> Stamp:
+    def of(cls, status: os.stat_result) -> FileStamp:
         """What tells this state of a file from another."""
         return cls(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
@@ -59,21 +59,21 @@ def stamps_digest(stamps: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenFile:
+class SnapshotFile:
     """A file as it was indexed: `digest` is of its bytes, `skipped` says why it could not be indexed."""
 
-    stamp: Stamp
+    stamp: FileStamp
     digest: str
     uncommitted: bool
     skipped: str | None = None
 
 
-UNSEEN = SeenFile(Stamp(0, 0, 0, 0), "", True)
+NEVER_INDEXED = SnapshotFile(FileStamp(0, 0, 0, 0), "", True)
 """Of a path whose documents are being changed: like no file there is, so the path is done again, or taken out where it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Snapshot:
     """What the index knows of the workspace.
 
     `settings` is a digest of the settings that change what is indexed, `stamps` of the stamps of all files: the index keeps it. `paired`
@@ -81,7 +81,7 @@ class Seen:
     """
 
     commit: CommitId | None = None
-    files: Mapping[str, SeenFile] = field(default_factory=dict)
+    files: Mapping[str, SnapshotFile] = field(default_factory=dict)
     settings: str = ""
     paired: bool = True
     stamps: str = field(default="", compare=False)
@@ -89,15 +89,15 @@ class Seen:
     def unlike(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """The paths whose stamps, as `stamp_text` has them, are others than were seen; and those that have none any more."""
         known = (
-            self.files.stamps() if isinstance(self.files, _WrittenFiles) else {path: file.stamp.text for path, file in self.files.items()}
+            self.files.stamps() if isinstance(self.files, _StoredFiles) else {path: file.stamp.text for path, file in self.files.items()}
         )
         return [path for path, stamp in stamps.items() if known.get(path) != stamp], [path for path in known if path not in stamps]
 
 
-EMPTY = Seen()
+EMPTY_SNAPSHOT = Snapshot()
 
 
-class _WrittenFiles(Mapping[str, SeenFile]):
+class _StoredFiles(Mapping[str, SnapshotFile]):
     """Files as `seen.json` has them, taken apart when one is first asked for."""
 
     def __init__(self, text: memoryview) -> None:
@@ -112,9 +112,9 @@ class _WrittenFiles(Mapping[str, SeenFile]):
         """The stamps by path, as they are written."""
         return {path: values[0] for path, values in self._files.items()}
 
-    def __getitem__(self, path: str) -> SeenFile:
+    def __getitem__(self, path: str) -> SnapshotFile:
         stamp, digest, uncommitted, skipped = self._files[path]
-        return SeenFile(Stamp(*map(int, stamp.split())), digest, uncommitted, skipped)
+        return SnapshotFile(FileStamp(*map(int, stamp.split())), digest, uncommitted, skipped)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
@@ -123,27 +123,27 @@ class _WrittenFiles(Mapping[str, SeenFile]):
         return len(self._files)
 
 
-def read_seen(folder: Path) -> Seen | None:
+def read_snapshot(folder: Path) -> Snapshot | None:
     """What the index in a folder has seen, or None where there is nothing, or nothing of this version."""
     try:
-        text = (folder / SEEN_NAME).read_bytes()
+        text = (folder / SNAPSHOT_NAME).read_bytes()
         end = text.index(_FILES)
         found, files = json.loads(text[:end].decode("utf-8", "surrogatepass") + "}"), memoryview(text)[end + len(_FILES) : -1]
-        if found["version"] != schema.VERSION or found["check"] != crc32(files):
+        if found["version"] != schema.INDEX_VERSION or found["check"] != crc32(files):
             return None
-        return Seen(found["commit"], _WrittenFiles(files), found["settings"], found["paired"], found["stamps"])
+        return Snapshot(found["commit"], _StoredFiles(files), found["settings"], found["paired"], found["stamps"])
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError, KeyError):  # half written, or another program's
         return None
 
 
-def write_seen(folder: Path, seen: Seen, durably: bool) -> None:
+def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
     """Write what was seen: one object, the files last, and before them a checksum of their text."""
-    path = folder / SEEN_NAME
+    path = folder / SNAPSHOT_NAME
     files = _json({path: [file.stamp.text, file.digest, file.uncommitted, file.skipped] for path, file in seen.files.items()})
     told = {"commit": seen.commit, "settings": seen.settings, "paired": seen.paired, "stamps": seen.stamps}
-    start = {"version": schema.VERSION, **told, "check": crc32(files)}
+    start = {"version": schema.INDEX_VERSION, **told, "check": crc32(files)}
     new = path.with_name(f"{path.name}.new")
     with new.open("wb") as stream:
         stream.write(_json(start)[:-1] + _FILES + files + b"}")

@@ -22,7 +22,7 @@ class TagCount:
     count: int
 
 
-def catalogue(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
+def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
     """The tags of facts, most used first, then by name; a tag is one in any case, and a fact counts once a section."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}

@@ -55,7 +55,7 @@ _SCRIPTS = (("\u0370", "\u03ff", "greek"), ("\u0400", "\u04ff", "russian"), ("\u
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitText:
     """A text in two: `spaced` for the analyzer of words, `runs` of scripts without spaces."""
 
     spaced: str
@@ -80,13 +80,13 @@ def encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def split(text: str) -> Split:
+def split_scripts(text: str) -> SplitText:
     """The words of a text (NFKC), and its runs without spaces; what is no Unicode is replaced."""
     if text.isascii():
-        return Split(text, ())
+        return SplitText(text, ())
     normal = unicodedata.normalize("NFKC", encodable(text))
     runs = tuple(re.compile(UNSPACED).findall(normal))
-    return Split(re.compile(UNSPACED).sub(" ", normal) if runs else normal, runs)
+    return SplitText(re.compile(UNSPACED).sub(" ", normal) if runs else normal, runs)
 
 
 def _pairs(run: str) -> list[str]:
@@ -144,7 +144,7 @@ def _base(word: str, language: str) -> str:
     return next((word.removesuffix(end) + other for end, other in _ENDINGS.get(language, ()) if word.endswith(end)), word)
 
 
-def spoken(spaced: str, words: Sequence[str], language: str) -> str:
+def text_language(spaced: str, words: Sequence[str], language: str) -> str:
     """What a text is stemmed as in a memory of a language; `words` are its own, folded."""
     if language == ENGLISH or language in _WITHOUT_STOP_WORDS:
         return _latin(language)
@@ -171,7 +171,7 @@ def _stops(word: str, language: str) -> bool:
 def terms(text: str, language: str = ENGLISH) -> str:
     """The words of a text as they are indexed, with spaces between them."""
     words = folded(text)
-    return stemmed(words, spoken(text, words, language))
+    return stemmed(words, text_language(text, words, language))
 
 
 def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
@@ -184,10 +184,10 @@ def query_terms(query: str, language: str = ENGLISH) -> Terms:
 
     Stop words of the language that it is in count only where there is nothing else; a single character only where it stands alone.
     """
-    text = split(query[:_MAX_QUERY_CHARS])
+    text = split_scripts(query[:_MAX_QUERY_CHARS])
     pieces = [gram for run in text.runs for gram in _pairs(run) or [run]]
     words = folded(text.spaced)
-    own = spoken(text.spaced, words, language)
+    own = text_language(text.spaced, words, language)
     kept = _telling(text.spaced, words, own, language) or ([] if pieces else words)
     stems = dict.fromkeys(stem(word, own) for word in kept)
     pairs = {

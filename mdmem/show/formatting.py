@@ -13,7 +13,7 @@ _SHORT_ID = 10
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
-def short(commit: CommitId | None) -> str:
+def short_id(commit: CommitId | None) -> str:
     """A commit as people name it."""
     return commit[:_SHORT_ID] if commit else ""
 
@@ -28,7 +28,7 @@ def steerless(text: str) -> str:
     return printable(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def heading(section: SectionPath) -> str:
+def section_line(section: SectionPath) -> str:
     """A section's path on one line; a title may hold tabs and line ends."""
     return " ".join(join_path(section).split())
 
@@ -43,7 +43,7 @@ def dim(text: str, colour: bool) -> str:
     return f"{_DIM}{text}{PLAIN}" if colour else text
 
 
-def standing(hit: Hit) -> tuple[str, ...]:
+def hit_remarks(hit: Hit) -> tuple[str, ...]:
     """What is to be said of a hit that is not simply so."""
     by = f" by {hit.superseded_by}" if hit.superseded_by else ""
     return (

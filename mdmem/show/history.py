@@ -7,12 +7,12 @@ from typing import Any
 
 from mdmem.document import join_path
 from mdmem.errors import printable
-from mdmem.history.chains import Piece, line_difference, word_difference
+from mdmem.history.chains import DiffKind, line_difference, word_difference
 from mdmem.model import Source
-from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, RevisionView, SectionHistory, Stays, StayView
-from mdmem.show.formatting import PLAIN, dim, heading, iso, one_line, short
+from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
+from mdmem.show.formatting import PLAIN, dim, iso, one_line, section_line, short_id
 
-Marked = tuple[Piece, str]
+Marked = tuple[DiffKind, str]
 
 _OUT, _IN = "\x1b[31m", "\x1b[32m"
 _CONTEXT_LINES = 2
@@ -76,7 +76,7 @@ def _who(one: RevisionView | FactLink) -> str:
         f"by {actor}" if actor and not by_hand else actor,
     )
     reason = f', "{one.reason}"' if one.reason else ""
-    return f"{short(one.commit)}  {', '.join(filter(None, said))}{reason}"
+    return f"{short_id(one.commit)}  {', '.join(filter(None, said))}{reason}"
 
 
 def _tabbed(text: str) -> str:
@@ -85,7 +85,7 @@ def _tabbed(text: str) -> str:
 
 
 def _place(path: str, section: tuple[str, ...]) -> str:
-    return f"{path}: {heading(section)}" if section else path
+    return f"{path}: {section_line(section)}" if section else path
 
 
 # The history of a fact.
@@ -126,7 +126,7 @@ def _chain_lines(chain: Sequence[FactLink], words: bool, colour: bool) -> Iterat
 def _changed(before: str, after: str, colour: bool) -> Iterator[str]:
     """What differs between two texts, word by word, with some lines around it."""
     rows = list(_rows(word_difference(before, after)))
-    told = [any(piece is not Piece.KEPT for piece, _ in row) for row in rows]
+    told = [any(piece is not DiffKind.KEPT for piece, _ in row) for row in rows]
     near = [any(told[max(0, n - _CONTEXT_LINES) : n + _CONTEXT_LINES + 1]) for n in range(len(rows))]
     for n, row in enumerate(rows):
         if near[n]:
@@ -149,7 +149,7 @@ def _rows(pieces: Iterable[Marked]) -> Iterator[list[Marked]]:
         yield row
 
 
-def _marked(piece: Piece, text: str, colour: bool) -> str:
+def _marked(piece: DiffKind, text: str, colour: bool) -> str:
     if not text or piece == "kept":
         return text
     if colour:
@@ -186,10 +186,10 @@ def blame_text(found: Blame, colour: bool) -> str:
 def _brought(one: BlamedLine, width: int) -> str:
     if one.commit is None or one.time is None:
         return "uncommitted".ljust(len("0123456789 2026-03-05 ") + width)
-    return f"{short(one.commit)} {one.time:%Y-%m-%d} {one.source or '':<{width}}"
+    return f"{short_id(one.commit)} {one.time:%Y-%m-%d} {one.source or '':<{width}}"
 
 
-def stays_json(found: Stays) -> dict[str, Any]:
+def presences_json(found: TextHistory) -> dict[str, Any]:
     """When a text stood where."""
     rows = (
         {
@@ -205,11 +205,11 @@ def stays_json(found: Stays) -> dict[str, Any]:
     return {"text": found.text, "stays": list(rows)}
 
 
-def stays_text(found: Stays) -> str:
+def presences_text(found: TextHistory) -> str:
     """When a text stood where, a line each, the commits that it came and went with named."""
     return "\n".join(map(_stay_text, found.stays))
 
 
-def _stay_text(stay: StayView) -> str:
-    went = f"went {stay.went_at:%Y-%m-%d} with {short(stay.went)}" if stay.went_at else "and stands"
-    return one_line(f"{_place(stay.path, stay.section)}  came {stay.came_at:%Y-%m-%d} with {short(stay.came)}, {went}")
+def _stay_text(stay: PresenceView) -> str:
+    went = f"went {stay.went_at:%Y-%m-%d} with {short_id(stay.went)}" if stay.went_at else "and stands"
+    return one_line(f"{_place(stay.path, stay.section)}  came {stay.came_at:%Y-%m-%d} with {short_id(stay.came)}, {went}")

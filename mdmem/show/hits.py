@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mdmem.document import join_path
-from mdmem.model.searches import ConflictView, Factor, Hit, Part, SearchResult, Why
+from mdmem.model.searches import ConflictView, Explanation, Factor, Hit, ScorePart, SearchResult
 from mdmem.render import plain
 from mdmem.search.tags import TagCount
-from mdmem.show.formatting import PLAIN, dim, heading, iso, one_line, short, standing
+from mdmem.show.formatting import PLAIN, dim, hit_remarks, iso, one_line, section_line, short_id
 
 _SNIPPET = 320
 _BOLD = "\x1b[1m"
@@ -65,7 +65,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
     return told if hit.why is None else told | {"explain": _why_json(hit.why)}
 
 
-def _why_json(why: Why) -> dict[str, Any]:
+def _why_json(why: Explanation) -> dict[str, Any]:
     parts = [{"field": part.field, "term": part.term, "said": part.said, "score": part.score} for part in why.parts]
     return {"parts": parts, "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors]}
 
@@ -83,7 +83,7 @@ def search_json(result: SearchResult) -> dict[str, Any]:
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """What is to be said beside the hits."""
-    then = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short(result.commit)}",)
+    then = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short_id(result.commit)}",)
     return (*result.notes, *then, *(() if result.hits else ("no match",)))
 
 
@@ -99,7 +99,7 @@ def _stem(word: str) -> str:
 
 
 def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
-    marks = (heading(hit.section), f"[{hit.fact}]" if hit.fact else "", *standing(hit))
+    marks = (section_line(hit.section), f"[{hit.fact}]" if hit.fact else "", *hit_remarks(hit))
     head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
     words = _window(one_line(_words(hit.text)), stems)
     lit = _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words) if colour else words
@@ -110,7 +110,7 @@ def _why_lines(hit: Hit) -> Iterator[str]:
     """How a score came about: each word of the query with what it gave, and what then raised or lowered the sum."""
     if hit.why is None:
         return
-    by_word: dict[str, list[Part]] = {}
+    by_word: dict[str, list[ScorePart]] = {}
     for part in hit.why.parts:
         by_word.setdefault(part.said, []).append(part)
     own = " ".join((hit.text, *hit.section)).casefold()
@@ -121,7 +121,7 @@ def _why_lines(hit: Hit) -> Iterator[str]:
     yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.why.factors)
 
 
-def _place(part: Part, own: str) -> str:
+def _place(part: ScorePart, own: str) -> str:
     """Where a word was found, as what where it is not the very word, and what that gave; a word beside the hit is not known."""
     said, term = part.said.casefold(), part.term.casefold()
     as_what = "" if term == said else f' as "{part.term}"' if term in own else " by a related word"
@@ -185,7 +185,7 @@ def facts_text(hits: Sequence[Hit]) -> str:
 def _fact_text(hit: Hit) -> str:
     kind = f"[{hit.kind}] " if hit.kind else ""
     tags = "".join(f" #{tag}" for tag in hit.tags)
-    said = "".join(f" {mark}" for mark in standing(hit))
+    said = "".join(f" {mark}" for mark in hit_remarks(hit))
     return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{said}  {hit.path}:{hit.start_line}")
 
 
@@ -222,6 +222,6 @@ def _side(hit: Hit) -> str:
         f"{hit.since:%Y-%m-%d}" if hit.since else "uncommitted",
         f"{hit.source} {hit.confidence:g}" if hit.source and hit.confidence is not None else "",
         f"{hit.path}:{hit.start_line}",
-        short(hit.commit),
+        short_id(hit.commit),
     )
     return one_line(f"    {hit.fact}  {' '.join(hit.text.split())}  ({', '.join(filter(None, said))})")

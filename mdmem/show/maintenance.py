@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdmem.document import join_path
-from mdmem.model.reviews import Advice, Reviewed
+from mdmem.model.reviews import Advice, ReviewResult
 from mdmem.secrets import Secret
-from mdmem.show.formatting import one_line, short, steerless
+from mdmem.show.formatting import one_line, short_id, steerless
 
 if TYPE_CHECKING:
-    from mdmem.changes.purge_history import Purged, PurgePlan
+    from mdmem.changes.purge_history import PurgePlan, PurgeResult
     from mdmem.doctor import Finding
 
 
@@ -37,7 +37,7 @@ def findings_text(findings: Sequence[Finding]) -> str:
     return "\n".join([*rows, f"errors: {left['error']}, warnings: {left['warning']}, notes: {left['note']}"])
 
 
-def plan_json(plan: PurgePlan) -> dict[str, Any]:
+def purge_plan_json(plan: PurgePlan) -> dict[str, Any]:
     """A purge that is not carried out."""
     return {"changed": False, "commit": None, "plan": _numbers(plan), "notices": list(plan.notices)}
 
@@ -46,24 +46,24 @@ def _numbers(plan: PurgePlan) -> dict[str, int]:
     return {name: getattr(plan, name) for name in ("files", "commits", "messages", "tags", "refs", "signatures", "loose")}
 
 
-def plan_text(plan: PurgePlan) -> str:
+def purge_plan_text(plan: PurgePlan) -> str:
     """A purge in numbers and sentences."""
     numbers = f"{plan.files} files, {plan.commits} commits, {plan.messages} messages, {plan.tags} tags, {plan.refs} refs"
     numbers += f", {plan.loose} objects that nothing refers to" if plan.loose else ""
     return "\n".join([f"to purge: {numbers}", *(one_line(f"  {notice}") for notice in plan.notices)])
 
 
-def purged_json(done: Purged) -> dict[str, Any]:
+def purged_json(done: PurgeResult) -> dict[str, Any]:
     """A purge that is done."""
     return {"changed": done.plan.found, "commit": done.commit, "plan": _numbers(done.plan), "notices": list(done.notices)}
 
 
-def purged_text(done: Purged) -> str:
+def purged_text(done: PurgeResult) -> str:
     """A purge that is done, with the commit that says so; an earlier one may have left nothing to do."""
-    return f"{'purged' if done.plan.found else 'it stands nowhere, and nothing is left to purge'} {short(done.commit)}".rstrip()
+    return f"{'purged' if done.plan.found else 'it stands nowhere, and nothing is left to purge'} {short_id(done.commit)}".rstrip()
 
 
-def reviewed_json(found: Reviewed) -> dict[str, Any]:
+def reviewed_json(found: ReviewResult) -> dict[str, Any]:
     """What could be tidied, and what was."""
     applied = [{**_advice_json(advice), "commit": result.commit} for advice, result in found.done]
     return {"advice": [_advice_json(advice) for advice in found.advice], "applied": applied}
@@ -82,9 +82,9 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
     }
 
 
-def reviewed_text(found: Reviewed) -> str:
+def reviewed_text(found: ReviewResult) -> str:
     """What was tidied, a line each that ends in its commit; what could be, with the command that does it or shows more below."""
-    done = [one_line(f"done: {_where(advice)} {short(result.commit)}".rstrip()) for advice, result in found.done]
+    done = [one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip()) for advice, result in found.done]
     return "\n".join([*done, *map(_advice_text, found.advice)])
 
 

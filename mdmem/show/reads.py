@@ -9,7 +9,7 @@ from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
-from mdmem.show.formatting import heading, one_line, short, steerless
+from mdmem.show.formatting import one_line, section_line, short_id, steerless
 
 
 def section_json(view: SectionView) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def outline_json(outline: Outline) -> dict[str, Any]:
 
 def outline_text(outline: Outline) -> str:
     """A file's sections, indented by their depth, with line and etag."""
-    rows = (f"{'  ' * (len(row.section) - 1)}{heading(row.section[-1:])}  (line {row.line}) {row.etag}" for row in outline.sections)
+    rows = (f"{'  ' * (len(row.section) - 1)}{section_line(row.section[-1:])}  (line {row.line}) {row.etag}" for row in outline.sections)
     return "\n".join(one_line(row) for row in rows) or f"{outline.path} has no headings"
 
 
@@ -92,7 +92,7 @@ def status_text(status: WorkspaceStatus) -> str:
     hooks = sorted(set(status.hooks.values()))
     rows = [
         f"workspace  {status.workspace}",
-        f"branch     {status.branch or 'detached'} at {short(status.commit) or 'no commit yet'}",
+        f"branch     {status.branch or 'detached'} at {short_id(status.commit) or 'no commit yet'}",
         f"files      {kinds}",
         f"index      {status.entries} entries, {'current' if status.current else 'behind (the next search catches up)'}",
         f"hooks      {', '.join(hooks)}",

@@ -9,7 +9,7 @@ from mdmem.document import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import WriteResult
-from mdmem.show.formatting import heading, one_line, short
+from mdmem.show.formatting import one_line, section_line, short_id
 
 
 def write_json(result: WriteResult) -> dict[str, Any]:
@@ -35,9 +35,9 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
     if result.diff is not None:
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
         return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
-    where = f"{result.path}: {heading(result.section)}" if result.section else result.path
+    where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     done = f"{_done(result)} {where}" if result.changed else f"unchanged: {where}"
-    return one_line(f"{done} {fact or short(result.commit) or result.etag or ''}".rstrip())
+    return one_line(f"{done} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
 
 
 def _done(result: WriteResult) -> str:
@@ -71,4 +71,4 @@ def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, 
 
 def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
     """What `save` committed."""
-    return one_line(f"saved {', '.join(paths)} {short(commit)}") if commit else "nothing to save"
+    return one_line(f"saved {', '.join(paths)} {short_id(commit)}") if commit else "nothing to save"

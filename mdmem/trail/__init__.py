@@ -4,9 +4,9 @@ It is a cache, filled from the commits: a file that is damaged, foreign or of an
 first write. Each reading call costs what it returns, whatever the table holds, except `containing`.
 """
 
-from mdmem.trail.rows import VERSION
+from mdmem.trail.rows import TRAIL_VERSION
 from mdmem.trail.steps import Ending, Step
-from mdmem.trail.storage import VERSIONS_NAME, BrokenVersions, discard
-from mdmem.trail.table import Versions, verify
+from mdmem.trail.storage import TRAIL_NAME, BrokenTrail, discard
+from mdmem.trail.table import Trail, verify_trail
 
-__all__ = ["VERSION", "VERSIONS_NAME", "BrokenVersions", "Ending", "Step", "Versions", "discard", "verify"]
+__all__ = ["TRAIL_NAME", "TRAIL_VERSION", "BrokenTrail", "Ending", "Step", "Trail", "discard", "verify_trail"]

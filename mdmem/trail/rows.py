@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Commit, Entry, Fate, Landmark, Mark, MarkKind, Occurrence, Origin, Revision
+from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, Occurrence, Origin, Revision
 
-Row = tuple["Any", ...]
+SqlRow = tuple["Any", ...]
 
-VERSION = 3
+TRAIL_VERSION = 3
 """Of the table; a file of another version counts as empty."""
-APPLICATION = 0x6D646D76
+APPLICATION_ID = 0x6D646D76
 """Tells the file from other programs' (`PRAGMA application_id`)."""
 
 # `reached` is the latest time up to a landmark. A landmark that is older than that is late, and those are few: this is what makes
@@ -69,25 +69,25 @@ CREATE INDEX marks_other ON marks (other) WHERE ended IS NULL;
 CREATE INDEX marks_added ON marks (added);
 CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
 CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BLOB);
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {TRAIL_VERSION};
 """
-LANDMARKS = "SELECT number, id, time, author, message, merge FROM landmarks"
-SIDES = "SELECT id, time, author, message FROM sides"
+SELECT_COMMITS = "SELECT number, id, time, author, message, merge FROM landmarks"
+SELECT_SIDE_COMMITS = "SELECT id, time, author, message FROM sides"
 _WHILE_IT_STANDS = (
     "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"
     " origin, origin_time, source, confidence, also"
 )
-STANDING = f"SELECT {_WHILE_IT_STANDS} FROM occurrences WHERE ended IS NULL"
-OCCURRENCES = (
+SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_IT_STANDS} FROM occurrences WHERE ended IS NULL"
+SELECT_OCCURRENCES = (
     f"SELECT {_WHILE_IT_STANDS}, ended, fate, successor, last_start, last_end, last_tags, last_until,"
     " (SELECT id FROM landmarks WHERE landmarks.number = occurrences.ended - 1) FROM occurrences"
 )
-REVISIONS = "SELECT * FROM revisions"
+SELECT_REVISIONS = "SELECT * FROM revisions"
 _COLUMNS = _WHILE_IT_STANDS.count(",") + 1
-_NO_END: Row = (None,) * 8
-MARKS = "SELECT kind, begun, one, other, occurrence, ended FROM marks"
-PAIRS = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
+_NO_END: SqlRow = (None,) * 8
+SELECT_MARKS = "SELECT kind, begun, one, other, occurrence, ended FROM marks"
+PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 
 
 def blob(text: str) -> bytes:
@@ -95,7 +95,7 @@ def blob(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def bulk(text: str) -> bytearray:
+def bulk_blob(text: str) -> bytearray:
     """The same for one of many: to bytes SQLite's module looks for adapters each time, which takes as long as to store them."""
     return bytearray(text, "utf-8", "surrogatepass")
 
@@ -111,7 +111,7 @@ def maybe_blob(text: str | None) -> bytes | None:
 
 
 def _maybe_bulk(text: str | None) -> bytearray | None:
-    return None if text is None else bulk(text)
+    return None if text is None else bulk_blob(text)
 
 
 def _maybe_text(data: bytes | None) -> str | None:
@@ -125,7 +125,7 @@ def _path(data: bytes) -> FilePath:
 
 
 @lru_cache(4096)
-def joined(words: tuple[str, ...]) -> bytes:
+def join_words(words: tuple[str, ...]) -> bytes:
     """Several words in one column."""
     return blob(json.dumps(words, ensure_ascii=False, separators=(",", ":")))
 
@@ -144,31 +144,31 @@ def _date(text: str | None) -> date | None:
     return None if text is None else date.fromisoformat(text)
 
 
-def columns(begun: Iterable[Occurrence]) -> Iterator[Row]:
+def columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
     """Occurrences that begin, without their rows' numbers and their landmark; what many have in common is made once."""
     origin, path, day, date_of_it = None, None, None, None
     for one in begun:
         entry = one.entry
         if one.origin is not origin:
             origin = one.origin
-            brought = (bulk(origin.commit), origin.time, origin.source.value, origin.confidence)
+            brought = (bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence)
         if entry.path is not path:
-            path, where = entry.path, bulk(entry.path)
+            path, where = entry.path, bulk_blob(entry.path)
         if entry.day is not day:
             day, date_of_it = entry.day, _day(entry.day)
         if entry.kind is None and entry.key is None and entry.until is None:
-            more: Row = (None, None, bytearray(joined(entry.tags)), None)
+            more: SqlRow = (None, None, bytearray(join_words(entry.tags)), None)
         else:
-            more = (_maybe_bulk(entry.kind), _maybe_bulk(entry.key), bytearray(joined(entry.tags)), _day(entry.until))
+            more = (_maybe_bulk(entry.kind), _maybe_bulk(entry.key), bytearray(join_words(entry.tags)), _day(entry.until))
         yield (
-            *(where, entry.start_line, entry.end_line, bytearray(joined(entry.section)), date_of_it, bulk(entry.text)),
-            *(*more, _maybe_bulk(entry.fact), bulk(entry.first_line), *brought, int(one.also)),
+            *(where, entry.start_line, entry.end_line, bytearray(join_words(entry.section)), date_of_it, bulk_blob(entry.text)),
+            *(*more, _maybe_bulk(entry.fact), bulk_blob(entry.first_line), *brought, int(one.also)),
         )
 
 
-def last_columns(entry: Entry) -> Row:
+def last_columns(entry: Entry) -> SqlRow:
     """Lines, tags and date as the last commit that held an occurrence has them."""
-    return (entry.start_line, entry.end_line, joined(entry.tags), _day(entry.until))
+    return (entry.start_line, entry.end_line, join_words(entry.tags), _day(entry.until))
 
 
 @lru_cache(4096)
@@ -177,19 +177,19 @@ def _origin(commit: bytes, time: int, source: str, confidence: float) -> Origin:
     return Origin(CommitId(decoded(commit)), time, Source(source), float(confidence))
 
 
-def as_landmark(row: Row) -> Landmark:
+def as_landmark(row: SqlRow) -> MainlineCommit:
     """From a row of `LANDMARKS`."""
     number, commit, time, author, message, merge = row
-    return Landmark(number, CommitId(decoded(commit)), time, decoded(author), decoded(message), bool(merge))
+    return MainlineCommit(number, CommitId(decoded(commit)), time, decoded(author), decoded(message), bool(merge))
 
 
-def as_side(row: Row) -> Commit:
+def as_side(row: SqlRow) -> Commit:
     """From a row of `SIDES`."""
     commit, time, author, message = row
     return Commit(CommitId(decoded(commit)), time, decoded(author), decoded(message))
 
 
-def as_occurrence(row: Row) -> Occurrence:
+def as_occurrence(row: SqlRow) -> Occurrence:
     """From a row of `STANDING` or `OCCURRENCES`."""
     number, begun, path, start, end, section, day, text, kind, key, tags, until, fact, first_line, *origin, also = row[:_COLUMNS]
     ended, fate, successor, last_start, last_end, last_tags, last_until, last = row[_COLUMNS:] or _NO_END
@@ -210,19 +210,19 @@ def as_occurrence(row: Row) -> Occurrence:
     )
 
 
-def as_revision(row: Row) -> Revision:
+def as_revision(row: SqlRow) -> Revision:
     """From a row of `REVISIONS` with its whole text."""
     number, lineage, begun, path, section, nth, quiet, ended, _, _, _, text = row
     return Revision(lineage, begun, FilePath(decoded(path)), _words(section), nth, decoded(text), bool(quiet), ended, number)
 
 
-def as_mark(row: Row) -> Mark:
+def as_mark(row: SqlRow) -> Mark:
     """From a row of `MARKS`."""
     kind, begun, one, other, occurrence, ended = row
     return Mark(MarkKind(kind), begun, FactId(decoded(one)), None if other is None else FactId(decoded(other)), occurrence, ended)
 
 
-def as_dropped(row: Row) -> tuple[CommitId, int, tuple[FilePath, ...]]:
+def as_dropped(row: SqlRow) -> tuple[CommitId, int, tuple[FilePath, ...]]:
     """Commit, number and files of a landmark that was cut away."""
     commit, number, paths = row
     return CommitId(decoded(commit)), number, tuple(FilePath(path) for path in _words(paths))

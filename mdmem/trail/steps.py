@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 from mdmem.model import FactId, FilePath
-from mdmem.model.trail import Brought, Entry, Fate, Landmark, Mark, Occurrence, Revision
+from mdmem.model.trail import Entry, Fate, MainlineCommit, Mark, MergedLine, Occurrence, Revision
 from mdmem.startup.records import dataclass
 from mdmem.trail.revision_texts import lineage_rows, shorten
-from mdmem.trail.rows import Row, blob, bulk, columns, joined, last_columns, maybe_blob
-from mdmem.trail.storage import Store, broken
+from mdmem.trail.rows import SqlRow, blob, bulk_blob, columns, join_words, last_columns, maybe_blob
+from mdmem.trail.storage import Store, broken_trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Step:
     marks: tuple[Mark, ...] = ()
     cleared: tuple[int, ...] = ()
     paths: tuple[FilePath, ...] = ()
-    brought: tuple[Brought, ...] = ()
+    brought: tuple[MergedLine, ...] = ()
 
 
-def append(store: Store, landmark: Landmark, step: Step) -> None:
+def append(store: Store, landmark: MainlineCommit, step: Step) -> None:
     """As `Versions.append`."""
     with store.writing():
         number = _add_landmark(store, landmark)
@@ -55,7 +55,7 @@ def append(store: Store, landmark: Landmark, step: Step) -> None:
         _mark(store, number, step.marks, first, step.begun)
 
 
-def _add_landmark(store: Store, landmark: Landmark) -> int:
+def _add_landmark(store: Store, landmark: MainlineCommit) -> int:
     before = store.rows("SELECT number, reached FROM landmarks ORDER BY number DESC LIMIT 1")
     last, reached = before[0] if before else (0, landmark.time)
     if landmark.number != last + 1:
@@ -65,7 +65,7 @@ def _add_landmark(store: Store, landmark: Landmark) -> int:
     return landmark.number
 
 
-def _bring(store: Store, landmark: int, brought: Sequence[Brought]) -> None:
+def _bring(store: Store, landmark: int, brought: Sequence[MergedLine]) -> None:
     first = _next(store, "sides") if brought else 0
     sides = {commit: number for number, commit in enumerate(dict.fromkeys(one.commit for one in brought), first)}
     store.run_many(
@@ -73,7 +73,8 @@ def _bring(store: Store, landmark: int, brought: Sequence[Brought]) -> None:
         [(number, landmark, blob(one.id), one.time, blob(one.author), blob(one.message)) for one, number in sides.items()],
     )
     store.run_many(
-        "INSERT INTO brought VALUES (?, ?, ?, ?)", [(landmark, bulk(one.path), bulk(one.line), sides[one.commit]) for one in brought]
+        "INSERT INTO brought VALUES (?, ?, ?, ?)",
+        [(landmark, bulk_blob(one.path), bulk_blob(one.line), sides[one.commit]) for one in brought],
     )
 
 
@@ -84,7 +85,7 @@ def _end(store: Store, landmark: int, ended: Sequence[Ending]) -> None:
         [(landmark, one.fate.value, maybe_blob(one.successor), *last_columns(one.entry), one.number) for one in ended],
     )
     if changed != len(ended):
-        raise broken(f"landmark {landmark} ends an occurrence that does not stand")
+        raise broken_trail(f"landmark {landmark} ends an occurrence that does not stand")
 
 
 def _begin(store: Store, landmark: int, begun: Sequence[Occurrence]) -> int:
@@ -104,19 +105,19 @@ def _revise(store: Store, landmark: int, gone: Sequence[int], begun: Sequence[Re
         raise ValueError(f"landmark {landmark} begins a revision of another one")
     changed = store.run_many("UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL", [(landmark, one) for one in gone])
     if changed != len(gone):
-        raise broken(f"landmark {landmark} ends a revision that does not stand")
-    new: list[Row] = []
+        raise broken_trail(f"landmark {landmark} ends a revision that does not stand")
+    new: list[SqlRow] = []
     for number, one in enumerate(begun, _next(store, "revisions") if begun else 0):
         if one.lineage:
             _insert_revisions(store, new)
             new.clear()
             shorten(store, one.lineage, number, blob(one.text))
-        place = bulk(one.path), bytearray(joined(one.section)), one.nth
-        new.append((number, one.lineage or number, landmark, *place, int(one.quiet), bulk(one.text)))
+        place = bulk_blob(one.path), bytearray(join_words(one.section)), one.nth
+        new.append((number, one.lineage or number, landmark, *place, int(one.quiet), bulk_blob(one.text)))
     _insert_revisions(store, new)
 
 
-def _insert_revisions(store: Store, rows: Sequence[Row]) -> None:
+def _insert_revisions(store: Store, rows: Sequence[SqlRow]) -> None:
     store.run_many("INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, 0, 0, ?)", rows)
 
 
@@ -129,17 +130,17 @@ def _mark(store: Store, landmark: int, marks: Sequence[Mark], first: int, begun:
         elif row:
             ((path,),) = store.rows("SELECT path FROM occurrences WHERE number = ?", row) or [(None,)]
         if row and path is None:
-            raise broken(f"landmark {landmark} marks an occurrence that is not there")
+            raise broken_trail(f"landmark {landmark} marks an occurrence that is not there")
         store.run(
             "INSERT INTO marks VALUES (NULL, ?, ?, ?, ?, ?, NULL, ?, ?)",
             *(one.kind.value, one.begun, blob(one.one), maybe_blob(one.other), row, landmark, path),
         )
 
 
-def cut(store: Store, number: int, dropped: Iterable[tuple[Landmark, Collection[FilePath]]]) -> None:
+def cut(store: Store, number: int, dropped: Iterable[tuple[MainlineCommit, Collection[FilePath]]]) -> None:
     """Take out what the landmarks after `number` did; of each of them, and the files that it changed something in, a note stays."""
     for landmark, paths in dropped:
-        store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(landmark.commit), landmark.number, joined(tuple(sorted(paths))))
+        store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(landmark.commit), landmark.number, join_words(tuple(sorted(paths))))
     _cut_revisions(store, number)
     store.run("DELETE FROM occurrences WHERE number > ?", _last(store, "occurrences", "begun", number))
     store.run(

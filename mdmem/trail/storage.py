@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from mdmem.errors import StorageProblem
-from mdmem.trail.rows import APPLICATION, SCHEMA, VERSION, Row, blob
+from mdmem.trail.rows import APPLICATION_ID, SCHEMA, TRAIL_VERSION, SqlRow, blob
 
 T = TypeVar("T")
-VERSIONS_NAME = "versions.db"
+TRAIL_NAME = "versions.db"
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to the name of a file for those that belong to it."""
 _BUSY_SECONDS = 5.0
@@ -31,7 +31,7 @@ _NOT_ALLOWED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqli
 """Its codes where the folder or the disk is read-only, full or failing."""
 
 
-class BrokenVersions(StorageProblem):
+class BrokenTrail(StorageProblem):
     """The file cannot be read; deleting it loses nothing."""
 
 
@@ -47,7 +47,7 @@ class Store:
     @classmethod
     def open(cls, folder: Path, settings: str) -> Self:
         """The table in a folder, if it can be used and is for these settings; else an empty one, as `anew`."""
-        place = folder / VERSIONS_NAME
+        place = folder / TRAIL_NAME
         found = _found(place, settings)
         return cls(place, settings, found, stored=True) if found else cls.anew(folder, settings)
 
@@ -59,18 +59,18 @@ class Store:
             BrokenVersions: it cannot be used.
             StorageProblem: the disk does not give the file.
         """
-        place = folder / VERSIONS_NAME
+        place = folder / TRAIL_NAME
         if not place.exists():
             return None
         found = _found(place, None)
         if found is None:
-            raise broken("it is damaged, or of another version")
+            raise broken_trail("it is damaged, or of another version")
         return cls(place, "", found, stored=True)
 
     @classmethod
     def anew(cls, folder: Path, settings: str) -> Self:
         """An empty table that takes the place of whatever the folder holds, at the first write."""
-        return cls(folder / VERSIONS_NAME, settings, _empty(":memory:", settings), stored=False)
+        return cls(folder / TRAIL_NAME, settings, _empty(":memory:", settings), stored=False)
 
     @classmethod
     def in_memory(cls) -> Self:
@@ -106,16 +106,16 @@ class Store:
         self._connection.close()
         self._connection, self._stored = connection, True
 
-    def all(self, parse: Callable[[Row], T], asked: str, /, *values: object, **named: object) -> tuple[T, ...]:
+    def all(self, parse: Callable[[SqlRow], T], asked: str, /, *values: object, **named: object) -> tuple[T, ...]:
         """Values, one a row."""
         return parsed(parse, self.rows(asked, *values, **named))
 
-    def rows(self, asked: str, /, *values: object, **named: object) -> list[Row]:
+    def rows(self, asked: str, /, *values: object, **named: object) -> list[SqlRow]:
         """All rows at once. `values` fill the `?` of a statement in their order, `named` its `:name`; never both."""
         with _failing():
             return self._connection.execute(asked, named or values).fetchall()
 
-    def each(self, asked: str, *values: object) -> Iterator[Row]:
+    def each(self, asked: str, *values: object) -> Iterator[SqlRow]:
         """Rows one by one, for a caller that may not want them all."""
         with _failing():
             yield from self._connection.execute(asked, values)
@@ -174,7 +174,7 @@ def _opened(address: str, settings: str | None) -> sqlite3.Connection | None:
 def _is_usable(connection: sqlite3.Connection, settings: str | None) -> bool:
     connection.execute(_SYNCHRONOUS)
     found = [connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")]
-    if found != [(APPLICATION,), (VERSION,)]:
+    if found != [(APPLICATION_ID,), (TRAIL_VERSION,)]:
         return False
     # Only where the table is ours does it say for which settings it was filled.
     filled_for = connection.execute("SELECT settings FROM about").fetchone()
@@ -188,7 +188,7 @@ def discard(folder: Path) -> None:
         OSError: the folder cannot be written.
     """
     for suffix in _BESIDE:
-        (folder / (VERSIONS_NAME + suffix)).unlink(missing_ok=True)
+        (folder / (TRAIL_NAME + suffix)).unlink(missing_ok=True)
 
 
 def _replaced(place: Path, settings: str) -> sqlite3.Connection:
@@ -232,13 +232,13 @@ def _failing() -> Iterator[None]:
 
 def _failure(problem: Exception) -> StorageProblem:
     if _code(problem) in _NOT_SOUND:
-        return broken(problem)
+        return broken_trail(problem)
     return StorageProblem(f"the table of versions could not be used: {problem}", "Is the disk full, or another process writing it?")
 
 
-def broken(problem: Exception | str) -> BrokenVersions:
+def broken_trail(problem: Exception | str) -> BrokenTrail:
     """What to raise where the table does not hold what was written."""
-    return BrokenVersions(f"the table of versions cannot be read: {problem}", "Try again: it is built anew from the commits.")
+    return BrokenTrail(f"the table of versions cannot be read: {problem}", "Try again: it is built anew from the commits.")
 
 
 def _code(problem: Exception) -> int:
@@ -247,7 +247,7 @@ def _code(problem: Exception) -> int:
     return code & 0xFF
 
 
-def parsed(parse: Callable[[Row], T], rows: Iterable[Row]) -> tuple[T, ...]:
+def parsed(parse: Callable[[SqlRow], T], rows: Iterable[SqlRow]) -> tuple[T, ...]:
     """The values of rows.
 
     Raises:
@@ -256,4 +256,4 @@ def parsed(parse: Callable[[Row], T], rows: Iterable[Row]) -> tuple[T, ...]:
     try:
         return tuple([parse(row) for row in rows])
     except (ValueError, TypeError, AttributeError) as problem:  # what a damaged file holds
-        raise broken(problem) from problem
+        raise broken_trail(problem) from problem

@@ -10,19 +10,19 @@ from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Commit, Landmark, Mark, MarkKind, Occurrence, Revision
+from mdmem.model.trail import Commit, MainlineCommit, Mark, MarkKind, Occurrence, Revision
 from mdmem.startup.records import replace
 from mdmem.trail import steps
-from mdmem.trail.revision_texts import lineage_rows, whole
+from mdmem.trail.revision_texts import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
-    LANDMARKS,
-    MARKS,
-    OCCURRENCES,
-    PAIRS,
-    REVISIONS,
-    SIDES,
-    STANDING,
-    Row,
+    PAIR_MARKS_CONDITION,
+    SELECT_COMMITS,
+    SELECT_LIVE_OCCURRENCES,
+    SELECT_MARKS,
+    SELECT_OCCURRENCES,
+    SELECT_REVISIONS,
+    SELECT_SIDE_COMMITS,
+    SqlRow,
     as_dropped,
     as_landmark,
     as_mark,
@@ -31,13 +31,13 @@ from mdmem.trail.rows import (
     as_side,
     blob,
     decoded,
-    joined,
+    join_words,
 )
 from mdmem.trail.steps import Step
-from mdmem.trail.storage import Store, broken, parsed
+from mdmem.trail.storage import Store, broken_trail, parsed
 
 
-class Versions:
+class Trail:
     """Landmarks, occurrences, revisions and marks.
 
     Whoever is going to write opens it while holding the trail's lock: what replaces the file meanwhile is not seen by this object.
@@ -87,7 +87,7 @@ class Versions:
         """
         return self._store.writing()
 
-    def append(self, landmark: Landmark, step: Step) -> None:
+    def append(self, landmark: MainlineCommit, step: Step) -> None:
         """Add the next landmark and what it did.
 
         Raises:
@@ -105,28 +105,28 @@ class Versions:
     # Landmarks.
 
     @property
-    def head(self) -> Landmark | None:
+    def head(self) -> MainlineCommit | None:
         """The newest landmark."""
-        return self._one_landmark(f"{LANDMARKS} ORDER BY number DESC LIMIT 1")
+        return self._one_landmark(f"{SELECT_COMMITS} ORDER BY number DESC LIMIT 1")
 
-    def landmark(self, number: int) -> Landmark | None:
+    def landmark(self, number: int) -> MainlineCommit | None:
         """The landmark of a number."""
-        return self._one_landmark(f"{LANDMARKS} WHERE number = ?", number)
+        return self._one_landmark(f"{SELECT_COMMITS} WHERE number = ?", number)
 
-    def landmark_of(self, commit: CommitId) -> Landmark | None:
+    def landmark_of(self, commit: CommitId) -> MainlineCommit | None:
         """The landmark that is this commit."""
-        return self._one_landmark(f"{LANDMARKS} WHERE id = ?", blob(commit))
+        return self._one_landmark(f"{SELECT_COMMITS} WHERE id = ?", blob(commit))
 
     def side_of(self, number: int, path: FilePath, line: str) -> Commit | None:
         """The commit from which a merge, the landmark of a number, has a line (without white space around it) of a file."""
-        asked = f"{SIDES} WHERE number = (SELECT side FROM brought WHERE landmark = ? AND path = ? AND line = ?)"
+        asked = f"{SELECT_SIDE_COMMITS} WHERE number = (SELECT side FROM brought WHERE landmark = ? AND path = ? AND line = ?)"
         return next(iter(self._store.all(as_side, asked, number, blob(path), blob(line))), None)
 
     def side(self, commit: CommitId) -> Commit | None:
         """The commit of this id, if a merge has a line from it."""
-        return next(iter(self._store.all(as_side, f"{SIDES} WHERE id = ?", blob(commit))), None)
+        return next(iter(self._store.all(as_side, f"{SELECT_SIDE_COMMITS} WHERE id = ?", blob(commit))), None)
 
-    def latest(self, time: int) -> Landmark | None:
+    def latest(self, time: int) -> MainlineCommit | None:
         """The landmark with the highest number whose author time is not after `time`."""
         found = self._store.rows("SELECT number FROM landmarks WHERE reached <= ? ORDER BY reached DESC, number DESC LIMIT 1", time)
         number = found[0][0] if found else 0
@@ -135,18 +135,20 @@ class Versions:
         )
         return self.landmark(late[0][0] if late else number)
 
-    def landmarks(self, above: int = 0, limit: int | None = None) -> tuple[Landmark, ...]:
+    def landmarks(self, above: int = 0, limit: int | None = None) -> tuple[MainlineCommit, ...]:
         """The landmarks after number `above`, oldest first."""
-        return self._store.all(as_landmark, f"{LANDMARKS} WHERE number > ? ORDER BY number LIMIT ?", above, -1 if limit is None else limit)
+        return self._store.all(
+            as_landmark, f"{SELECT_COMMITS} WHERE number > ? ORDER BY number LIMIT ?", above, -1 if limit is None else limit
+        )
 
-    def _one_landmark(self, asked: str, *values: object) -> Landmark | None:
+    def _one_landmark(self, asked: str, *values: object) -> MainlineCommit | None:
         return next(iter(self._store.all(as_landmark, asked, *values)), None)
 
     # Occurrences.
 
     def standing(self, path: FilePath) -> tuple[Occurrence, ...]:
         """The occurrences in a file that have not ended, in the order in which they began."""
-        return self._store.all(as_occurrence, f"{STANDING} AND path = ? ORDER BY number", blob(path))
+        return self._store.all(as_occurrence, f"{SELECT_LIVE_OCCURRENCES} AND path = ? ORDER BY number", blob(path))
 
     def last_touches(self) -> dict[FilePath, int]:
         """The last landmark that touched each file."""
@@ -160,11 +162,11 @@ class Versions:
 
     def having(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, standing or not, oldest first."""
-        return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
+        return self._store.all(as_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
 
     def facts(self) -> tuple[Occurrence, ...]:
         """Every occurrence that is a fact, standing or not, the newest first. All of them are read."""
-        return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC")
+        return self._store.all(as_occurrence, f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC")
 
     def with_prefix(self, prefix: str) -> tuple[FactId, ...]:
         """The ids that begin so, in their order."""
@@ -173,12 +175,12 @@ class Versions:
 
     def ended(self, above: int, upto: int) -> tuple[Occurrence, ...]:
         """The occurrences that ended after landmark `above` and not after landmark `upto`, in the order in which they ended."""
-        return self._store.all(as_occurrence, f"{OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number", above, upto)
+        return self._store.all(as_occurrence, f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number", above, upto)
 
     def succeeded_by(self, fact: FactId) -> tuple[Occurrence, ...]:
         """The occurrences whose place a fact took, by ending them or by a mark that is in force; oldest first."""
         asked = (
-            f"{OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
+            f"{SELECT_OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
             f" UNION SELECT occurrence FROM marks WHERE other = ? AND kind = '{MarkKind.SUPERSEDED}' AND ended IS NULL) ORDER BY number"
         )
         return self._store.all(as_occurrence, asked, blob(fact), blob(fact))
@@ -188,24 +190,24 @@ class Versions:
     def marks(self, path: FilePath | None = None, ever: bool = False) -> tuple[Mark, ...]:
         """The marks in force, oldest first; with a path those on occurrences that stand in that file, and (`ever`) those taken back."""
         if path is None:
-            return self._store.all(as_mark, f"{MARKS} WHERE ended IS NULL ORDER BY number")
+            return self._store.all(as_mark, f"{SELECT_MARKS} WHERE ended IS NULL ORDER BY number")
         asked = (
-            f"{MARKS} WHERE path = ? AND (? OR ended IS NULL)"
+            f"{SELECT_MARKS} WHERE path = ? AND (? OR ended IS NULL)"
             " AND (SELECT ended FROM occurrences WHERE number = occurrence) IS NULL ORDER BY number"
         )
         return self._store.all(as_mark, asked, blob(path), ever)
 
     def marks_of(self, number: int, ever: bool = False) -> tuple[Mark, ...]:
         """The marks in force on the occurrence with this row, oldest first, and (`ever`) those taken back."""
-        return self._store.all(as_mark, f"{MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) ORDER BY number", number, ever)
+        return self._store.all(as_mark, f"{SELECT_MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) ORDER BY number", number, ever)
 
     def pairs(self, at: int | None = None) -> tuple[Mark, ...]:
         """The marks of two facts that are in force, or were at a landmark; oldest first."""
         if at is None:
-            return self._store.all(as_mark, f"{MARKS} WHERE {PAIRS} AND ended IS NULL ORDER BY number")
+            return self._store.all(as_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL ORDER BY number")
         asked = (
-            f"{MARKS} WHERE begun <= :at AND number IN (SELECT number FROM marks WHERE {PAIRS} AND ended IS NULL"
-            f" UNION ALL SELECT number FROM marks WHERE {PAIRS} AND ended > :at) ORDER BY number"
+            f"{SELECT_MARKS} WHERE begun <= :at AND number IN (SELECT number FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL"
+            f" UNION ALL SELECT number FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended > :at) ORDER BY number"
         )
         return self._store.all(as_mark, asked, at=at)
 
@@ -213,11 +215,11 @@ class Versions:
 
     def sections(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
         """The revisions in a file that have not ended, in the order in which they began; all, or those of sections `among` these paths."""
-        rows = self._store.rows(f"{REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
+        rows = self._store.rows(f"{SELECT_REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
         if among is not None:
-            wanted = set(map(joined, among))
+            wanted = set(map(join_words, among))
             rows = [row for row in rows if row[4] in wanted]
-        return parsed(as_revision, (whole(self._store, row) for row in rows))
+        return parsed(as_revision, (with_whole_text(self._store, row) for row in rows))
 
     def revisions(self, lineage: int, limit: int | None = None, quiet: bool = False) -> tuple[Revision, ...]:
         """The revisions of one section, newest first; `quiet` ones only where they are asked for."""
@@ -227,7 +229,7 @@ class Versions:
     def lineages(self, path: FilePath | None = None) -> tuple[Revision, ...]:
         """The newest revision of each section, ended or not; with a path of those that ever were in that file."""
         if path is None:
-            return self._store.all(as_revision, f"{REVISIONS} WHERE next IS NULL ORDER BY lineage")
+            return self._store.all(as_revision, f"{SELECT_REVISIONS} WHERE next IS NULL ORDER BY lineage")
         # From one lineage of the file to the next, so that the number of its revisions does not matter.
         asked = f"""
             WITH RECURSIVE found (lineage) AS (
@@ -236,10 +238,10 @@ class Versions:
                 SELECT (SELECT min(lineage) FROM revisions WHERE path = :path AND lineage > found.lineage)
                 FROM found WHERE lineage IS NOT NULL
             )
-            {REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
+            {SELECT_REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
         return self._store.all(as_revision, asked, path=blob(path))
 
-    def changes(self, path: FilePath | None, limit: int) -> tuple[tuple[Landmark, Revision | None, Revision | None], ...]:
+    def changes(self, path: FilePath | None, limit: int) -> tuple[tuple[MainlineCommit, Revision | None, Revision | None], ...]:
         """The newest changes of sections, newest first: the landmark, the revision before and the one after (None: there was none).
 
         With a path those of what is or was in that file, under the names that it had before too.
@@ -289,8 +291,8 @@ class Versions:
                 SELECT one FROM ({marks}) WHERE path IS NULL UNION SELECT other FROM ({marks}) WHERE path IS NULL)
             UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
                 SELECT of FROM (
-                    SELECT one AS changed, other AS of FROM marks WHERE {PAIRS} AND ended IS NULL
-                    UNION SELECT other, one FROM marks WHERE {PAIRS} AND ended IS NULL)
+                    SELECT one AS changed, other AS of FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL
+                    UNION SELECT other, one FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL)
                 WHERE EXISTS (
                     SELECT 1 FROM occurrences AS its WHERE its.fact = changed AND (
                         its.begun BETWEEN :first AND :last OR its.ended BETWEEN :first AND :last OR EXISTS (
@@ -315,12 +317,12 @@ class Versions:
         """
         ((said,),) = self._store.rows("PRAGMA integrity_check(1)")
         if said != "ok":
-            raise broken(" ".join(said.split()))
-        kinds: tuple[tuple[Callable[[Row], object], str], ...] = (
-            (as_landmark, LANDMARKS),
-            (as_occurrence, OCCURRENCES),
-            (as_mark, MARKS),
-            (as_side, SIDES),
+            raise broken_trail(" ".join(said.split()))
+        kinds: tuple[tuple[Callable[[SqlRow], object], str], ...] = (
+            (as_landmark, SELECT_COMMITS),
+            (as_occurrence, SELECT_OCCURRENCES),
+            (as_mark, SELECT_MARKS),
+            (as_side, SELECT_SIDE_COMMITS),
             (lambda row: (decoded(row[0]), decoded(row[1])), "SELECT path, line FROM brought"),
             (lambda row: decoded(row[0]), "SELECT path FROM touched"),
         )
@@ -335,11 +337,11 @@ class Versions:
 
     def dump(self) -> tuple[tuple[object, ...], ...]:
         """All that the table says, as a value to be compared; rows are numbered by their order."""
-        occurrences = self._store.all(as_occurrence, f"{OCCURRENCES} ORDER BY number")
+        occurrences = self._store.all(as_occurrence, f"{SELECT_OCCURRENCES} ORDER BY number")
         revisions = self.containing("")
         place = {one.number: rank for rank, one in enumerate(occurrences, 1)}
         first = {one.number: rank for rank, one in enumerate(revisions, 1)}
-        marks = self._store.all(as_mark, f"{MARKS} ORDER BY number")
+        marks = self._store.all(as_mark, f"{SELECT_MARKS} ORDER BY number")
         return (
             self.landmarks(),
             tuple(replace(one, number=place[one.number]) for one in occurrences),
@@ -355,7 +357,7 @@ class Versions:
         )
 
 
-def verify(folder: Path) -> int | None:
+def verify_trail(folder: Path) -> int | None:
     """Read all of the table in a folder, whichever settings it is for: the number of its landmarks; None where there is no table.
 
     Raises:
@@ -365,5 +367,5 @@ def verify(folder: Path) -> int | None:
     store = Store.open_any(folder)
     if store is None:
         return None
-    with Versions(store) as known:
+    with Trail(store) as known:
         return known.verify()
