@@ -80,7 +80,7 @@ def index_of(folder: Path) -> SearchIndex:
     place = folder / INDEX_NAME
     index = SearchIndex.open(place)
     if index.count == 0:
-        index = SearchIndex.anew(place)
+        index = SearchIndex.create(place)
         index.update(read(folder), (), Snapshot(ORIGIN.commit))
     return index
 

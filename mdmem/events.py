@@ -165,7 +165,7 @@ class EventRecorder:
         outcome = Outcome.DONE if changed else Outcome.UNCHANGED
         self._event = replace(self._event, outcome=outcome, path=path, commit=commit, warnings=warnings)
 
-    def answered(self, quality: Quality) -> None:
+    def searched(self, quality: Quality) -> None:
         """Say how the answer of a search looks."""
         self._event = replace(self._event, quality=quality)
 

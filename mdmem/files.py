@@ -406,7 +406,7 @@ class ListedFile:
     """A Markdown file met in a listing; `place` is where it is on disk."""
 
     path: FilePath
-    place: Path
+    full_path: Path
     status: os.stat_result
 
 

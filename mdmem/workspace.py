@@ -53,11 +53,11 @@ class Workspace:
         """The time that is written."""
         return config.now(self.settings)
 
-    def moment(self, seconds: int) -> datetime:
+    def local_time(self, seconds: int) -> datetime:
         """Seconds since 1970 in the user's zone."""
         return datetime.fromtimestamp(seconds).astimezone(config.zone(self.settings.timezone))
 
-    def shallow(self) -> str:
+    def shallow_hint(self) -> str:
         """What is to be said where the repository does not have all of its history; empty where it does."""
         return "This clone is shallow: git fetch --unshallow brings the rest." if self.repository.is_shallow() else ""
 

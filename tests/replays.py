@@ -86,7 +86,7 @@ class Told:
         brought: Mapping[FilePath, Mapping[str, Origin]] | None = None,
     ) -> Step:
         """One commit; `renamed` has a new path and the one before."""
-        number = (self.known.head.number if self.known.head else 0) + 1
+        number = (self.known.newest_commit.number if self.known.newest_commit else 0) + 1
         found = []
         for path, text in changes.items():
             earlier = (renamed or {}).get(path, path)
@@ -108,21 +108,23 @@ class Told:
 
     def one(self, words: str) -> Occurrence:
         """The newest occurrence of a fact."""
-        return self.known.having(fact(words))[-1]
+        return self.known.occurrences_of(fact(words))[-1]
 
     def marked(self, words: str) -> tuple[Mark, ...]:
         return self.known.marks_of(self.one(words).number)
 
     def section(self, *path: str, file: FilePath = MEMORY) -> Revision:
-        return next(one for one in self.known.sections(file) if one.section == path)
+        return next(one for one in self.known.live_revisions(file) if one.section == path)
 
     def require_that_it_is_what_the_files_say(self) -> None:
         """What stands in the table is what a parse of the files gives."""
         for path in {*self.files, MEMORY, TOPIC, LOG}:
             now = page(self.files.get(path), path)
             listed = now.entries() if now else ()
-            assert sorted(map(_told, listed), key=repr) == sorted((_told(one.entry) for one in self.known.standing(path)), key=repr)
-            assert sorted((one.section, one.nth, one.text) for one in self.known.sections(path)) == sorted(sections(self.files.get(path)))
+            assert sorted(map(_told, listed), key=repr) == sorted((_told(one.entry) for one in self.known.live_occurrences(path)), key=repr)
+            assert sorted((one.section, one.nth, one.text) for one in self.known.live_revisions(path)) == sorted(
+                sections(self.files.get(path))
+            )
 
 
 @pytest.fixture

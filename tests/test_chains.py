@@ -82,7 +82,7 @@ def test_other_sections_are_other_links(told: Told) -> None:
     text = "# M\n\n## A\n\n- {}\n\n## B\n\n- k: 2\n- k: 1\n"
     told.write(text.format("k: 1"))
     told.write(text.format("k: 2"))
-    first, second = told.known.having(fact("k: 1"))
+    first, second = told.known.occurrences_of(fact("k: 1"))
     assert [link.section[-1] for link in fact_chain(fact("k: 1"), told.known, {second.number})] == ["B"]
     found = fact_chain(fact("k: 1"), told.known, {first.number})
     assert [(link.text, link.section[-1]) for link in found] == [("k: 1", "A"), ("k: 2", "A")]

@@ -301,7 +301,7 @@ state, actor, each, limit = sys.argv[1:]
 events.MAX_BYTES = int(limit)
 sys.stdin.readline()
 for number in range(int(each)):
-    events.record(Path(state), events.Event("log", number, events.Outcome.DONE, None, actor))
+    events.record_event(Path(state), events.Event("log", number, events.Outcome.DONE, None, actor))
 """
 
 
@@ -341,7 +341,7 @@ def test_many_processes_and_many_rotations(tmp_path: Path):
 
 def test_a_search_that_is_watched(tmp_path: Path):
     with EventRecorder(tmp_path, "search") as watch:
-        watch.answered(Quality(1, 2))
+        watch.searched(Quality(1, 2))
     (found,) = events.read_events(tmp_path)
     assert (found.verb, found.outcome, found.quality) == ("search", Outcome.DONE, Quality(1, 2))
 

@@ -311,7 +311,7 @@ class TestMarkdownFiles:
     def test_where_it_is_on_disk(self, root: Path):
         listed = files.markdown_paths(root, ["memory"], lambda status: status)
         found = files.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
-        assert found.place == root / "memory/deep/er/f.md"
+        assert found.full_path == root / "memory/deep/er/f.md"
         assert found.status.st_size == len("memory/deep/er/f.md")
 
 

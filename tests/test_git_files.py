@@ -33,7 +33,7 @@ def opened(at: Desk) -> Repository:
 def asked(at: Desk) -> Repository:
     """The same repository, of which git is asked everything."""
     found = opened(at)
-    return Repository(found.folder, found.root, found.git_dir, found.common_dir, found.prefix, plain=False)
+    return Repository(found.folder, found.root, found.git_dir, found.common_dir, found.prefix, is_simple=False)
 
 
 class TestFind:
@@ -42,7 +42,7 @@ class TestFind:
         place = at.root / folder
         place.mkdir(parents=True, exist_ok=True)
         found = repo.discover(place)
-        assert found.plain
+        assert found.is_simple
         said = at.world.git(place, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix").stdout.split("\n")[:3]
         assert [str(found.root), str(found.git_dir), found.prefix] == said
 
@@ -50,7 +50,7 @@ class TestFind:
         (at.root / "sub").mkdir()
         (tmp_path / "link").symlink_to(at.root / "sub")
         found = repo.discover(tmp_path / "link")
-        assert (found.plain, found.root, found.prefix) == (True, at.root, "sub/")
+        assert (found.is_simple, found.root, found.prefix) == (True, at.root, "sub/")
 
     @pytest.mark.parametrize(
         "setting",
@@ -97,7 +97,7 @@ class TestFind:
     def test_what_is_no_folder_of_its_own_is_for_git(self, at: Desk, tmp_path: Path):
         at.git("worktree", "add", "-q", "--detach", tmp_path / "linked")
         assert git_files.find_repository(str(tmp_path / "linked")) is None
-        assert not repo.discover(tmp_path / "linked").plain
+        assert not repo.discover(tmp_path / "linked").is_simple
         at.world.git(tmp_path, "init", "-q", "--bare", "bare.git")
         for place in (tmp_path, tmp_path / "bare.git", at.root / ".git", at.root / ".git" / "refs", Path("/")):
             assert git_files.find_repository(str(place)) is None
@@ -247,7 +247,7 @@ class TestState:
             found = opened(at).state(path)
             if found.settled:
                 known = said.state(path)
-                assert (found.commit, found.branch, found.known) == (known.commit, known.branch, known.known)
+                assert (found.commit, found.branch, found.tracked) == (known.commit, known.branch, known.tracked)
                 assert (found.pending, found.ignored) == (known.pending, known.ignored) == (False, False)
                 assert at.git("diff", "--cached", "--name-only") + at.git("ls-files", "-u") == ""
 
@@ -330,7 +330,7 @@ class TestStaged:
             STAGING[name](at)
         assert opened(at).staged(None) == asked(at).staged(None)
         paths = [*map(FilePath, ("MEMORY.md", "memory/new.MD", "moved.md", "notes.md", "sub", "sub/notes.txt", "none\nat all.md"))]
-        assert opened(at).held(paths, None) == asked(at).held(paths, None)
+        assert opened(at).known_to_git(paths, None) == asked(at).known_to_git(paths, None)
 
     @pytest.mark.parametrize(
         ("steps", "plainly"),
@@ -369,7 +369,7 @@ class TestStaged:
         assert [file.after for file in opened(at).staged(".git/next-index")] == [b"- a\n"]
         new = FilePath("memory/new.MD")
         for one in (opened(at), asked(at)):
-            assert (one.held([new], None), one.held([new], ".git/next-index")) == (set(), {new})
+            assert (one.known_to_git([new], None), one.known_to_git([new], ".git/next-index")) == (set(), {new})
 
     def test_among_many_files_git_is_asked(self, at: Desk):
         for number in range(1000):

@@ -53,10 +53,10 @@ def test_an_entry_s_like_in_another_section_of_that_name_counts(told: Told) -> N
 def test_of_several_alike_the_last_come_and_go(told: Told) -> None:
     told.write(memory("same"))
     assert len(told.write(memory("same", "other", "same")).begun) == 2
-    first, second = told.known.having(fact("same"))
+    first, second = told.known.occurrences_of(fact("same"))
     done = told.write(memory("same", "other"))
     assert [(one.number, one.fate, one.entry.start_line) for one in done.ended] == [(second.number, Fate.REMOVED, 7)]
-    assert told.known.standing(MEMORY)[0].number == first.number
+    assert told.known.live_occurrences(MEMORY)[0].number == first.number
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_in_a_renamed_file_all_keep_their_origin(told: Told) -> None:
 def test_files_may_change_their_names_with_each_other(told: Told) -> None:
     told.commit({MEMORY: memory("one"), TOPIC: memory("two")})
     told.commit({MEMORY: memory("two"), TOPIC: memory("one")}, renamed={MEMORY: TOPIC, TOPIC: MEMORY})
-    assert [(one.entry.path, one.origin.commit) for one in told.known.having(fact("one"))][-1] == (TOPIC, commit_id(1))
+    assert [(one.entry.path, one.origin.commit) for one in told.known.occurrences_of(fact("one"))][-1] == (TOPIC, commit_id(1))
     told.require_that_it_is_what_the_files_say()
 
 
@@ -162,7 +162,7 @@ def test_in_a_section_that_a_person_renames_too(told: Told) -> None:
 def test_the_one_in_the_commits_own_section_ends_as_superseded(told: Told) -> None:
     text = "# Memory\n\n## Facts\n\n- {}\n\n## Past\n\n{}"
     told.write(text.format(OLD, f"- {OLD}\n"))
-    first, second = told.known.having(fact(OLD))
+    first, second = told.known.occurrences_of(fact(OLD))
     done = told.write(text.format(NEW, ""), said(Op.REPLACE, (OLD, NEW), section=("Memory", "Past")))
     assert {one.number: one.fate for one in done.ended} == {first.number: Fate.REMOVED, second.number: Fate.SUPERSEDED}
 
@@ -180,7 +180,7 @@ def test_what_stands_on_is_marked(told: Told) -> None:
 def test_in_the_commits_own_section_before_others_then_the_newest(told: Told) -> None:
     told.write("# Memory\n\n## Facts\n\n- x\n\n## Past\n\n- x\n")
     told.write("# T\n\n- x\n", path=TOPIC)
-    own, past, topic = told.known.having(fact("x"))
+    own, past, topic = told.known.occurrences_of(fact("x"))
     marked = [told.commit({}, said(Op.SUPERSEDE, ("x", "y"))).marks for _ in range(4)]
     assert [mark.occurrence for marks in marked for mark in marks] == [own.number, past.number, topic.number]
     assert told.commit({}, said(Op.RETRACT, retracts=["x"])).marks == ()
@@ -189,7 +189,7 @@ def test_in_the_commits_own_section_before_others_then_the_newest(told: Told) ->
 def test_the_same_words_again_replace_the_ones_before(told: Told) -> None:
     told.write(DAY.format("x"), path=LOG)
     done = told.write(DAY.format("x\n- x"), said(Op.LOG, ("x", "x"), path=LOG, section=("2026-03-05", "09:00")), LOG)
-    assert [mark.occurrence for mark in done.marks] == [told.known.having(fact("x"))[0].number]
+    assert [mark.occurrence for mark in done.marks] == [told.known.occurrences_of(fact("x"))[0].number]
 
 
 def test_a_mark_on_what_moves_in_the_same_commit(told: Told) -> None:
@@ -212,7 +212,7 @@ def test_a_revert_takes_marks_back(told: Told) -> None:
     told.write(memory("x", "y"))
     told.commit({}, said(Op.SUPERSEDE, ("x", "y")))
     done = told.commit({}, said(Op.REVERT, reverts=[commit_id(2), CommitId("f" * 40)]))
-    assert done.cleared == (2,)
+    assert done.reverted_commits == (2,)
     assert told.marked("x") == ()
     told.commit({}, said(Op.SUPERSEDE, ("x", "y")))
     assert [mark.begun for mark in told.marked("x")] == [4]
@@ -230,7 +230,7 @@ def test_a_revert_takes_back_what_went_along_with_a_move(told: Told) -> None:
 def test_gits_own_revert_takes_marks_back(told: Told) -> None:
     told.write(memory("x", "y"))
     told.commit({}, said(Op.SUPERSEDE, ("x", "y")))
-    assert told.commit({}, f'Revert "x"\n\nThis reverts commit {commit_id(2)}.\n').cleared == (2,)
+    assert told.commit({}, f'Revert "x"\n\nThis reverts commit {commit_id(2)}.\n').reverted_commits == (2,)
 
 
 # Merges.
@@ -252,7 +252,7 @@ def test_a_merge_says_what_its_side_said(told: Told) -> None:
     assert ended["city: Oslo"] == (Fate.SUPERSEDED, fact("city: Bern"))
     assert (told.one("city: Bern").origin.commit, told.one("city: Bern").also) == (commits[1].id, True)
     assert (told.one("coffee").origin.commit, told.one("coffee").also) == (commit_id(2), False)
-    assert done.brought == (MergedLine(MEMORY, "- city: Bern", commits[1]),)
+    assert done.merged_lines == (MergedLine(MEMORY, "- city: Bern", commits[1]),)
     assert not done.marks
 
 
@@ -286,18 +286,18 @@ def test_marks_that_a_side_set_on_what_it_brought(told: Told) -> None:
 def test_a_revision_goes_on_while_its_text_does(told: Told) -> None:
     told.write("intro\n\n# M\n\n## A\n\n- a\n\n## B\n\n- b\n")
     done = told.write("intro\n\n# M\n\n## A\n\n- a\n- c\n\n\n## B\n\n- b\n\n")
-    assert [(one.section, one.quiet, one.lineage) for one in done.revisions] == [
-        (("M", "A"), False, told.known.lineages(MEMORY)[2].lineage)
+    assert [(one.section, one.unchanged_text, one.lineage) for one in done.revisions] == [
+        (("M", "A"), False, told.known.newest_revisions(MEMORY)[2].lineage)
     ]
-    assert len(done.gone) == 1
+    assert len(done.ended_revisions) == 1
     assert [one.text for one in told.known.revisions(told.section("M", "A").lineage)] == ["## A\n\n- a\n- c", "## A\n\n- a"]
 
 
 def test_children_of_a_renamed_parent_go_on_quietly(told: Told) -> None:
     told.write("# M\n\n## Work\n\n### Now\n\n- a\n\n### Then\n\n- b\n")
-    kept = {one.section[-1]: one.lineage for one in told.known.sections(MEMORY)}
+    kept = {one.section[-1]: one.lineage for one in told.known.live_revisions(MEMORY)}
     done = told.write("# M\n\n## Job\n\n### Now\n\n- a\n\n### Then\n\n- another\n")
-    assert {one.section[-1]: (one.lineage, one.quiet) for one in done.revisions} == {
+    assert {one.section[-1]: (one.lineage, one.unchanged_text) for one in done.revisions} == {
         "Job": (kept["Work"], False),
         "Now": (kept["Now"], True),
         "Then": (kept["Then"], False),
@@ -320,9 +320,9 @@ def test_children_of_a_renamed_parent_go_on_quietly(told: Told) -> None:
 )
 def test_sections_that_became_others(told: Told, before: str, after: str, pairs: dict[str, str]) -> None:
     told.write(before)
-    was = {one.lineage: one for one in told.known.sections(MEMORY)}
+    was = {one.lineage: one for one in told.known.live_revisions(MEMORY)}
     told.write(after)
-    became = [(was[one.lineage], one) for one in told.known.sections(MEMORY) if one.lineage in was]
+    became = [(was[one.lineage], one) for one in told.known.live_revisions(MEMORY) if one.lineage in was]
     assert {old.section[-1]: new.section[-1] for old, new in became} == pairs
     if before.count("# A") == 2:
         assert [(old.text, new.text) for old, new in became] == [("# A\n\n- b", "# A\n\n- b")]
@@ -331,16 +331,16 @@ def test_sections_that_became_others(told: Told, before: str, after: str, pairs:
 def test_a_section_counts_anew_where_one_of_its_name_goes(told: Told) -> None:
     told.write("# A\n\nsame\n\n# B\n\nb\n\n# A\n\nother\n\n# C\n\nc\n\n# A\n\nlast\n")
     done = told.write("# B\n\nb\n\n# A\n\nother\n\n# C\n\nc\n\n# A\n\nlast\n")
-    assert [(one.section, one.nth, one.quiet) for one in done.revisions] == [(("A",), 1, True), (("A",), 2, True)]
+    assert [(one.section, one.nth, one.unchanged_text) for one in done.revisions] == [(("A",), 1, True), (("A",), 2, True)]
     told.require_that_it_is_what_the_files_say()
 
 
 def test_the_revisions_of_a_deleted_file_end(told: Told) -> None:
     told.write(memory("a"))
     done = told.write(None)
-    assert (len(done.gone), len(done.ended), done.revisions, done.begun) == (2, 1, (), ())
+    assert (len(done.ended_revisions), len(done.ended), done.revisions, done.begun) == (2, 1, (), ())
     told.write(memory("a"))
-    assert len(told.known.lineages(MEMORY)) == 4
+    assert len(told.known.newest_revisions(MEMORY)) == 4
 
 
 # Properties.
@@ -426,7 +426,8 @@ def test_after_updates_of_one_key_the_newest_alone_is_unmarked(tell: Callable[[T
         for at in range(len(values)):
             tell(told, values, at)
         every = sorted(
-            (one for value in set(values) for one in told.known.having(fact(f"editor: {value}"))), key=lambda one: (one.begun, one.number)
+            (one for value in set(values) for one in told.known.occurrences_of(fact(f"editor: {value}"))),
+            key=lambda one: (one.begun, one.number),
         )
         assert [one.entry.text for one in every] == [f"editor: {value}" for value in values]
         current = [one for one in every if one.ended is None and not told.known.marks_of(one.number)]
@@ -440,5 +441,8 @@ def test_after_updates_of_one_key_the_newest_alone_is_unmarked(tell: Callable[[T
 def test_facts_of_other_sections_are_not_touched(told: Told) -> None:
     told.write(f"# Memory\n\n## Facts\n\n- {OLD}\n\n## Other\n\n- {OLD}\n")
     told.write(f"# Memory\n\n## Facts\n\n- {NEW}\n\n## Other\n\n- {OLD}\n", said(Op.REMEMBER, (OLD, NEW), section=FACTS))
-    assert [(one.entry.section[-1], one.successor) for one in told.known.having(fact(OLD))] == [("Facts", fact(NEW)), ("Other", None)]
+    assert [(one.entry.section[-1], one.successor) for one in told.known.occurrences_of(fact(OLD))] == [
+        ("Facts", fact(NEW)),
+        ("Other", None),
+    ]
     assert told.known.marks() == ()

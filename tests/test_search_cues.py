@@ -100,7 +100,7 @@ def test_dates(question: str, named: NamedDate | None) -> None:
     ],
 )
 def test_a_log_tells_of_its_day_and_the_days_before(named: NamedDate, holds: bool) -> None:
-    assert named.holds(DAY) is holds
+    assert named.includes(DAY) is holds
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ ENTRY = Entry(FilePath("MEMORY.md"), 1, 1, ("Memory", "Houses"), None, "**Puppie
 
 def told(said: str, term: str, query: str) -> tuple[str, str]:
     found = explain_in_words(Explanation((ScorePart("text", stem(term), stem(said), 1.0),), ()), query, ENTRY)
-    return found.parts[0].said, found.parts[0].term
+    return found.parts[0].query_word, found.parts[0].term
 
 
 @pytest.mark.parametrize(

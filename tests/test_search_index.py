@@ -169,7 +169,7 @@ def test_bootstrap_files_and_weak_sources_rank_lower(index: SearchIndex) -> None
 
 def test_the_weaker_of_a_contradiction_ranks_lower_and_is_found() -> None:
     strong, weak = file("memory/b.md", "- likes tea\n"), file("memory/a.md", "- likes tea\n")
-    found = hits(index_of(replace(weak, lives=(Lifetime(weaker=True),)), strong), "tea")
+    found = hits(index_of(replace(weak, lifetimes=(Lifetime(weaker=True),)), strong), "tea")
     assert [hit.path for hit in found] == ["memory/b.md", "memory/a.md"]
     assert found[1].score == pytest.approx(0.9 * found[0].score, rel=1e-3)
 
@@ -438,7 +438,7 @@ def test_damage_met_while_searching_is_told_and_mended(tmp_path: Path) -> None:
     index = SearchIndex.open(tmp_path)
     with pytest.raises(BrokenIndex, match="could not be read"):
         search(index, "tea")
-    anew = SearchIndex.anew(tmp_path)
+    anew = SearchIndex.create(tmp_path)
     assert anew.seen is EMPTY_SNAPSHOT
     anew.update([MEMORY], (), seen_of(MEMORY))
     assert search(SearchIndex.open(tmp_path), "tea")[0] == "drinks green tea"

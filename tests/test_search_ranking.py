@@ -131,11 +131,15 @@ def test_logs_lose_weight_with_age_where_that_is_wanted() -> None:
     aged = {match.hit.path: match for match in search(index, "sailing boat", explain=True, half_life=10)}
     assert max(plain, key=plain.__getitem__) == "memory/2025-05-02.md"
     assert next(reversed(aged)) == "memory/2025-05-02.md"
-    ages = {path: [factor.value for factor in match.why.factors if factor.name == "age"] for path, match in aged.items() if match.why}
+    ages = {
+        path: [factor.value for factor in match.explanation.factors if factor.name == "age"]
+        for path, match in aged.items()
+        if match.explanation
+    }
     assert ages == {"memory/2025-05-02.md": [0.125], "memory/2025-06-01.md": [], "memory/2025-07-01.md": [], "memory/topic.md": []}
     for match in aged.values():
-        assert match.why is not None
-        parts, factors = (part.score for part in match.why.parts), (factor.value for factor in match.why.factors)
+        assert match.explanation is not None
+        parts, factors = (part.score for part in match.explanation.parts), (factor.value for factor in match.explanation.factors)
         assert sum(parts) * math.prod(factors) == pytest.approx(match.hit.score, rel=1e-3)
 
 
@@ -149,23 +153,23 @@ def test_what_is_new_comes_before_what_matches_better_among_many() -> None:
 def test_a_score_is_explained() -> None:
     index = index_of(on_2025_05_01="- Zoe: the dog sleeps\n- Adam: yes?\n", topic="- a dog\n")
     first, *rest = search(index, "When does Zoe's dog sleep on 1 May 2025?", explain=True)
-    assert first.why is not None
-    assert {factor.name for factor in first.why.factors} == {"confidence", "speaker", "date", "day"}
-    assert {(part.field, part.said) for part in first.why.parts} >= {("text", stem("dog")), ("around", stem("sleep"))}
+    assert first.explanation is not None
+    assert {factor.name for factor in first.explanation.factors} == {"confidence", "speaker", "date", "day"}
+    assert {(part.field, part.query_word) for part in first.explanation.parts} >= {("text", stem("dog")), ("around", stem("sleep"))}
     for match in (first, *rest):
-        assert match.why is not None
-        parts, factors = (part.score for part in match.why.parts), (factor.value for factor in match.why.factors)
+        assert match.explanation is not None
+        parts, factors = (part.score for part in match.explanation.parts), (factor.value for factor in match.explanation.factors)
         assert sum(parts) * math.prod(factors) == pytest.approx(match.hit.score, rel=1e-3)
 
 
 def test_nothing_is_explained_unasked() -> None:
-    assert [match.why for match in search(index_of(a="- a dog\n"), "dog")] == [None]
+    assert [match.explanation for match in search(index_of(a="- a dog\n"), "dog")] == [None]
 
 
 def test_a_related_word_is_explained_by_the_query_s_own() -> None:
     (match,) = search(index_of(a="- a puppy\n"), "dogs", explain=True)
-    assert match.why is not None
-    assert {(part.term, part.said) for part in match.why.parts} == {(stem("puppy"), stem("dog"))}
+    assert match.explanation is not None
+    assert {(part.term, part.query_word) for part in match.explanation.parts} == {(stem("puppy"), stem("dog"))}
 
 
 @pytest.mark.parametrize(
@@ -247,7 +251,7 @@ def test_what_a_lexicon_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(query, "related", lambda word: asked.append(word) or ())
     lexicon = Lexicon(100, lambda term: 1, lambda term: 0, lambda start: ())
     for word in ("one", "two", "one", "three", "four", "one"):
-        lexicon.likes(word)
+        lexicon.relatives(word)
     assert asked == ["one", "two", "three", "four", "one"]
 
 
@@ -255,7 +259,7 @@ def test_past_entries_do_not_hide_current_ones() -> None:
     """A search that at first sees only what is over looks on."""
     path = FilePath("memory/topic.md")
     found = entries(parse("".join(f"- tea {number}\n" for number in range(ranking.CANDIDATES + 50))), path)
-    ended = Lifetime(begun=1, ended=2, standing=False)
+    ended = Lifetime(begun=1, ended=2, is_live=False)
     lives = tuple(Lifetime(begun=1) if number == len(found) - 1 else ended for number in range(len(found)))
     index = SearchIndex.in_memory()
     index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path), lives)], (), EMPTY_SNAPSHOT)

@@ -67,13 +67,13 @@ def test_files_that_are_unlike_what_was_seen(tmp_path: Path, stored: bool) -> No
     write_snapshot(tmp_path, SEEN, False)
     seen = read_snapshot(tmp_path) if stored else SEEN
     assert seen is not None
-    assert seen.unlike(STAMPS) == ([], [])
+    assert seen.changed_paths(STAMPS) == ([], [])
     now = {"MEMORY.md": STAMPS["MEMORY.md"], "memory/été.md": "5 6 8 8", "memory/new.md": "1 1 1 1"}
-    assert seen.unlike(now) == (["memory/été.md", "memory/new.md"], ["memory/odd\udcff.md"])
+    assert seen.changed_paths(now) == (["memory/été.md", "memory/new.md"], ["memory/odd\udcff.md"])
 
 
 def test_a_path_whose_documents_are_being_changed_is_like_no_file() -> None:
-    assert Snapshot(files={"MEMORY.md": NEVER_INDEXED}).unlike(STAMPS)[0] == [*STAMPS]
+    assert Snapshot(files={"MEMORY.md": NEVER_INDEXED}).changed_paths(STAMPS)[0] == [*STAMPS]
 
 
 def test_a_stamp_is_the_same_both_ways(tmp_path: Path) -> None:

@@ -44,12 +44,12 @@ def row(
     entry = Entry(FilePath(path), line, line, section, None, text, None, None, (), until, fact, f"- {text}")
     begun = life.begun
     origin = None if begun is None else Origin(commit(begun), 1_700_000_000 + begun, Source.INFERRED, 0.7)
-    last = None if life.standing else commit(life.ended - 1) if life.ended else HEAD
+    last = None if life.is_live else commit(life.ended - 1) if life.ended else HEAD
     return IndexRow(entry, origin, begun is None, kind_of(entry.path), life, last)
 
 
 def gone(begun: int, ended: int, status: Status = Status.REMOVED, successor: str | None = None) -> Lifetime:
-    return Lifetime(begun, ended, status, fact_id(successor) if successor else None, standing=False)
+    return Lifetime(begun, ended, status, fact_id(successor) if successor else None, is_live=False)
 
 
 def pages(rows: Iterable[IndexRow]) -> list[FileEntries]:
@@ -57,7 +57,7 @@ def pages(rows: Iterable[IndexRow]) -> list[FileEntries]:
     found = []
     for path, together in groupby(sorted(rows, key=lambda one: (one.entry.path, one.entry.start_line)), key=lambda one: one.entry.path):
         listed = list(together)
-        standing, unseen = [one for one in listed if one.life.standing], [one for one in listed if not one.life.standing]
+        standing, unseen = [one for one in listed if one.lifetime.is_live], [one for one in listed if not one.lifetime.is_live]
         found.append(
             FileEntries(
                 path,
@@ -65,7 +65,7 @@ def pages(rows: Iterable[IndexRow]) -> list[FileEntries]:
                 tuple(one.origin for one in standing),
                 tuple(one.uncommitted for one in standing),
                 kind_of(path),
-                tuple(one.life for one in standing),
+                tuple(one.lifetime for one in standing),
                 tuple(unseen),
             )
         )
@@ -73,12 +73,12 @@ def pages(rows: Iterable[IndexRow]) -> list[FileEntries]:
 
 
 def is_past(one: IndexRow) -> bool:
-    return not one.life.standing and one.life.ended is not None
+    return not one.lifetime.is_live and one.lifetime.ended is not None
 
 
 def ends(rows: Iterable[IndexRow]) -> list[tuple[CommitId, tuple[IndexRow, ...]]]:
-    past = sorted(filter(is_past, rows), key=lambda one: one.life.ended or 0)
-    return [(commit(number or 0), tuple(together)) for number, together in groupby(past, key=lambda one: one.life.ended)]
+    past = sorted(filter(is_past, rows), key=lambda one: one.lifetime.ended or 0)
+    return [(commit(number or 0), tuple(together)) for number, together in groupby(past, key=lambda one: one.lifetime.ended)]
 
 
 def index_of(*rows: IndexRow) -> SearchIndex:
@@ -135,7 +135,7 @@ def test_what_is_past_names_its_successor_and_the_last_commit_that_held_it() -> 
 
 def test_as_of_knows_nothing_of_what_came_later() -> None:
     other = FactId("aaaaaaaa")
-    index = index_of(STRIPE, replace(LINEAR, life=Lifetime(4, contradicts=(other,), weaker=True)))
+    index = index_of(STRIPE, replace(LINEAR, lifetime=Lifetime(4, contradicts=(other,), weaker=True)))
     (then,) = search(index, as_of=2)
     assert (then.hit.status, then.hit.superseded_by, then.hit.commit, then.row) == (Status.CURRENT, None, commit(1), STRIPE)
     assert [match.hit.contradicts for match in search(index, as_of=4)] == [()]
@@ -156,7 +156,7 @@ def test_what_a_mark_ended_is_skipped_though_it_stands_in_its_log() -> None:
 
 
 def test_what_an_uncommitted_edit_took_out_is_removed_now_and_was_there() -> None:
-    index = index_of(row("tea at Stripe", Lifetime(1, standing=False)), row("tea at Linear", Lifetime()))
+    index = index_of(row("tea at Stripe", Lifetime(1, is_live=False)), row("tea at Linear", Lifetime()))
     assert said(index) == {"tea at Linear": Status.CURRENT}
     assert said(index, history=True) == {"tea at Linear": Status.CURRENT, "tea at Stripe": Status.REMOVED}
     assert [match.hit.commit for match in search(index, history=True, query="Stripe") if match.row.last] == [HEAD]
@@ -261,9 +261,9 @@ LIVES = st.one_of(
         *(st.integers(1, 5),) * 2,
         st.sampled_from(["superseded", "removed"]).map(Status),
     ),
-    st.builds(lambda begun: Lifetime(begun, standing=False), st.integers(1, 6)),
+    st.builds(lambda begun: Lifetime(begun, is_live=False), st.integers(1, 6)),
     st.builds(
-        lambda begun, lasted, status, moved: Lifetime(begun, begun + lasted, status, standing=False, moved=moved),
+        lambda begun, lasted, status, moved: Lifetime(begun, begun + lasted, status, is_live=False, moved=moved),
         *(st.integers(1, 5),) * 2,
         st.sampled_from(["superseded", "removed"]).map(Status),
         st.booleans(),
@@ -285,9 +285,9 @@ ROWS = st.lists(
 
 
 def status_of(one: IndexRow) -> Status:
-    if one.life.status is not Status.CURRENT:
-        return one.life.status
-    if not one.life.standing:
+    if one.lifetime.status is not Status.CURRENT:
+        return one.lifetime.status
+    if not one.lifetime.is_live:
         return Status.REMOVED
     return Status.EXPIRED if one.entry.until == YESTERDAY else Status.CURRENT
 
@@ -303,7 +303,7 @@ def chosen(rows: list[IndexRow], history: bool) -> list[IndexRow]:
 
 
 def current(rows: list[IndexRow]) -> list[IndexRow]:
-    return [one for one in rows if one.life.standing and status_of(one) is Status.CURRENT]
+    return [one for one in rows if one.lifetime.is_live and status_of(one) is Status.CURRENT]
 
 
 def first_of_each(rows: list[IndexRow]) -> list[IndexRow]:
@@ -317,9 +317,9 @@ def at(rows: list[IndexRow], number: int) -> list[IndexRow]:
     return [
         one
         for one in rows
-        if one.life.begun is not None
-        and one.life.begun <= number
-        and (one.life.ended is None or one.life.ended > number)
+        if one.lifetime.begun is not None
+        and one.lifetime.begun <= number
+        and (one.lifetime.ended is None or one.lifetime.ended > number)
         and one.entry.until != YESTERDAY
     ]
 
@@ -328,7 +328,7 @@ def at(rows: list[IndexRow], number: int) -> list[IndexRow]:
 @given(ROWS, st.integers(0, 11))
 def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number: int) -> None:
     index = index_of(*rows)
-    unmoved = [one for one in rows if not one.life.moved]
+    unmoved = [one for one in rows if not one.lifetime.moved]
     for wanted, expected in (
         ({}, first_of_each(current(rows))),
         ({"history": True}, chosen(unmoved, True)),

@@ -203,7 +203,7 @@ class TestExplained:
     FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "age", "day")
 
     def lines(self, why: Explanation, **fields: Any) -> list[str]:
-        return hits.search_text(found(replace(HIT, why=why, **fields)), colour=False).splitlines()[2:]
+        return hits.search_text(found(replace(HIT, explanation=why, **fields)), colour=False).splitlines()[2:]
 
     def test_words(self):
         assert self.lines(Explanation(self.PARTS, ())) == [
@@ -248,7 +248,7 @@ class TestExplained:
         assert {name for name, _ in ranking.ANSWER_FACTORS.values()} <= set(hits._FACTORS)
 
     def test_json(self):
-        (hit,) = hits.search_json(found(replace(HIT, why=Explanation(self.PARTS[:1], (Factor("day", 1.1),)))))["hits"]
+        (hit,) = hits.search_json(found(replace(HIT, explanation=Explanation(self.PARTS[:1], (Factor("day", 1.1),)))))["hits"]
         assert hit["explain"] == {
             "parts": [{"field": "text", "term": "tea", "said": "Tea", "score": 1.25}],
             "factors": [{"name": "day", "value": 1.1}],

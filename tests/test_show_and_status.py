@@ -184,10 +184,10 @@ class TestSearch:
         at.write("mdmem.toml", "half_life_days = 1000000\n")
         monkeypatch.setenv("MDMEM_NOW", "2999-01-01T12:00:00")
         (hit,) = Memory.open(at.root).search(Search("sailing", explain=True)).hits
-        assert next(factor.value for factor in (hit.why.factors if hit.why else ()) if factor.name == "age") > 0.9
+        assert next(factor.value for factor in (hit.explanation.factors if hit.explanation else ()) if factor.name == "age") > 0.9
         at.write("mdmem.toml", "half_life_days = 2\n")
         (then,) = Memory.open(at.root).search(Search("sailing", explain=True, as_of="2026-03-05")).hits
-        assert [factor.value for factor in (then.why.factors if then.why else ()) if factor.name == "age"] == [0.25]
+        assert [factor.value for factor in (then.explanation.factors if then.explanation else ()) if factor.name == "age"] == [0.25]
 
 
 class TestStatus:

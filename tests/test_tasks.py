@@ -184,9 +184,12 @@ def test_a_note_has_the_day_where_it_is_another(last: str, stamp: str) -> None:
     assert change.text == f"- {stamp} text"
 
 
+FUNCTIONS = {"start": "start_edits", "note": "note_edits", "done": "finish_edits", "show": "show_arguments"}
+
+
 def code(verb: str, *arguments: object) -> str:
     with pytest.raises(MdmemError) as failure:
-        getattr(task_notes, verb)(*arguments)
+        getattr(task_notes, FUNCTIONS[verb])(*arguments)
     return failure.value.code
 
 

@@ -604,8 +604,8 @@ class TestDamagedTable:
                 purging.close()
 
             with trail_update.fresh_trail(workspace, purge_meanwhile) as known:
-                assert known.head is not None
-                assert known.head.commit == teller.at.git("rev-parse", "HEAD").strip()
+                assert known.newest_commit is not None
+                assert known.newest_commit.commit == teller.at.git("rev-parse", "HEAD").strip()
 
     def test_a_replay_that_is_interrupted_leaves_the_file_closed(self, teller: Teller) -> None:
         moved(teller)
@@ -1066,7 +1066,7 @@ class TestTheTable:
         index.write_text("no folder")
         assert teller.texts("works at") == ["employer: works at Figma"]
         with trail_update.fresh_trail(at.workspace) as known:
-            assert [commit for commit, _, _ in known.dropped()] == [gone]
+            assert [commit for commit, _, _ in known.dropped_commits()] == [gone]
         index.unlink()
         (at.workspace.state / "elsewhere").rename(index)
         assert len(teller.search("works at", history=True)) == 3
@@ -1086,7 +1086,7 @@ class TestTheTable:
         at.git("reset", "-q", "--hard", "HEAD~")
         self.same_as_anew(at)
         with trail_update.fresh_trail(at.workspace) as known:
-            assert known.side(done.commit or CommitId("")) is None
+            assert known.side_commit(done.commit or CommitId("")) is None
 
     def test_errors(self, teller: Teller) -> None:
         for word, code in (("2020-01-01", "before-history"), ("nonsense", "commit-not-found"), ("2026-13-01", "usage")):
@@ -1178,8 +1178,8 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
     with trail_update.fresh_trail(workspace) as known, Trail.in_memory() as anew:
         replay.replay_new_commits(workspace, anew, workspace.repository.head())
         assert known.dump() == anew.dump()
-        revisions = [row for newest in known.lineages() for row in known.revisions(newest.lineage, quiet=True)]
-        for landmark in known.landmarks():
+        revisions = [row for newest in known.newest_revisions() for row in known.revisions(newest.lineage, quiet=True)]
+        for landmark in known.commits_after():
             standing = [one for one in revisions if one.begun <= landmark.number and (one.ended is None or one.ended > landmark.number)]
             told = sorted((one.path, one.section, one.nth, one.text) for one in standing)
             assert told == sorted(sections_at(at, landmark.commit))

@@ -72,7 +72,7 @@ def table() -> Iterator[Trail]:
 
 def steps(table: Trail, *listed: Step) -> None:
     """Append steps after the head."""
-    head = table.head
+    head = table.newest_commit
     for number, step in enumerate(listed, (head.number if head else 0) + 1):
         table.append(landmark(number), step)
 
@@ -102,11 +102,11 @@ class Model:
             ended = replace(row, entry=one.entry, ended=number, fate=one.fate, successor=one.successor, last=last)
             self.occurrences[one.number - 1] = ended
         for place, old in enumerate(self.marks):
-            if old.begun in step.cleared and old.ended is None:
+            if old.begun in step.reverted_commits and old.ended is None:
                 self.marks[place] = replace(old, ended=number)
         first = len(self.occurrences)
         self.occurrences += [replace(one, number=first + place) for place, one in enumerate(step.begun, 1)]
-        for gone in step.gone:
+        for gone in step.ended_revisions:
             self.revisions[gone - 1] = replace(self.revisions[gone - 1], ended=number)
         for begun in step.revisions:
             row_number = len(self.revisions) + 1
@@ -207,60 +207,60 @@ def random_mark(begun: int, places: list[int], random: Random) -> Mark:
 def require_equal(table: Trail, model: Model) -> None:
     """Every reading call says what the model says."""
     history = [one for one, _ in model.history]
-    assert table.head == (history[-1] if history else None)
-    assert list(table.landmarks()) == history
-    assert list(table.landmarks(1, 2)) == history[1:3]
+    assert table.newest_commit == (history[-1] if history else None)
+    assert list(table.commits_after()) == history
+    assert list(table.commits_after(1, 2)) == history[1:3]
     for number in range(len(history) + 2):
-        assert table.landmark(number) == (history[number - 1] if 1 <= number <= len(history) else None)
+        assert table.commit_numbered(number) == (history[number - 1] if 1 <= number <= len(history) else None)
         assert table.paths_since(number) == model.paths(number + 1, len(history))
         ended = [one for one in model.occurrences if one.ended and number < one.ended <= number + 2]
-        assert list(table.ended(number, number + 2)) == sorted(ended, key=lambda one: (one.ended, one.number))
+        assert list(table.occurrences_ended(number, number + 2)) == sorted(ended, key=lambda one: (one.ended, one.number))
     for commit in (*(one.commit for one in history), CommitId("none")):
-        assert table.landmark_of(commit) == next((one for one in history if one.commit == commit), None)
+        assert table.commit_with_id(commit) == next((one for one in history if one.commit == commit), None)
     for landmark, step in model.history:
         for path in PATHS:
-            of_file = {one.line: one.commit for one in step.brought if one.path == path}
-            assert [table.side_of(landmark.number, path, line) for line in LINES] == [of_file.get(line) for line in LINES]
-    sides = {one.commit.id: one.commit for _, step in model.history for one in step.brought}
+            of_file = {one.line: one.commit for one in step.merged_lines if one.path == path}
+            assert [table.side_commit_of_line(landmark.number, path, line) for line in LINES] == [of_file.get(line) for line in LINES]
+    sides = {one.commit.id: one.commit for _, step in model.history for one in step.merged_lines}
     for commit in (*sides, CommitId("none")):
-        assert table.side(commit) == sides.get(commit)
+        assert table.side_commit(commit) == sides.get(commit)
     for time in {0, 2000, *(one.time + by for one in history for by in (-1, 0))}:
-        assert table.latest(time) == model.latest(time)
+        assert table.last_commit_before(time) == model.latest(time)
     for path in PATHS:
-        assert list(table.standing(path)) == [one for one in model.occurrences if one.entry.path == path and one.ended is None]
+        assert list(table.live_occurrences(path)) == [one for one in model.occurrences if one.entry.path == path and one.ended is None]
         standing = [one for one in model.revisions if one.path == path and one.ended is None]
-        assert list(table.sections(path)) == standing
-        assert list(table.sections(path, SECTIONS[:1])) == [one for one in standing if one.section == SECTIONS[0]]
+        assert list(table.live_revisions(path)) == standing
+        assert list(table.live_revisions(path, SECTIONS[:1])) == [one for one in standing if one.section == SECTIONS[0]]
         begun = {one.begun for one in model.occurrences if one.entry.path == path and one.ended is None}
-        assert all(table.began_at(path, number) == (begun <= {number}) for number in range(len(history) + 1))
+        assert all(table.all_began_at(path, number) == (begun <= {number}) for number in range(len(history) + 1))
         ever = {one.lineage for one in model.revisions if one.path == path}
-        assert list(table.lineages(path)) == [one for one in model.newest() if one.lineage in ever]
+        assert list(table.newest_revisions(path)) == [one for one in model.newest() if one.lineage in ever]
         rows = {one.number for one in model.occurrences if one.entry.path == path and one.ended is None}
         assert list(table.marks(path)) == [one for one in model.in_force() if one.occurrence in rows]
         assert list(table.marks(path, ever=True)) == [one for one in model.marks if one.occurrence in rows]
     for fact in FACTS:
-        assert list(table.having(fact)) == [one for one in model.occurrences if one.entry.fact == fact]
-        assert list(table.succeeded_by(fact)) == model.succeeded_by(fact)
+        assert list(table.occurrences_of(fact)) == [one for one in model.occurrences if one.entry.fact == fact]
+        assert list(table.predecessors_of(fact)) == model.succeeded_by(fact)
     for prefix in ("", "a", "aa", *FACTS, "d"):
-        assert list(table.with_prefix(prefix)) == sorted(
+        assert list(table.ids_with_prefix(prefix)) == sorted(
             {fact for one in model.occurrences if (fact := one.entry.fact) and fact.startswith(prefix)}
         )
     assert list(table.marks()) == model.in_force()
     pairs = [one for one in model.marks if one.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED)]
-    assert list(table.pairs()) == [one for one in pairs if one.ended is None]
+    assert list(table.pair_marks()) == [one for one in pairs if one.ended is None]
     for number in range(len(model.history) + 1):
         then = [one for one in pairs if one.begun <= number and (one.ended is None or one.ended > number)]
-        assert list(table.pairs(number)) == then
+        assert list(table.pair_marks(number)) == then
     for row in range(1, len(model.occurrences) + 1):
         assert list(table.marks_of(row)) == [one for one in model.in_force() if one.occurrence == row]
         assert list(table.marks_of(row, ever=True)) == [one for one in model.marks if one.occurrence == row]
-    assert list(table.lineages()) == model.newest()
+    assert list(table.newest_revisions()) == model.newest()
     for lineage in {one.lineage for one in model.revisions} | {99}:
         every = [one for one in reversed(model.revisions) if one.lineage == lineage]
         assert list(table.revisions(lineage, quiet=True)) == every
-        assert list(table.revisions(lineage, 2)) == [one for one in every if not one.quiet][:2]
+        assert list(table.revisions(lineage, 2)) == [one for one in every if not one.unchanged_text][:2]
     for text in ("", "one\n- two", f"- {ODD}\n", "\udce9", "absent"):
-        assert list(table.containing(text)) == [one for one in model.revisions if text in one.text]
+        assert list(table.revisions_containing(text)) == [one for one in model.revisions if text in one.text]
 
 
 APPENDS = st.tuples(st.just("append"), st.integers(0, 2**32), st.integers(990, 1020))
@@ -282,10 +282,10 @@ def test_it_says_what_a_simple_model_says(actions: list[tuple[str, int, int]]):
                 number = random.randint(0, len(history))
                 before = Model(history)
                 gone = tuple((one.commit, one.number, tuple(sorted(before.paths(one.number, one.number)))) for one, _ in history[number:])
-                known = table.dropped()
+                known = table.dropped_commits()
                 table.cut(number)
                 del history[number:]
-                assert table.dropped() == (*known, *gone)
+                assert table.dropped_commits() == (*known, *gone)
         require_equal(table, Model(history))
         with Trail.in_memory() as anew:
             for landmark_, step in history:
@@ -314,11 +314,11 @@ def test_cut_and_filled_again_is_as_filled_anew(seeds: list[int], at: int):
 def test_what_ends_tells_how(table: Trail):
     began = occurrence(1, tags=("old",))
     steps(table, Step(begun=(began,)), Step(ended=(Ending(1, replace(began.entry, start_line=7, end_line=8), Fate.SUPERSEDED, FACTS[2]),)))
-    (found,) = table.having(FACTS[0])
+    (found,) = table.occurrences_of(FACTS[0])
     assert (found.entry.start_line, found.entry.end_line) == (7, 8)
     assert (found.ended, found.fate, found.successor, found.last) == (2, Fate.SUPERSEDED, FACTS[2], landmark(1).commit)
     table.cut(1)
-    assert table.standing(PATHS[0]) == (replace(began, number=1),)
+    assert table.live_occurrences(PATHS[0]) == (replace(began, number=1),)
 
 
 def test_a_cut_gives_back_what_was_ended_marked_and_cleared(table: Trail):
@@ -327,22 +327,22 @@ def test_a_cut_gives_back_what_was_ended_marked_and_cleared(table: Trail):
         Step(begun=(occurrence(1), occurrence(1, "second")), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -2),)),
         Step(
             ended=(Ending(1, entry(), Fate.REMOVED),),
-            gone=(1,),
+            ended_revisions=(1,),
             revisions=(revision(2, "## Work\n", 1),),
             marks=(mark(MarkKind.CONTRADICTS, 2),),
-            cleared=(1,),
+            reverted_commits=(1,),
             paths=(PATHS[0],),
         ),
     )
     assert [one.kind for one in table.marks()] == [MarkKind.CONTRADICTS]
     assert table.marks(PATHS[0]) == ()
     table.cut(1)
-    assert [one.number for one in table.standing(PATHS[0])] == [1, 2]
-    assert table.sections(PATHS[0]) == (replace(revision(1), number=1, lineage=1),)
+    assert [one.number for one in table.live_occurrences(PATHS[0])] == [1, 2]
+    assert table.live_revisions(PATHS[0]) == (replace(revision(1), number=1, lineage=1),)
     assert table.marks() == table.marks_of(2) == (mark(MarkKind.RETRACTED, 1, 2),)
-    assert table.dropped() == ((landmark(2).commit, 2, (PATHS[0],)),)
+    assert table.dropped_commits() == ((landmark(2).commit, 2, (PATHS[0],)),)
     table.forget_dropped()
-    assert table.dropped() == ()
+    assert table.dropped_commits() == ()
 
 
 def test_a_mark_that_went_along_goes_with_the_landmark_that_it_belongs_to(table: Trail):
@@ -362,7 +362,7 @@ def test_the_paths_that_a_mark_concerns(table: Trail):
     steps(table, Step(begun=begun), Step(marks=(mark(MarkKind.SUPERSEDED, 2, 3),)), Step(marks=(mark(MarkKind.CONTRADICTS, 3),)))
     assert table.paths_since(1) == set(PATHS)
     assert table.paths_since(2) == {PATHS[0], PATHS[1]}
-    steps(table, Step(cleared=(2,)))
+    steps(table, Step(reverted_commits=(2,)))
     assert table.paths_since(3) == {PATHS[2]}
 
 
@@ -374,20 +374,24 @@ def test_the_paths_that_the_end_of_a_contradiction_concerns(table: Trail):
 
 
 def test_what_a_merge_brought_goes_with_it(table: Trail):
-    steps(table, Step(brought=(brought("- one", 101), brought("- two", 102))), Step(brought=(brought("- one", 103), brought("", 103))))
+    steps(
+        table,
+        Step(merged_lines=(brought("- one", 101), brought("- two", 102))),
+        Step(merged_lines=(brought("- one", 103), brought("", 103))),
+    )
     table.cut(1)
-    assert table.side_of(2, PATHS[0], "- one") is table.side(brought("", 103).commit.id) is None
-    assert table.side_of(1, PATHS[0], "- two") == table.side(brought("", 102).commit.id) == brought("", 102).commit
-    assert table.side_of(1, PATHS[1], "- two") is table.side_of(1, PATHS[0], "- three") is None
+    assert table.side_commit_of_line(2, PATHS[0], "- one") is table.side_commit(brought("", 103).commit.id) is None
+    assert table.side_commit_of_line(1, PATHS[0], "- two") == table.side_commit(brought("", 102).commit.id) == brought("", 102).commit
+    assert table.side_commit_of_line(1, PATHS[1], "- two") is table.side_commit_of_line(1, PATHS[0], "- three") is None
 
 
 def test_authors_clocks_go_wrong(table: Trail):
     for number, time in enumerate([100, 300, 200, 250, 400, 50], 1):
         table.append(landmark(number, time), Step())
-    found = {time: one.number if (one := table.latest(time)) else None for time in (49, 50, 100, 199, 200, 260, 300, 399, 400)}
+    found = {time: one.number if (one := table.last_commit_before(time)) else None for time in (49, 50, 100, 199, 200, 260, 300, 399, 400)}
     assert found == {49: None, 50: 6, 100: 6, 199: 6, 200: 6, 260: 6, 300: 6, 399: 6, 400: 6}
     table.cut(5)
-    found = {time: one.number if (one := table.latest(time)) else None for time in (49, 100, 199, 200, 260, 300, 399, 400)}
+    found = {time: one.number if (one := table.last_commit_before(time)) else None for time in (49, 100, 199, 200, 260, 300, 399, 400)}
     assert found == {49: None, 100: 1, 199: 1, 200: 3, 260: 4, 300: 4, 399: 4, 400: 5}
 
 
@@ -397,7 +401,7 @@ def test_authors_clocks_go_wrong(table: Trail):
         (Step(ended=(Ending(2, entry(), Fate.REMOVED),)), BrokenTrail),
         (Step(ended=(Ending(1, entry(), Fate.REMOVED), Ending(1, entry(), Fate.REMOVED))), BrokenTrail),
         (Step(begun=(occurrence(1),)), ValueError),
-        (Step(gone=(2,)), BrokenTrail),
+        (Step(ended_revisions=(2,)), BrokenTrail),
         (Step(revisions=(revision(1),)), ValueError),
         (Step(revisions=(revision(2, lineage=7),)), BrokenTrail),
         (Step(marks=(mark(MarkKind.RETRACTED, 2, 9),)), BrokenTrail),
@@ -438,7 +442,7 @@ def test_a_long_section_costs_what_changes(tmp_path: Path):
             lines.append(f"- item {number}, new\n")
             if number % 2:
                 lines[number * 7] = lines.pop()
-            steps(table, Step(gone=(number - 1,), revisions=(revision(number, "".join(lines), 1),)))
+            steps(table, Step(ended_revisions=(number - 1,), revisions=(revision(number, "".join(lines), 1),)))
     with Trail.open(tmp_path, "s") as table:
         assert table.revisions(1, 1)[0].text == "".join(lines)
         assert len({one.text for one in table.revisions(1)}) == 201
@@ -461,12 +465,12 @@ def _filled(landmarks: int) -> Trail:
                 Step(
                     ended=(Ending(old, entry(path=path), Fate.SUPERSEDED, fact),) if old > 0 else (),
                     begun=(occurrence(number, fact=fact, path=path),),
-                    gone=(old,) if old > 0 else (),
+                    ended_revisions=(old,) if old > 0 else (),
                     revisions=(revision(number, f"## Work\n\n{number}\n", (old - 1) % 10 + 1 if old > 0 else 0, path=path),),
                     marks=_some_marks(number),
-                    cleared=(number // 2,),
+                    reverted_commits=(number // 2,),
                     paths=(path,),
-                    brought=(brought(f"- line {number}", number, path), brought(f"- another {number}", number, path)),
+                    merged_lines=(brought(f"- line {number}", number, path), brought(f"- another {number}", number, path)),
                 ),
             )
     return table
@@ -495,34 +499,35 @@ def _work(table: Trail, call: Callable[[Trail], object]) -> int:
 
 PATH = FilePath("memory/3.md")
 CALLS: dict[str, Callable[[Trail], object]] = {
-    "head": lambda table: table.head,
-    "landmark": lambda table: table.landmark(30),
-    "landmark_of": lambda table: table.landmark_of(landmark(30).commit),
-    "side_of": lambda table: table.side_of(30, FilePath("memory/0.md"), "- line 30"),
-    "side": lambda table: table.side(CommitId(f"{30:040x}")),
-    "latest": lambda table: table.latest(1030),
-    "landmarks": lambda table: table.landmarks(20, 5),
-    "standing": lambda table: table.standing(PATH),
-    "sections": lambda table: table.sections(PATH),
-    "began_at": lambda table: table.began_at(PATH, 3),
-    "having": lambda table: table.having(FactId(f"{30:08x}")),
-    "with_prefix": lambda table: table.with_prefix("0000001"),
-    "ended": lambda table: table.ended(20, 25),
-    "succeeded_by": lambda table: table.succeeded_by(FactId(f"{30:08x}")),
+    "head": lambda table: table.newest_commit,
+    "landmark": lambda table: table.commit_numbered(30),
+    "landmark_of": lambda table: table.commit_with_id(landmark(30).commit),
+    "side_of": lambda table: table.side_commit_of_line(30, FilePath("memory/0.md"), "- line 30"),
+    "side": lambda table: table.side_commit(CommitId(f"{30:040x}")),
+    "latest": lambda table: table.last_commit_before(1030),
+    "landmarks": lambda table: table.commits_after(20, 5),
+    "standing": lambda table: table.live_occurrences(PATH),
+    "sections": lambda table: table.live_revisions(PATH),
+    "began_at": lambda table: table.all_began_at(PATH, 3),
+    "having": lambda table: table.occurrences_of(FactId(f"{30:08x}")),
+    "with_prefix": lambda table: table.ids_with_prefix("0000001"),
+    "ended": lambda table: table.occurrences_ended(20, 25),
+    "succeeded_by": lambda table: table.predecessors_of(FactId(f"{30:08x}")),
     "marks": lambda table: table.marks(),
     "marks in a file": lambda table: table.marks(PATH),
     "marks_of": lambda table: table.marks_of(30),
     "marks_of ever": lambda table: table.marks_of(30, ever=True),
-    "pairs": lambda table: table.pairs(),
-    "pairs then": lambda table: table.pairs(30),
+    "pairs": lambda table: table.pair_marks(),
+    "pairs then": lambda table: table.pair_marks(30),
     "revisions": lambda table: table.revisions(3, 3),
-    "lineages": lambda table: table.lineages(),
-    "lineages of a file": lambda table: table.lineages(PATH),
-    "paths_since": lambda table: table.paths_since(table.head.number - 3 if table.head else 0),
-    "dropped": lambda table: table.dropped(),
-    "cut": lambda table: table.cut(table.head.number - 3 if table.head else 0),
+    "lineages": lambda table: table.newest_revisions(),
+    "lineages of a file": lambda table: table.newest_revisions(PATH),
+    "paths_since": lambda table: table.paths_since(table.newest_commit.number - 3 if table.newest_commit else 0),
+    "dropped": lambda table: table.dropped_commits(),
+    "cut": lambda table: table.cut(table.newest_commit.number - 3 if table.newest_commit else 0),
     "append": lambda table: steps(
-        table, Step(begun=(occurrence(table.head.number + 1 if table.head else 1),), brought=(brought("- last", 2**40),))
+        table,
+        Step(begun=(occurrence(table.newest_commit.number + 1 if table.newest_commit else 1),), merged_lines=(brought("- last", 2**40),)),
     ),
 }
 
@@ -545,7 +550,7 @@ def test_a_call_costs_what_it_returns_and_not_what_the_table_holds(name: str, sm
 def filled(folder: Path) -> Path:
     with Trail.open(folder, "s") as table:
         steps(table, Step(begun=(occurrence(1),), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -1),), paths=(PATHS[0],)))
-        steps(table, Step(ended=(Ending(1, entry(), Fate.REMOVED),), gone=(1,), revisions=(revision(2, "other", 1),)))
+        steps(table, Step(ended=(Ending(1, entry(), Fate.REMOVED),), ended_revisions=(1,), revisions=(revision(2, "other", 1),)))
     return folder / TRAIL_NAME
 
 
@@ -553,7 +558,7 @@ def test_it_is_kept(tmp_path: Path):
     filled(tmp_path)
     with Trail.in_memory() as same, Trail.open(tmp_path, "s") as table:
         steps(same, Step(begun=(occurrence(1),), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -1),), paths=(PATHS[0],)))
-        steps(same, Step(ended=(Ending(1, entry(), Fate.REMOVED),), gone=(1,), revisions=(revision(2, "other", 1),)))
+        steps(same, Step(ended=(Ending(1, entry(), Fate.REMOVED),), ended_revisions=(1,), revisions=(revision(2, "other", 1),)))
         assert table.dump() == same.dump()
     assert [place.name for place in tmp_path.iterdir()] == [TRAIL_NAME]
 
@@ -561,11 +566,11 @@ def test_it_is_kept(tmp_path: Path):
 def test_nothing_is_made_before_the_first_write(tmp_path: Path):
     folder = tmp_path / "missing"
     with Trail.open(folder, "s") as table:
-        assert table.head is None
-        assert table.landmarks() == table.lineages() == ()
+        assert table.newest_commit is None
+        assert table.commits_after() == table.newest_revisions() == ()
         assert not folder.exists()
         steps(table, Step())
-        assert table.head == landmark(1)
+        assert table.newest_commit == landmark(1)
     assert (folder / TRAIL_NAME).is_file()
 
 
@@ -606,10 +611,10 @@ def test_a_file_that_is_no_good_counts_as_empty(name: str, tmp_path: Path):
     with pytest.raises(BrokenTrail):
         trail.verify_trail(tmp_path)
     with Trail.open(tmp_path, "s") as table:
-        assert table.head is None
+        assert table.newest_commit is None
         steps(table, Step(begun=(occurrence(1, ODD),)))
     with Trail.open(tmp_path, "s") as table:
-        assert [one.entry.text for one in table.standing(PATHS[0])] == [ODD]
+        assert [one.entry.text for one in table.live_occurrences(PATHS[0])] == [ODD]
     assert [found.name for found in tmp_path.iterdir()] == [TRAIL_NAME]
 
 
@@ -623,28 +628,28 @@ def test_it_is_read_whole_for_whichever_settings(tmp_path: Path):
 def test_other_settings_make_it_empty(tmp_path: Path):
     before = filled(tmp_path).read_bytes()
     with Trail.open(tmp_path, "other") as table:
-        assert table.head is None
+        assert table.newest_commit is None
     assert (tmp_path / TRAIL_NAME).read_bytes() == before
     with Trail.open(tmp_path, "other") as table:
         steps(table, Step())
     with Trail.open(tmp_path, "s") as old, Trail.open(tmp_path, "other") as new:
-        assert (old.head, new.head) == (None, landmark(1))
+        assert (old.newest_commit, new.newest_commit) == (None, landmark(1))
 
 
 def test_anew_takes_the_place_of_what_is_there(tmp_path: Path):
     filled(tmp_path)
-    with Trail.anew(tmp_path, "s") as table:
-        assert table.head is None
+    with Trail.create(tmp_path, "s") as table:
+        assert table.newest_commit is None
         steps(table, Step())
     with Trail.open(tmp_path, "s") as table:
-        assert table.head == landmark(1)
-        assert table.lineages() == ()
+        assert table.newest_commit == landmark(1)
+        assert table.newest_revisions() == ()
 
 
 def _read_all(table: Trail) -> None:
     for call in CALLS.values():
         call(table)
-    table.containing("works")
+    table.revisions_containing("works")
     table.dump()
 
 
@@ -676,9 +681,9 @@ def test_no_damage_is_more_than_a_table_that_cannot_be_read(sound: bytes, data: 
         whole = False
     with Trail.open(folder, "s") as table, contextlib.nullcontext() if whole else contextlib.suppress(BrokenTrail):
         _read_all(table)
-    with Trail.anew(folder, "s") as table:
+    with Trail.create(folder, "s") as table:
         steps(table, Step())
-        assert table.head == landmark(1)
+        assert table.newest_commit == landmark(1)
 
 
 # Others at the same time.
@@ -703,15 +708,15 @@ _WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from test_trail_table import Ending, Fate, Step, Versions, entry, occurrence, steps
-with Versions.open(Path(sys.argv[1]), "s") as table:
-    number = table.head.number if table.head else 0
+from test_trail_table import Ending, Fate, Step, Trail, entry, occurrence, steps
+with Trail.open(Path(sys.argv[1]), "s") as table:
+    number = table.newest_commit.number if table.newest_commit else 0
     print("ready", flush=True)
     while True:
         with table.writing():
             for _ in range(5):
                 number += 1
-                old = [Ending(one.number, one.entry, Fate.MOVED) for one in table.standing(entry().path)]
+                old = [Ending(one.number, one.entry, Fate.MOVED) for one in table.live_occurrences(entry().path)]
                 steps(table, Step(tuple(old), tuple(occurrence(number) for _ in range(3))))
 """
 
@@ -726,19 +731,19 @@ def test_a_reader_beside_a_process_that_writes_and_is_killed(tmp_path: Path):
         with Trail.open(tmp_path, "s") as reader:
             seen = {5}
             while len(seen) < 10:
-                standing = reader.standing(PATHS[0])
+                standing = reader.live_occurrences(PATHS[0])
                 assert len(standing) == 3
                 assert len({one.begun for one in standing}) == 1
                 seen.add(standing[0].begun // 5 * 5)
                 assert standing[0].begun == 1 or standing[0].begun % 5 == 0
         writer.kill()
     with Trail.open(tmp_path, "s") as table:
-        assert table.head
-        assert table.head.number >= max(seen)
-        assert table.head.number % 5 == 0
+        assert table.newest_commit
+        assert table.newest_commit.number >= max(seen)
+        assert table.newest_commit.number % 5 == 0
         steps(table, Step())
         table.cut(5)
-        assert len(table.standing(PATHS[0])) == 3
+        assert len(table.live_occurrences(PATHS[0])) == 3
 
 
 def _as_nobody(folder: str, answer: str) -> None:
@@ -748,15 +753,15 @@ def _as_nobody(folder: str, answer: str) -> None:
             os.setgid(65534)
             os.setuid(65534)
         with Trail.open(Path(folder), "s") as table:
-            print(table.head == landmark(2), len(table.having(FACTS[0])), file=told)
+            print(table.newest_commit == landmark(2), len(table.occurrences_of(FACTS[0])), file=told)
             for write in (lambda: steps(table, Step()), table.forget_dropped, lambda: table.cut(0)):
                 with pytest.raises(StorageProblem):
                     write()
-            print(table.head == landmark(2), file=told)
+            print(table.newest_commit == landmark(2), file=told)
         with Trail.open(Path(folder), "other") as table:
             with pytest.raises(StorageProblem, match="cannot be written"):
                 steps(table, Step())
-            print(table.head, file=told)
+            print(table.newest_commit, file=told)
 
 
 def test_a_folder_that_may_only_be_read(tmp_path: Path):
@@ -778,7 +783,7 @@ def test_a_folder_that_may_only_be_read(tmp_path: Path):
 
 def _write_much(table: Trail) -> None:
     with table.writing():
-        for number in range(len(table.landmarks()) + 1, 200):
+        for number in range(len(table.commits_after()) + 1, 200):
             steps(table, Step(begun=(occurrence(number, "x" * 50_000),)))
 
 
@@ -804,15 +809,15 @@ def test_a_full_disk(size: int, there: bool, tmp_path: Path):
     worker.join()
     assert worker.exitcode == 0
     with Trail.open(tmp_path / "state", "s") as table:
-        head = table.head
+        head = table.newest_commit
         assert head == (landmark(2) if there else None)
         steps(table, Step(begun=(occurrence(3 if there else 1),)))
-        assert len(table.standing(PATHS[0])) == 1
+        assert len(table.live_occurrences(PATHS[0])) == 1
 
 
 def test_a_folder_in_the_way(tmp_path: Path):
     (tmp_path / TRAIL_NAME).mkdir()
     with Trail.open(tmp_path, "s") as table:
-        assert table.head is None
+        assert table.newest_commit is None
         with pytest.raises(StorageProblem, match="cannot be written"):
             steps(table, Step())

@@ -53,7 +53,7 @@ def match_entries(known: Trail, path: FilePath, listed: Sequence[Entry]) -> tupl
     has changed tags or spacing and has not committed it: a mark goes along with it. Of several alike each is taken once, in order.
     """
     marks = marks_by_occurrence(known, path)
-    left = {one.number: one for one in known.standing(path)}
+    left = {one.number: one for one in known.live_occurrences(path)}
     found: dict[int, EntryState] = {}
     for key, committed in ((entry_identity, True), (_fact, False)):
         for place, one in _matched(key, listed, found, left):

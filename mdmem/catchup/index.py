@@ -77,7 +77,7 @@ def _in_short(seen: Snapshot) -> tuple[CommitId | None, str, str]:
 
 def _opened(workspace: Workspace, anew: bool = False) -> SearchIndex:
     """The index as it is, or an empty one that takes its place."""
-    return (SearchIndex.anew if anew else SearchIndex.open)(workspace.state / INDEX_NAME, workspace.settings.language)
+    return (SearchIndex.create if anew else SearchIndex.open)(workspace.state / INDEX_NAME, workspace.settings.language)
 
 
 def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
@@ -118,7 +118,7 @@ def _lay_over(workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey
     if seen.commit is None or (seen.commit, seen.settings) != (survey.commit, survey.settings):
         return False
     try:
-        return unindexed.overlay_unindexed(workspace, index, *seen.unlike(survey.stamps))
+        return unindexed.overlay_unindexed(workspace, index, *seen.changed_paths(survey.stamps))
     except BrokenIndex:
         return False  # an update builds it anew
 
@@ -162,11 +162,11 @@ def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
 
 def _since(index: SearchIndex, known: Trail) -> int | None:
     """The number of the landmark up to which the index holds what the table holds; None where that cannot be told."""
-    dropped = known.dropped()
+    dropped = known.dropped_commits()
     numbers = [number - 1 for _, number, _ in dropped]
     if index.seen.commit is None:
         return 0
-    if landmark := known.landmark_of(index.seen.commit):
+    if landmark := known.commit_with_id(index.seen.commit):
         numbers.append(landmark.number)
     elif index.seen.commit not in {commit for commit, _, _ in dropped}:
         return None
@@ -185,7 +185,7 @@ def _update(
         if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
             index, since = _opened(workspace, anew=True), 0
         _read_changes(workspace, index, survey, known, since or 0, progress)
-        if stored and known.dropped():
+        if stored and known.dropped_commits():
             with known.writing():
                 known.forget_dropped()
     return index
@@ -194,7 +194,7 @@ def _update(
 def _read_changes(
     workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey, known: Trail, since: int, progress: Progress | None
 ) -> None:
-    commit = known.head.commit if known.head else None
+    commit = known.newest_commit.commit if known.newest_commit else None
     before = dict(index.seen.files)
     touched = pages.touched_paths(known, since)
     if index.seen.commit != commit:
@@ -202,7 +202,7 @@ def _read_changes(
     stamps = survey.stamps
     due = sorted(path for path, stamp in stamps.items() if path in touched or path not in before or before[path].stamp.text != stamp)
     gone = {FilePath(path) for path in (*before, *touched) if path not in stamps}
-    emptied = sorted(path for path in gone if known.standing(path))
+    emptied = sorted(path for path in gone if known.live_occurrences(path))
     total = len(due) + len(emptied)
     reader = pages.PageReader(workspace, known, total)
     seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
@@ -212,16 +212,16 @@ def _read_changes(
             seen[found.path], page = reader.read(found, before.get(found.path) if found.path not in touched else None)
             if page is not None:
                 yield page
-        yield from map(reader.emptied, emptied)
+        yield from map(reader.entries_of_removed_file, emptied)
 
-    upto = known.head.number if known.head else 0
+    upto = known.newest_commit.number if known.newest_commit else 0
     index.update(
         changed(),
         gone.difference(emptied),
-        Snapshot(commit, seen, survey.settings, bool(known.pairs())),
+        Snapshot(commit, seen, survey.settings, bool(known.pair_marks())),
         (lambda n: progress(n, total)) if progress else None,
         pages.ended_rows(workspace, known, since, upto),
-        {name for name, _, _ in known.dropped()},
+        {name for name, _, _ in known.dropped_commits()},
     )
 
 

@@ -44,7 +44,7 @@ _MARKED = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Status.RE
 
 def _stamp_of(found: ListedFile) -> FileStamp | None:
     try:
-        return FileStamp.of(found.place.lstat())
+        return FileStamp.of(found.full_path.lstat())
     except OSError:
         return None
 
@@ -57,17 +57,17 @@ class PageReader:
         self._known = known
         self._pending = set(workspace.repository.pending()) if due else set()
         self._tracked = workspace.repository.tracked() if due else set()
-        self._pairs = known.pairs() if due else ()
+        self._pairs = known.pair_marks() if due else ()
         self._paired_facts = {fact for mark in self._pairs for fact in (mark.one, mark.other)}
-        many = due >= _MANY and known.head is not None
+        many = due >= _MANY and known.newest_commit is not None
         self._touches = known.last_touches() if many else {}
-        self._blobs = first_parent.blobs(workspace.repository, known.head.commit) if many and known.head else {}
+        self._blobs = first_parent.blobs(workspace.repository, known.newest_commit.commit) if many and known.newest_commit else {}
 
     def read(self, found: ListedFile, before: SnapshotFile | None) -> tuple[SnapshotFile, FileEntries | None]:
         """What is to be remembered of a file, and its entries; None where they are the same as `before`."""
         path, now, kind = found.path, time.time_ns(), self._workspace.kind_of(found.path)
         try:
-            data = files.read(found.place) or b""
+            data = files.read(found.full_path) or b""
             standing = self._whole(path, data)
             document = None if standing else parse_bytes(data)
         except PathProblem as problem:
@@ -86,7 +86,7 @@ class PageReader:
         seen_as, digest = (FileStamp.of(found.status), digest) if settled else (_UNSETTLED, "")
         return SnapshotFile(seen_as, digest, any(page.uncommitted)), page
 
-    def emptied(self, path: FilePath) -> FileEntries:
+    def entries_of_removed_file(self, path: FilePath) -> FileEntries:
         """A file that HEAD holds and that is not there any more: nothing but what has been taken out."""
         return self._page(path, ())
 
@@ -96,10 +96,10 @@ class PageReader:
         It is as HEAD has it, and all that stands in it began with the last commit that touched it, so that lines and tags are that one's.
         """
         blob, landmark = self._blobs.get(path), self._touches.get(path)
-        if blob is None or landmark is None or not self._known.began_at(path, landmark) or blob != object_id(b"blob", data, len(blob)):
+        if blob is None or landmark is None or not self._known.all_began_at(path, landmark) or blob != object_id(b"blob", data, len(blob)):
             return ()
         marks = marks_by_occurrence(self._known, path)
-        return tuple([EntryState(one, marks[one.number], True) for one in self._known.standing(path)])
+        return tuple([EntryState(one, marks[one.number], True) for one in self._known.live_occurrences(path)])
 
     def _page(self, path: FilePath, listed: tuple[Entry, ...], whole: tuple[EntryState, ...] = ()) -> FileEntries:
         kind = self._workspace.kind_of(path)
@@ -122,13 +122,13 @@ class PageReader:
 
         So is, edit or not, how something stood before a mark that was taken back.
         """
-        head = self._known.head.commit if self._known.head else None
+        head = self._known.newest_commit.commit if self._known.newest_commit else None
         for one in (*gone, *(one for one in found if one.marks or not one.committed)):
             if one.occurrence is not None:
                 *before, life = _lives(one.occurrence, one.marks)
                 if dirty and not one.committed:
                     life = life if one.mark else replace(life, status=Status.REMOVED)
-                    before.append(replace(life, standing=False, moved=one not in gone))
+                    before.append(replace(life, is_live=False, moved=one not in gone))
                 entry, kind = one.occurrence.entry, self._workspace.kind_of(one.occurrence.entry.path)
                 yield from (IndexRow(entry, one.occurrence.origin, False, kind, each, head) for each in before)
 
@@ -161,7 +161,7 @@ class PageReader:
         """The claims of other files that are marked as a contradiction of one of this file."""
         others = {b for mark in self._pairs for a, b in ((mark.one, mark.other), (mark.other, mark.one)) if a in here and b}
         for fact in sorted(others - here):
-            for one in self._known.having(fact):
+            for one in self._known.occurrences_of(fact):
                 if one.ended is None and one.entry.path != path and not self._known.marks_of(one.number):
                     yield entry_claim(one.entry, one)
 
@@ -188,12 +188,12 @@ def _lives(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...
         if mark.ended is None or (occurrence.ended is not None and mark.ended >= occurrence.ended):
             return (*before, Lifetime(begun, mark.begun, _MARKED[mark.kind], mark.other))
         if mark.begun > begun:
-            before.append(Lifetime(begun, mark.begun, standing=False, moved=True))
+            before.append(Lifetime(begun, mark.begun, is_live=False, moved=True))
         begun = max(begun, mark.ended)
     if occurrence.fate is None:
         return (*before, live_since(begun))
     moved = occurrence.fate is Fate.MOVED
-    return (*before, Lifetime(begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, standing=False, moved=moved))
+    return (*before, Lifetime(begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, is_live=False, moved=moved))
 
 
 def _life_on_disk(one: EntryState) -> Lifetime:
@@ -203,8 +203,8 @@ def _life_on_disk(one: EntryState) -> Lifetime:
 
 def ended_rows(workspace: Workspace, known: Trail, above: int, upto: int) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
     """What ended with the landmarks from `above` (exclusive) to `upto`, by commit."""
-    for number, ended in groupby(known.ended(above, upto), key=lambda one: one.ended):
-        landmark = known.landmark(number or 0)
+    for number, ended in groupby(known.occurrences_ended(above, upto), key=lambda one: one.ended):
+        landmark = known.commit_numbered(number or 0)
         if landmark is not None:
             yield landmark.commit, tuple(row for one in ended for row in _past_rows(workspace, known, one))
 
@@ -212,7 +212,7 @@ def ended_rows(workspace: Workspace, known: Trail, above: int, upto: int) -> Ite
 def _past_rows(workspace: Workspace, known: Trail, occurrence: Occurrence) -> Iterator[IndexRow]:
     *before, last = _lives(occurrence, known.marks_of(occurrence.number, ever=True))
     kind = workspace.kind_of(occurrence.entry.path)
-    for life in (*before, replace(last, standing=False, moved=occurrence.fate is Fate.MOVED)):
+    for life in (*before, replace(last, is_live=False, moved=occurrence.fate is Fate.MOVED)):
         yield IndexRow(occurrence.entry, occurrence.origin, False, kind, life, occurrence.last)
 
 
@@ -227,4 +227,4 @@ def entries_at_commit(found: Mapping[FilePath, bytes | None], path: FilePath) ->
 
 def touched_paths(known: Trail, above: int) -> set[FilePath]:
     """The files whose entries the landmarks after `above` (and those that are no more) may have changed."""
-    return {*known.paths_since(above), *(path for _, _, paths in known.dropped() for path in paths)}
+    return {*known.paths_since(above), *(path for _, _, paths in known.dropped_commits() for path in paths)}

@@ -37,7 +37,7 @@ def replay_new_commits(workspace: Workspace, known: Trail, head: CommitId | None
     Raises:
         StorageProblem: the disk does not take it.
     """
-    if (known.head.commit if known.head else None) == head:
+    if (known.newest_commit.commit if known.newest_commit else None) == head:
         return
     if head is None:
         with known.writing():
@@ -50,7 +50,7 @@ def replay_new_commits(workspace: Workspace, known: Trail, head: CommitId | None
     while some := list(islice(commits, at_once)):
         size = pages.fetch([change for commit in some for change in commit.changes])
         at_once = min(_MOST_AT_ONCE, max(_COMMITS_AT_ONCE, len(some) * _BYTES_AT_ONCE // max(1, size)))
-        first = known.head.number + 1 if known.head else 1
+        first = known.newest_commit.number + 1 if known.newest_commit else 1
         with known.writing():
             for number, commit in enumerate(some, first):
                 _replay(workspace, known, number, commit, pages)
@@ -62,12 +62,12 @@ def replay_new_commits(workspace: Workspace, known: Trail, head: CommitId | None
 def _newer(workspace: Workspace, known: Trail, head: CommitId) -> list[CommitId]:
     """The commits that HEAD has and the table has not, oldest first; the table is cut back to the last that is on the line still."""
     repository = workspace.repository
-    newer = first_parent.commits_between(repository, known.head.commit if known.head else None, head)
+    newer = first_parent.commits_between(repository, known.newest_commit.commit if known.newest_commit else None, head)
     if newer is not None:
         return newer
     every = first_parent.commits_between(repository, None, head) or []
     places = {commit: place for place, commit in enumerate(every, 1)}
-    fork = next((one.number for one in reversed(known.landmarks()) if places.get(one.commit) == one.number), 0)
+    fork = next((one.number for one in reversed(known.commits_after()) if places.get(one.commit) == one.number), 0)
     with known.writing():
         known.cut(fork)
     return every[fork:]

@@ -41,7 +41,7 @@ def fresh_trail(workspace: Workspace, say: Say | None = None, progress: Progress
     """
     head = workspace.repository.head()
     with stored_trail(workspace) as known:
-        if (known.head.commit if known.head else None) == head:
+        if (known.newest_commit.commit if known.newest_commit else None) == head:
             yield from _watched(workspace, known)
             return
     try:
@@ -69,7 +69,7 @@ def _stored(workspace: Workspace, head: CommitId | None, progress: Progress | No
     try:
         return _caught_up(workspace, stored_trail(workspace), head, progress)
     except BrokenTrail:
-        return _caught_up(workspace, Trail.anew(workspace.state, _settings(workspace)), head, progress)
+        return _caught_up(workspace, Trail.create(workspace.state, _settings(workspace)), head, progress)
 
 
 def _caught_up(workspace: Workspace, known: Trail, head: CommitId | None, progress: Progress | None) -> Trail:

@@ -39,7 +39,7 @@ def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collect
     Raises:
         BrokenIndex: the index turns out to be damaged.
     """
-    if index.seen.paired or len(changed) + len(gone) > _MOST_FILES:
+    if index.seen.has_pair_marks or len(changed) + len(gone) > _MOST_FILES:
         return False
     pages, left = [], _MOST_BYTES
     hidden = [*gone]
@@ -60,7 +60,7 @@ def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collect
         if page is None:
             return False
         pages.append(page)
-    index.lay_over(hidden, pages)
+    index.set_overlay(hidden, pages)
     return True
 
 
@@ -75,14 +75,14 @@ def _page(workspace: Workspace, index: SearchIndex, path: FilePath, listed: tupl
     rows = index.rows(path)
     if rows is None or _contradict(workspace, listed):
         return None
-    standing = [row for row in rows if row.life.standing]
-    taken_out = {key for row in rows if not row.life.standing for key in _keys(row.entry)}
+    standing = [row for row in rows if row.lifetime.is_live]
+    taken_out = {key for row in rows if not row.lifetime.is_live for key in _keys(row.entry)}
     if not all(map(_is_plain, standing)) or not taken_out.isdisjoint(key for entry in listed for key in _keys(entry)):
         return None
     waiting: dict[Hashable, deque[IndexRow]] = defaultdict(deque)
     for row in standing:
         same = waiting[entry_identity(row.entry)]
-        if same and (same[0].origin, same[0].life) != (row.origin, row.life):
+        if same and (same[0].origin, same[0].lifetime) != (row.origin, row.lifetime):
             return None  # which of two alike was taken out cannot be told
         same.append(row)
     found = [waiting[key].popleft() if waiting[key] else None for key in map(entry_identity, listed)]
@@ -92,13 +92,13 @@ def _page(workspace: Workspace, index: SearchIndex, path: FilePath, listed: tupl
         tuple(row.origin if row else None for row in found),
         tuple(row.uncommitted if row else True for row in found),
         workspace.kind_of(path),
-        tuple(row.life if row else Lifetime() for row in found),
+        tuple(row.lifetime if row else Lifetime() for row in found),
     )
 
 
 def _is_plain(row: IndexRow) -> bool:
     """Whether nothing became of a row: it stands, as somebody's commit or as text that is in none."""
-    return row.life == Lifetime(row.life.begun) and row.uncommitted == (row.origin is None)
+    return row.lifetime == Lifetime(row.lifetime.begun) and row.uncommitted == (row.origin is None)
 
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:

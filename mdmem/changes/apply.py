@@ -120,7 +120,7 @@ def _change(workspace: Workspace, change: FileEdit, said: Provenance, say: Say, 
             # In the midst of a merge a file may be as it is for that reason alone.
             workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
             raise
-        plan = whole.first or whole
+        plan = whole.preliminary or whole
         if not plan.changes and not plan.marks:
             return planning.write_result(plan, None)
         note = _note(workspace, plan, said, change.reverts if isinstance(change, RevertEdit) else None)
@@ -272,9 +272,9 @@ def _carry_out(
         hookless=_is_hookless(workspace.repository),
     )
     try:
-        folders = files.make_folders(plan.place.parent)
+        folders = files.make_folders(plan.full_path.parent)
         files.save_record(workspace.state, record)
-        if not files.replace(plan.place, plan.after, plan.before, record.temporary):
+        if not files.replace(plan.full_path, plan.after, plan.before, record.temporary):
             files.drop_record(workspace.state)
             return _Retry(overtaken=False)
         commit = commits.commit(workspace.repository, order)
@@ -329,7 +329,7 @@ def _is_hookless(repository: Repository) -> bool:
 
 def _standing(workspace: Workspace, plan: Plan) -> bytes | None:
     """What stands in the file, if it is what we wrote, or what a hook made of that."""
-    now = files.read(plan.place)
+    now = files.read(plan.full_path)
     if now == plan.after:
         return now
     return now if user_hooks.was_made_by_hook(workspace, now, plan) else None
@@ -342,9 +342,9 @@ def _put_back(
     try:
         if ours not in (None, plan.before):
             if plan.before is None:
-                plan.place.unlink()
+                plan.full_path.unlink()
             else:
-                files.replace(plan.place, plan.before, ours, files.backup_name(record.temporary))
+                files.replace(plan.full_path, plan.before, ours, files.backup_name(record.temporary))
         for folder in reversed(folders):
             if not any(folder.iterdir()):
                 folder.rmdir()

@@ -60,5 +60,5 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
 
 def _last_said(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
     with trail_update.fresh_trail(workspace) as known:
-        said = [mark.kind for mark in known.pairs() if {mark.one, mark.other} == set(pair)]
+        said = [mark.kind for mark in known.pair_marks() if {mark.one, mark.other} == set(pair)]
     return said[-1] if said else None

@@ -59,7 +59,7 @@ class Plan:
     """
 
     path: FilePath
-    place: Path
+    full_path: Path
     before: bytes | None
     old: Document | None
     new: Document
@@ -71,7 +71,7 @@ class Plan:
     retracts: tuple[FactId, ...] = ()
     marks: bool = False
     warnings: tuple[str, ...] = ()
-    first: Plan | None = None
+    preliminary: Plan | None = None
 
     @property
     def after(self) -> bytes:
@@ -200,17 +200,17 @@ def plan_edit(workspace: Workspace, change: FileEdit, path: FilePath) -> Plan:
         ended,
         retracts,
         bool(explicit or ended or retracts),
-        first=first,
+        preliminary=first,
     )
     return replace(plan, warnings=_judge(workspace, change.options, plan))
 
 
 def _clearing(path: FilePath, place: Path, before: bytes | None, old: Document | None, edited: EditResult) -> Plan | None:
     """What has to go out before an edit, where anything has to."""
-    if edited.cleared is None:
+    if edited.intermediate is None:
         return None
-    cleared = EditResult(edited.cleared.text, Op.FORGET, edited.section)
-    return Plan(path, place, before, old, edited.cleared, cleared, (), (), (), ())
+    cleared = EditResult(edited.intermediate.text, Op.FORGET, edited.section)
+    return Plan(path, place, before, old, edited.intermediate, cleared, (), (), (), ())
 
 
 def _undone(old: Document, change: RevertEdit) -> EditResult:
@@ -349,7 +349,7 @@ def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, n
 
 def plan_diff(plan: Plan) -> str:
     """The change as a unified diff; empty where there is none."""
-    start = plan.first or plan
+    start = plan.preliminary or plan
     if plan.after == start.before:
         return ""
     head = f"--- {f'a/{plan.path}' if start.old else '/dev/null'}\n+++ b/{plan.path}\n"

@@ -46,7 +46,7 @@ def run_purge(workspace: Workspace, wanted: Purge, say: Say) -> PurgeResult:
 
 
 def _scope(workspace: Workspace) -> PurgeScope:
-    return PurgeScope(workspace.repository, workspace.state, tuple(found.place for found in workspace.memory_files().values()))
+    return PurgeScope(workspace.repository, workspace.state, tuple(found.full_path for found in workspace.memory_files().values()))
 
 
 def _require_clean_note(wanted: Purge) -> None:

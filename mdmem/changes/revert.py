@@ -96,8 +96,8 @@ def _undone(path: FilePath, commit: CommitId, by: CommitId) -> RevertPlan:
 
 def _last_revert(known: Trail, commit: CommitId) -> CommitId | None:
     """The last commit that took a commit back."""
-    landmark = known.landmark_of(commit)
-    later = known.landmarks(landmark.number if landmark else 0)
+    landmark = known.commit_with_id(commit)
+    later = known.commits_after(landmark.number if landmark else 0)
     return next((one.commit for one in reversed(later) if commit in history.parse_message(one.message).reverts), None)
 
 
@@ -117,7 +117,7 @@ def _require_revertible(workspace: Workspace, commit: CommitChanges) -> None:
         raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", "Name one of the commits that it brought.")
     if not repository.is_ancestor(name):
         raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", "mdmem history lists what is.")
-    if name in repository.borders():
+    if name in repository.shallow_commits():
         hint = "git fetch --unshallow brings the rest."
         raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: what it changed cannot be told", hint)
 
@@ -131,7 +131,7 @@ def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
 def _added(known: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
     """The entries of a day's log that a commit brought in and that still count."""
     brought = [item.fact for item in fact_editor.fact_difference(parse(before), parse(after)).added]
-    standing = {one.entry.fact for one in known.standing(path) if not known.marks_of(one.number)}
+    standing = {one.entry.fact for one in known.live_occurrences(path) if not known.marks_of(one.number)}
     return [fact.id for fact in brought if fact.id in standing and (only is None or fact.id in only)]
 
 
@@ -144,8 +144,8 @@ def _note(
     known: Trail,
 ) -> history.CommitNote | None:
     """What is to be said besides: entries of a log count no more, and what the commit said of standing facts holds no more."""
-    landmark = known.landmark_of(commit.commit.id)
-    marks = [mark for mark in (*known.marks(), *known.pairs()) if landmark and mark.begun == landmark.number]
+    landmark = known.commit_with_id(commit.commit.id)
+    marks = [mark for mark in (*known.marks(), *known.pair_marks()) if landmark and mark.begun == landmark.number]
     alone = bool(marks) and not changes
     if not retracts and not alone:
         return None
@@ -156,14 +156,14 @@ def _note(
 def _target(workspace: Workspace, known: Trail, word: str) -> _RevertTarget:
     """A word as exact text of a fact, as an id of one, as a commit."""
     if (fact := recorded.fact_by_text(known, word)) is not None:
-        return _last_change(known, known.having(fact))
+        return _last_change(known, known.occurrences_of(fact))
     commit = workspace.repository.commit_named(word)
     fact = recorded.fact_by_id(known, word)
     if fact is not None and commit is not None:
         hint = "Give more digits of the commit, or the fact's text."
         raise FactProblem("ambiguous", f"{word!r} is a fact and a commit", hint, facts=[fact])
     if fact is not None:
-        return _last_change(known, known.having(fact))
+        return _last_change(known, known.occurrences_of(fact))
     if commit is None:
         hint = recorded.similar_facts_hint(known, word) or "mdmem history lists commits, mdmem facts --all lists facts."
         raise HistoryProblem("commit-not-found", f"there is no fact and no commit {word[:80]!r}", hint)
@@ -175,13 +175,13 @@ def _last_change(known: Trail, found: Sequence[Occurrence]) -> _RevertTarget:
     last = found[-1]
     path, fact = last.entry.path, last.entry.fact
     marks = known.marks_of(last.number)
-    if last.ended is not None and (landmark := known.landmark(last.ended)):
+    if last.ended is not None and (landmark := known.commit_numbered(last.ended)):
         target = _RevertTarget(landmark.commit, path, fact)
-    elif marks and (landmark := known.landmark(marks[-1].begun)):
+    elif marks and (landmark := known.commit_numbered(marks[-1].begun)):
         target = _RevertTarget(landmark.commit)
     else:
         target = _RevertTarget(last.origin.commit, path, fact)
-    landmark = known.landmark_of(target.commit)
+    landmark = known.commit_with_id(target.commit)
     said = history.parse_message(landmark.message) if landmark else None
     if said and said.op is Op.REVERT and said.reverts:
         return _RevertTarget(said.reverts[0], path, fact, target.commit)

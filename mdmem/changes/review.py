@@ -66,7 +66,7 @@ def _sheets(workspace: Workspace, known: Trail) -> Iterator[CuratedFile]:
         if workspace.kind_of(path) not in _KINDS:
             continue
         try:
-            data = files.read(listed.place) or b""
+            data = files.read(listed.full_path) or b""
             document = parse_bytes(data)
         except PathProblem:
             continue
@@ -77,11 +77,11 @@ def _sheets(workspace: Workspace, known: Trail) -> Iterator[CuratedFile]:
 def _changed(workspace: Workspace, known: Trail, path: FilePath) -> Mapping[tuple[SectionPath, int], date]:
     """On which day each section's text was last another one; that it got another place does not count."""
     days: dict[tuple[SectionPath, int], date] = {}
-    for one in known.sections(path):
+    for one in known.live_revisions(path):
         newest = known.revisions(one.lineage, 1)
-        landmark = known.landmark((newest[0] if newest else one).begun)
+        landmark = known.commit_numbered((newest[0] if newest else one).begun)
         if landmark is not None:
-            days[one.section, one.nth] = workspace.moment(landmark.time).date()
+            days[one.section, one.nth] = workspace.local_time(landmark.time).date()
     return days
 
 

@@ -45,7 +45,7 @@ def was_made_by_hook(workspace: Workspace, made: bytes | None, plan: Plan) -> bo
 
 def remove_change(plan: Plan) -> bool:
     """Take our change out of what somebody, or a hook, made of the file, whose own changes stay; whether that could be done."""
-    now = files.read(plan.place)
+    now = files.read(plan.full_path)
     if now is None or now == plan.before:
         return True
     try:
@@ -53,9 +53,9 @@ def remove_change(plan: Plan) -> bool:
     except MdmemError:
         return False
     if plan.before is None and not theirs.strip():
-        plan.place.unlink()
+        plan.full_path.unlink()
         return True
-    return now == theirs or files.replace(plan.place, theirs, now, files.temporary_name())
+    return now == theirs or files.replace(plan.full_path, theirs, now, files.temporary_name())
 
 
 def reworded_problem(made: bytes | None, plan: Plan) -> RepositoryProblem:

@@ -35,7 +35,7 @@ def _run(words: Sequence[str]) -> int:
         return 0
     answer = command(call.command)(call, **call.values)
     if call.as_json:
-        print(json_line(answer.found))
+        print(json_line(answer.data))
         return answer.status
     if answer.text:
         print(answer.text, flush=True)

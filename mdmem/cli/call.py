@@ -33,7 +33,7 @@ class Call:
 class Answer:
     """What a command has to say: an object for programs, text for people, notes beside it, and the exit status."""
 
-    found: Mapping[str, Any]
+    data: Mapping[str, Any]
     text: str
     notes: Sequence[str] = ()
     status: int = 0

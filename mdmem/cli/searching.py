@@ -53,7 +53,7 @@ def search(
     )
     memory = open_memory(call)
     found = memory.search(wanted)
-    notes = () if found.hits else memory.unknown(file, section)
+    notes = () if found.hits else memory.empty_answer_notes(file, section)
     return Answer(hits.search_json(found), hits.search_text(found, use_colour()), (*hits.search_notes(found), *notes))
 
 
@@ -68,7 +68,7 @@ def facts(
     """List the facts of memory with their ids."""
     memory = open_memory(call)
     found = memory.facts(ListFacts(tags=tuple(tag or ()), kind=kind, section=section, everything=everything))
-    notes = () if found else ("no facts", *memory.unknown(section=section))
+    notes = () if found else ("no facts", *memory.empty_answer_notes(section=section))
     return Answer(hits.facts_json(found), hits.facts_text(found), notes)
 
 

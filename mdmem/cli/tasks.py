@@ -96,7 +96,7 @@ def review(
     if not apply and (actor or session or reason):
         raise UsageProblem("--actor, --session and --reason go with --apply")
     memory = open_memory(call)
-    found = memory.tidy(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
+    found = memory.apply_advice(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
     return Answer(maintenance.reviewed_json(found), maintenance.reviewed_text(found), () if found.advice else ("nothing to tidy",))
 
 

@@ -50,7 +50,7 @@ def check_files(case: Inspection) -> Iterator[Finding]:
 def _doubtful(workspace: Workspace, path: FilePath, found: ListedFile) -> int:
     """How many warnings `check` has about a file."""
     try:
-        data = files.read(found.place)
+        data = files.read(found.full_path)
     except PathProblem:
         return 1
     problems = check.check_file(path, data, workspace.kind_of(path), workspace.settings) if data is not None else ()
@@ -114,7 +114,7 @@ def check_secrets(case: Inspection) -> Iterator[Finding]:
     total = 0
     for path, found in case.workspace.memory_files().items():
         try:
-            data = files.read(found.place) or b""
+            data = files.read(found.full_path) or b""
         except PathProblem:  # named by the checks of the index and the files
             continue
         for secret in secrets.find(data.decode("utf-8", "replace")):

@@ -76,8 +76,8 @@ class Inspection:
     """One examination: the workspace, what can be done with its index, and whether to mend."""
 
     workspace: Workspace
-    look: Callable[[], tuple[SearchIndex, bool]]
-    rebuild: Callable[[bool], int]
+    open_index: Callable[[], tuple[SearchIndex, bool]]
+    rebuild_index: Callable[[bool], int]
     fix: bool
     history_seconds: float
 

@@ -113,10 +113,10 @@ def check_index(case: Inspection) -> Iterator[Finding]:
     if not folder.exists():
         yield Finding("index", Level.NOTE, "there is none yet; the first search builds it")
         return
-    index, current = case.look()
+    index, current = case.open_index()
     wrong = _wrong_with(index, current, folder)
     if wrong and case.fix:
-        count = case.rebuild(wrong != _BEHIND)
+        count = case.rebuild_index(wrong != _BEHIND)
         yield Finding("index", Level.WARNING, f"{wrong}; mended, entries: {count}", fixed=True)
     elif wrong:
         yield Finding(

@@ -19,4 +19,4 @@ class EditResult:
     section: SectionPath
     supersedes: tuple[Supersession, ...] = ()
     also: bool = False
-    cleared: Document | None = None
+    intermediate: Document | None = None

@@ -147,7 +147,7 @@ def _begun_anew(
     for item in reversed(spent):
         document = parse(forget(document, item).text)
     edited, fact = remember(document, change, today, similar_items(document, change), over)
-    return replace(edited, cleared=document), fact
+    return replace(edited, intermediate=document), fact
 
 
 def _holds(fact: Fact, today: date) -> bool:

@@ -36,11 +36,11 @@ _MOST_PAIRS = 400
 class FactTrail(Protocol):
     """What the table of versions says of facts."""
 
-    def having(self, fact: FactId) -> tuple[Occurrence, ...]:
+    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, oldest first."""
         ...
 
-    def succeeded_by(self, fact: FactId) -> tuple[Occurrence, ...]:
+    def predecessors_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """The occurrences whose place a fact took, by ending them or by a mark."""
         ...
 
@@ -48,7 +48,7 @@ class FactTrail(Protocol):
         """The marks in force on one occurrence."""
         ...
 
-    def landmark(self, number: int) -> MainlineCommit | None:
+    def commit_numbered(self, number: int) -> MainlineCommit | None:
         """The landmark with this number."""
         ...
 
@@ -108,7 +108,7 @@ def fact_chain(fact: FactId, known: FactTrail, among: Collection[int] | None = N
         one = waiting.pop()
         if one.key not in found:
             found[one.key] = one
-            waiting += [*trail.heirs(one), *trail.forerunners(one)]
+            waiting += [*trail.successors(one), *trail.predecessors(one)]
     return tuple(trail.link(found[key]) for key in sorted(found))
 
 
@@ -120,7 +120,7 @@ class _ChainBuilder:
     def stretches(self, fact: FactId) -> list[_OccurrenceRun]:
         """Each time that a fact held somewhere, oldest first."""
         if fact not in self._stretches:
-            self._stretches[fact] = [self._stretch(each) for each in _joined(self._known.having(fact))]
+            self._stretches[fact] = [self._stretch(each) for each in _joined(self._known.occurrences_of(fact))]
         return self._stretches[fact]
 
     def _stretch(self, occurrences: Sequence[Occurrence]) -> _OccurrenceRun:
@@ -135,7 +135,7 @@ class _ChainBuilder:
         status = Status.SUPERSEDED if last.fate is Fate.SUPERSEDED else Status.REMOVED
         return _OccurrenceRun(tuple(occurrences), last.ended, status, last.successor)
 
-    def heirs(self, one: _OccurrenceRun) -> list[_OccurrenceRun]:
+    def successors(self, one: _OccurrenceRun) -> list[_OccurrenceRun]:
         """What took its place: of the times that the successor held the one that it held then, in the same section before others."""
         if one.successor is None or one.ended is None:
             return []
@@ -145,11 +145,11 @@ class _ChainBuilder:
             return [max(then, key=lambda other: (other.place == one.place, other.place[0] == one.place[0], other.key))]
         return [other for other in others if other.key[0] > at][:1] or others[-1:]
 
-    def forerunners(self, one: _OccurrenceRun) -> list[_OccurrenceRun]:
+    def predecessors(self, one: _OccurrenceRun) -> list[_OccurrenceRun]:
         """What it took the place of."""
-        facts = {each.entry.fact for each in self._known.succeeded_by(one.occurrences[0].entry.fact or FactId(""))}
+        facts = {each.entry.fact for each in self._known.predecessors_of(one.occurrences[0].entry.fact or FactId(""))}
         before = [other for fact in facts if fact is not None for other in self.stretches(fact)]
-        return [other for other in before if any(heir.key == one.key for heir in self.heirs(other))]
+        return [other for other in before if any(heir.key == one.key for heir in self.successors(other))]
 
     def link(self, one: _OccurrenceRun) -> ChainLink:
         """What is told of it: since when it holds, and how, where and by whom it was said last."""
@@ -170,7 +170,7 @@ class _ChainBuilder:
         )
 
     def _landmark(self, number: int) -> MainlineCommit:
-        found = self._known.landmark(number)
+        found = self._known.commit_numbered(number)
         assert found is not None  # whatever begins or ends does so with a landmark of the table
         return found
 
@@ -336,7 +336,7 @@ def _words_changed(old: str, new: str) -> list[tuple[DiffKind, str]] | None:
 class TextTrail(Protocol):
     """What the table of versions says of texts."""
 
-    def containing(self, text: str) -> tuple[Revision, ...]:
+    def revisions_containing(self, text: str) -> tuple[Revision, ...]:
         """The revisions that hold a text, oldest first."""
         ...
 
@@ -354,7 +354,7 @@ class TextPresence:
 def text_presences(known: TextTrail, text: str) -> tuple[TextPresence, ...]:
     """When a text stood where, oldest first: as long as a section holds it, under whatever name and with whatever else changing."""
     found: dict[int, list[TextPresence]] = {}
-    for one in known.containing(text):
+    for one in known.revisions_containing(text):
         of_section = found.setdefault(one.lineage, [])
         goes_on = of_section and of_section[-1].went == one.begun
         came = of_section.pop().came if goes_on else one.begun

@@ -58,15 +58,15 @@ class FileChange:
 class EarlierTrail(Protocol):
     """What the table of versions says of the landmarks before."""
 
-    def standing(self, path: FilePath) -> tuple[Occurrence, ...]:
+    def live_occurrences(self, path: FilePath) -> tuple[Occurrence, ...]:
         """What has not ended in a file, in the order in which it began."""
         ...
 
-    def sections(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
+    def live_revisions(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
         """The revisions of a file that have not ended; all, or those of sections `among` these paths."""
         ...
 
-    def having(self, fact: FactId) -> tuple[Occurrence, ...]:
+    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, oldest first."""
         ...
 
@@ -78,7 +78,7 @@ class EarlierTrail(Protocol):
         """The marks in force on one occurrence."""
         ...
 
-    def landmark_of(self, commit: CommitId) -> MainlineCommit | None:
+    def commit_with_id(self, commit: CommitId) -> MainlineCommit | None:
         """The landmark that a commit is."""
         ...
 
@@ -113,12 +113,12 @@ def build_step(
     return Step(
         ended=tuple(ledger.ended),
         begun=tuple(ledger.begun),
-        gone=tuple(row for gone, _ in texts for row in gone),
+        ended_revisions=tuple(row for gone, _ in texts for row in gone),
         revisions=revisions,
         marks=tuple(ledger.marks),
-        cleared=tuple(sorted(ledger.cleared)),
+        reverted_commits=tuple(sorted(ledger.cleared)),
         paths=tuple(dict.fromkeys(path for change in changes for path in (change.before_path, change.path))),
-        brought=tuple(_from_side(revisions, side, brought)),
+        merged_lines=tuple(_from_side(revisions, side, brought)),
     )
 
 
@@ -179,13 +179,13 @@ class _ChangedSections:
 def _texts(number: int, change: FileChange, places: _ChangedSections, known: EarlierTrail) -> tuple[list[int], list[Revision]]:
     """The rows of the revisions that ended in a file, and those that began."""
     among = {part.section for part in places.old}
-    rows = {(row.section, row.nth): row for row in known.sections(change.before_path, among)} if among else {}
-    ended = {one.place: row for one in places.old if (row := rows.get((one.section, one.nth)))}
-    was = {part.place: ended[place] for place, part in places.partner.items() if place in ended}
+    rows = {(row.section, row.nth): row for row in known.live_revisions(change.before_path, among)} if among else {}
+    ended = {one.position: row for one in places.old if (row := rows.get((one.section, one.nth)))}
+    was = {part.position: ended[place] for place, part in places.partner.items() if place in ended}
     gone = {row.number for row in ended.values()}
     begun = []
     for part in places.new:
-        row = was.get(part.place)
+        row = was.get(part.position)
         if row and (row.path, row.section, row.nth, row.text) == (change.path, part.section, part.nth, part.text):
             gone.discard(row.number)
         elif part.text:
@@ -285,9 +285,9 @@ def _rows(entries: Sequence[Entry], total: int, path: FilePath, known: EarlierTr
     """The rows of entries (in file order) that do not go on, by line; of several alike those that began last."""
     facts = {entry.fact for entry in entries if entry.fact}
     if len(entries) * _FEW < total and all(entry.fact for entry in entries):
-        rows = [row for row in chain.from_iterable(map(known.having, facts)) if row.ended is None and row.entry.path == path]
+        rows = [row for row in chain.from_iterable(map(known.occurrences_of, facts)) if row.ended is None and row.entry.path == path]
     else:
-        rows = list(known.standing(path)) if entries else []
+        rows = list(known.live_occurrences(path)) if entries else []
     alike: dict[Hashable, list[Occurrence]] = {}
     for row in rows:
         alike.setdefault(_place_in(row.entry), []).append(row)
@@ -329,8 +329,8 @@ class _StepBuilder:
 
     number: int
     voices: list[_CommitClaims]
-    known: EarlierTrail
-    brought: Mapping[FilePath, Mapping[str, Origin]]
+    trail: EarlierTrail
+    line_origins: Mapping[FilePath, Mapping[str, Origin]]
     origin: Origin
     """Of what the landmark itself brings in."""
     several: set[CommitId] = field(default_factory=set)
@@ -339,7 +339,7 @@ class _StepBuilder:
     begun: list[Occurrence] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     cleared: set[int] = field(default_factory=set)
-    over: set[int] = field(default_factory=set)
+    superseded_rows: set[int] = field(default_factory=set)
     """The rows of what does not go on."""
     unsettled: list[_StatedSupersession] = field(default_factory=list)
     """Those of facts that stand on."""
@@ -347,7 +347,7 @@ class _StepBuilder:
     def clear(self) -> None:
         """Take back what is reverted: the marks of landmarks, and what a side commit said that is reverted on its side."""
         reverted = {commit for voice in self.voices for commit in voice.said.reverts}
-        self.cleared = {found.number for commit in reverted if (found := self.known.landmark_of(commit))}
+        self.cleared = {found.number for commit in reverted if (found := self.trail.commit_with_id(commit))}
         self.voices = [*(voice for voice in self.voices[:-1] if voice.commit.id not in reverted), self.voices[-1]]
         self.several = {voice.commit.id for voice in self.voices if voice.said.also}
 
@@ -356,7 +356,7 @@ class _StepBuilder:
     def move(self, files: Sequence[_EntryMatches]) -> None:
         """Begin what is new and, with its marks, what stands on elsewhere."""
         _move_across(files)
-        self.over = {old.row.number for file in files for old in (*file.left, *(moved.old for moved in file.moved))}
+        self.superseded_rows = {old.row.number for file in files for old in (*file.left, *(moved.old for moved in file.moved))}
         for file in files:
             comers: list[tuple[Entry, _MovedEntry | None]] = [(moved.entry, moved) for moved in file.moved]
             comers += [(entry, None) for entry in file.fresh]
@@ -364,7 +364,7 @@ class _StepBuilder:
                 self._begin(entry, moved)
 
     def _begin(self, entry: Entry, moved: _MovedEntry | None) -> None:
-        brought = self.brought.get(entry.path, _NOTHING).get(entry.first_line) or self.origin
+        brought = self.line_origins.get(entry.path, _NOTHING).get(entry.first_line) or self.origin
         also = brought.commit in self.several
         if moved is None:
             self.begun.append(Occurrence(entry, self.number, brought, also))
@@ -436,7 +436,9 @@ class _StepBuilder:
 
     def _standing(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
         """The occurrences of a fact that stand after this step, by their rows; a negative one is of those that begin here."""
-        yield from ((one.number, one) for one in self.known.having(fact) if one.ended is None and one.number not in self.over)
+        yield from (
+            (one.number, one) for one in self.trail.occurrences_of(fact) if one.ended is None and one.number not in self.superseded_rows
+        )
         yield from ((-place, one) for place, one in enumerate(self.begun, 1) if one.entry.fact == fact)
 
     # What is said besides.
@@ -457,7 +459,7 @@ class _StepBuilder:
         voice = succession.voice
         if voice is self.voices[-1]:
             return False
-        there = [one for one in self.known.having(succession.old) if voice.is_about(one.entry.path, one.entry.section)]
+        there = [one for one in self.trail.occurrences_of(succession.old) if voice.is_about(one.entry.path, one.entry.section)]
         return bool(there) and all(one.ended is not None for one in there)
 
     def _mark(self, kind: MarkKind, voice: _CommitClaims, fact: FactId, other: FactId | None) -> None:
@@ -472,7 +474,7 @@ class _StepBuilder:
 
     def _closing(self, number: int) -> list[Mark]:
         """The marks in force by which an occurrence from before is no longer current."""
-        return [mark for mark in self.known.marks_of(number) if mark.kind in _CLOSING and mark.begun not in self.cleared]
+        return [mark for mark in self.trail.marks_of(number) if mark.kind in _CLOSING and mark.begun not in self.cleared]
 
     def _is_closed(self, number: int) -> bool:
         here = any(mark.occurrence == number and mark.kind in _CLOSING for mark in self.marks)

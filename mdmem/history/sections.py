@@ -23,7 +23,7 @@ class SectionPart:
     """
 
     document: Document
-    place: int
+    position: int
     section: SectionPath
     nth: int
     start: int
@@ -153,8 +153,8 @@ def match_sections(old: Sequence[SectionPart], new: Sequence[SectionPart]) -> di
 
 class _Partners:
     def __init__(self, old: Sequence[SectionPart], new: Sequence[SectionPart]) -> None:
-        self._old = {part.place: part for part in old}
-        self._new = {part.place: part for part in new}
+        self._old = {part.position: part for part in old}
+        self._new = {part.position: part for part in new}
         self._taken: set[int] = set()
         self._inside_old = _grouped(old, lambda part: part.parent)
         self._inside_new = _grouped(new, lambda part: part.parent)
@@ -185,10 +185,10 @@ class _Partners:
             for line, count in one.lines.items():
                 there = holders.get(line, ())
                 for other in there if len(there) <= _COMMONPLACE else ():
-                    shared[other.place] += min(count, other.lines[line])
+                    shared[other.position] += min(count, other.lines[line])
             free = [place for place in shared if place not in self._taken]
             place = min(free, key=lambda place: (-shared[place], place), default=0)
-            if place and 2 * shared[place] >= one.lines.total() and one.place not in self.partner:
+            if place and 2 * shared[place] >= one.lines.total() and one.position not in self.partner:
                 self._join(one, self._new[place])
 
     def by_surroundings(self) -> None:
@@ -197,7 +197,7 @@ class _Partners:
         def around(part: SectionPart) -> Hashable:
             above = self.partner.get(part.parent)
             known = part.parent not in self._old
-            return (above.place if above else part.parent if known else None, part.level)
+            return (above.position if above else part.parent if known else None, part.level)
 
         self._pair(*self._left(lambda part: not part.own), around, lambda part: (part.parent, part.level))
 
@@ -216,10 +216,10 @@ class _Partners:
         """Those with the same key, in their order; unless `alone` with what is around and inside them."""
         waiting = {key: deque(group) for key, group in _grouped(new, new_key).items()}
         for one in old:
-            if one.place in self.partner:
+            if one.position in self.partner:
                 continue
             group = waiting.get(old_key(one), deque())
-            while group and group[0].place in self._taken:
+            while group and group[0].position in self._taken:
                 group.popleft()
             if group and alone:
                 self._take(one, group.popleft())
@@ -227,15 +227,15 @@ class _Partners:
                 self._join(one, group.popleft())
 
     def _take(self, old: SectionPart, new: SectionPart) -> None:
-        self.partner[old.place] = new
-        self._taken.add(new.place)
+        self.partner[old.position] = new
+        self._taken.add(new.position)
 
     def _join(self, old: SectionPart, new: SectionPart) -> None:
         """These two, then the sections inside them and around them that kept their titles."""
         self._take(old, new)
-        self._pair(self._inside_old.get(old.place, ()), self._inside_new.get(new.place, ()), _title, _title)
+        self._pair(self._inside_old.get(old.position, ()), self._inside_new.get(new.position, ()), _title, _title)
         above, now = self._old.get(old.parent), self._new.get(new.parent)
-        if above and now and old.title == new.title and above.place not in self.partner and now.place not in self._taken:
+        if above and now and old.title == new.title and above.position not in self.partner and now.position not in self._taken:
             self._join(above, now)
 
 

@@ -173,7 +173,7 @@ class Memory:
         """
         with self._watch("search") as watch:
             found = search.search(self.workspace, wanted, self._say, self._progress)
-            watch.answered(search.measure_answer(self.workspace, wanted, found))
+            watch.searched(search.measure_answer(self.workspace, wanted, found))
         return found
 
     def facts(self, wanted: ListFacts) -> tuple[Hit, ...]:
@@ -248,7 +248,7 @@ class Memory:
         with self._watch("review"):
             return ReviewResult(review.gather_advice(self.workspace, self._say))
 
-    def tidy(self, options: WriteOptions) -> ReviewResult:
+    def apply_advice(self, options: WriteOptions) -> ReviewResult:
         """Do what is safe of that, one commit each; the rest is left to decide.
 
         Raises:
@@ -259,7 +259,7 @@ class Memory:
             watch.done(bool(found.done))
         return found
 
-    def unknown(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
+    def empty_answer_notes(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
         """What is to be said where nothing was found in a file or a section: that memory holds nothing there at all."""
         return search.empty_answer_notes(self.workspace, file, section, self._say)
 

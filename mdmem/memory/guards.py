@@ -76,7 +76,11 @@ def _workspaces(repository: Repository, folders: Iterable[Path], index_file: str
     above = {folder: _places(repository, folder) for folder in folders}
     found = {folder: next((place for place in above[folder] if is_marked(place.folder) or was_used(place)), None) for folder in above}
     lost = [folder for folder, place in found.items() if place is None]
-    held = repository.held([mark for folder in lost for place in above[folder] for mark in _marks(place)], index_file) if lost else set()
+    held = (
+        repository.known_to_git([mark for folder in lost for place in above[folder] for mark in _marks(place)], index_file)
+        if lost
+        else set()
+    )
     found |= {folder: next((place for place in above[folder] if not held.isdisjoint(_marks(place))), None) for folder in lost}
     opened = {place: open_in(place) for place in set(found.values()) if place}
     return {folder: opened[place] for folder, place in found.items() if place}
@@ -84,7 +88,7 @@ def _workspaces(repository: Repository, folders: Iterable[Path], index_file: str
 
 def _places(repository: Repository, folder: Path) -> list[Repository]:
     """The repository as it is seen from a folder and from each above it."""
-    return [repository.seen_from(place) for place in (folder, *folder.parents) if place.is_relative_to(repository.root)]
+    return [repository.at_folder(place) for place in (folder, *folder.parents) if place.is_relative_to(repository.root)]
 
 
 def _marks(place: Repository) -> list[FilePath]:

@@ -48,7 +48,7 @@ class ScorePart:
 
     field: str
     term: str
-    said: str
+    query_word: str
     score: float
 
 
@@ -92,7 +92,7 @@ class Hit:
     superseded_by: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
     since: datetime | None = None
-    why: Explanation | None = None
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ class Revision:
     section: SectionPath
     nth: int
     text: str
-    quiet: bool = False
+    unchanged_text: bool = False
     ended: int | None = None
     number: int = 0
 

@@ -32,21 +32,21 @@ def resolve_as_of(workspace: Workspace, known: Trail, word: str) -> tuple[Mainli
     commit = workspace.repository.commit_named(word)
     if commit is None and (span := dates.parse_words(workspace, word)) is not None:
         return _at_end_of(workspace, known, word, span)
-    found = known.landmark_of(commit) if commit else None
+    found = known.commit_with_id(commit) if commit else None
     if found is None:
         why = "does not lie on the first-parent line of HEAD" if commit else "is no date and no commit"
-        raise HistoryProblem("commit-not-found", f"{word[:80]!r} {why}", workspace.shallow() or "mdmem history lists commits.")
-    return found, workspace.moment(found.time).date()
+        raise HistoryProblem("commit-not-found", f"{word[:80]!r} {why}", workspace.shallow_hint() or "mdmem history lists commits.")
+    return found, workspace.local_time(found.time).date()
 
 
 def _at_end_of(workspace: Workspace, known: Trail, word: str, span: dates.DateSpan) -> tuple[MainlineCommit, date]:
     """The newest landmark of the days up to the end of a span."""
     seconds, day = dates.end_of_span(workspace, span)
-    found = known.latest(seconds)
+    found = known.last_commit_before(seconds)
     if found is None:
-        first = min(known.landmarks(), key=lambda one: one.time, default=None)
-        since = f"memory begins on {workspace.moment(first.time):%Y-%m-%d}" if first else "nothing is committed yet"
-        raise HistoryProblem("before-history", f"{word} lies before the first commit: {since}", workspace.shallow())
+        first = min(known.commits_after(), key=lambda one: one.time, default=None)
+        since = f"memory begins on {workspace.local_time(first.time):%Y-%m-%d}" if first else "nothing is committed yet"
+        raise HistoryProblem("before-history", f"{word} lies before the first commit: {since}", workspace.shallow_hint())
     return found, day
 
 
@@ -70,11 +70,11 @@ def _against(
     known: Trail, landmark: MainlineCommit, day: date, listed: Sequence[Entry]
 ) -> dict[tuple[FilePath, SectionPath, FactId | None], list[FactId]]:
     """What contradicted the facts among these entries, and those that are marked so, by file, section and id."""
-    marks = known.pairs(landmark.number)
+    marks = known.pair_marks(landmark.number)
     by_key = contradictions.find_conflicts([pages.entry_claim(entry, None) for entry in listed if entry.fact], (), day)
     facts = {one.id for found in by_key for one in (found.one, found.other)}
     facts |= {fact for mark in marks for fact in (mark.one, mark.other) if fact}
-    standing = [one for fact in facts for one in known.having(fact) if _stood(known, one, landmark.number)]
+    standing = [one for fact in facts for one in known.occurrences_of(fact) if _stood(known, one, landmark.number)]
     claims = [
         pages.entry_claim(one.entry, one) for one in sorted(standing, key=lambda one: (one.entry.path, one.entry.start_line, one.number))
     ]

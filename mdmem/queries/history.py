@@ -135,7 +135,7 @@ def _lineage(workspace: Workspace, known: Trail, path: FilePath, address: str | 
     except (SectionProblem, PathProblem) as problem:
         if problem.code not in ("section-not-found", "file-not-found"):
             raise
-        alike = [one for one in known.lineages(path) if _answers(one.section, address)]
+        alike = [one for one in known.newest_revisions(path) if _answers(one.section, address)]
         standing = [one for one in alike if one.ended is None and one.path == path]
         former = standing or [one for one in alike if one.ended is not None]
         if not former:
@@ -157,15 +157,15 @@ def _lineage(workspace: Workspace, known: Trail, path: FilePath, address: str | 
 def _newest(workspace: Workspace, known: Trail, path: FilePath, section: _SectionOnDisk) -> Revision | None:
     """The newest revision of a section on disk: the one that a commit of the file as it is would go on from."""
     alike = sum(one.path == section.section for one in section.document.sections)
-    same = known.sections(path, {section.section})
+    same = known.live_revisions(path, {section.section})
     if len(same) == (alike if section.place else 1):
         return next(one for one in same if one.nth == section.nth)
-    rows = known.sections(path)
+    rows = known.live_revisions(path)
     if not rows:
         return None
-    head = parse_bytes(read_committed(workspace, path, known.head.commit if known.head else None) or b"")
+    head = parse_bytes(read_committed(workspace, path, known.newest_commit.commit if known.newest_commit else None) or b"")
     old, new = sections.whole_range(head).parts, sections.whole_range(section.document).parts
-    was = next((old[place] for place, part in sections.match_sections(old, new).items() if part.place == section.place), None)
+    was = next((old[place] for place, part in sections.match_sections(old, new).items() if part.position == section.place), None)
     return next((one for one in rows if was and (one.section, one.nth) == (was.section, was.nth)), None)
 
 
@@ -179,14 +179,14 @@ def _answers(path: SectionPath, address: str | None) -> bool:
 
 
 def _view(workspace: Workspace, known: Trail, one: Revision, before: Revision | None) -> RevisionView:
-    landmark = known.landmark(one.begun)
+    landmark = known.commit_numbered(one.begun)
     assert landmark is not None  # a revision begins with a landmark
     return _revision_view(workspace, known, landmark, one.text, before.text if before else "", one.path, one.section)
 
 
 def _removal(workspace: Workspace, known: Trail, last: Revision) -> RevisionView:
     """The change that took a section out."""
-    landmark = known.landmark(last.ended or 0)
+    landmark = known.commit_numbered(last.ended or 0)
     assert landmark is not None  # a revision ends with a landmark
     return _revision_view(workspace, known, landmark, "", last.text, last.path, last.section)
 
@@ -198,7 +198,7 @@ def _revision_view(
     said = history.parse_message(teller.message)
     return RevisionView(
         landmark.commit,
-        workspace.moment(landmark.time),
+        workspace.local_time(landmark.time),
         teller.author,
         said.provenance.actor,
         said.op,
@@ -224,13 +224,13 @@ def _least_sure_commit(known: Trail, landmark: MainlineCommit, text: str, before
 
 def _origin_commit(known: Trail, landmark: MainlineCommit, path: FilePath, text: str) -> Commit:
     """The commit that brought in a line: the landmark itself, unless it is a merge that has the line from a side commit."""
-    side = known.side_of(landmark.number, path, text.strip()) if landmark.merge else None
+    side = known.side_commit_of_line(landmark.number, path, text.strip()) if landmark.merge else None
     return side or Commit(landmark.commit, landmark.time, landmark.author, landmark.message)
 
 
 def _of_files(workspace: Workspace, known: Trail, path: FilePath | None, limit: int) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
-    found = known.changes(path, limit)
+    found = known.section_changes(path, limit)
     if path is not None and not found and files.read(files.path_on_disk(workspace.root, path)) is None:
         raise missing_file(workspace, path)
     views = []
@@ -251,7 +251,7 @@ def _held(known: Trail, fact: FactId | None, path: FilePath | None) -> FactId | 
 
 
 def _rows(known: Trail, fact: FactId, path: FilePath | None) -> set[int]:
-    return {one.number for one in known.having(fact) if path in (None, one.entry.path)}
+    return {one.number for one in known.occurrences_of(fact) if path in (None, one.entry.path)}
 
 
 def _not_committed(workspace: Workspace, known: Trail, name: str, path: FilePath | None) -> FactHistory | None:
@@ -280,7 +280,7 @@ def _as_it_stands(link: chains.ChainLink, today: date) -> chains.ChainLink:
 
 def _links(workspace: Workspace, known: Trail, chain: Sequence[chains.ChainLink]) -> tuple[FactLink, ...]:
     """The links of a chain, with what the commits that brought them in say; a merge may have brought some of these."""
-    return tuple(_link(workspace, link, known.landmark_of(link.commit) or known.side(link.commit)) for link in chain)
+    return tuple(_link(workspace, link, known.commit_with_id(link.commit) or known.side_commit(link.commit)) for link in chain)
 
 
 def _link(workspace: Workspace, link: chains.ChainLink, commit: MainlineCommit | Commit | None) -> FactLink:
@@ -289,8 +289,8 @@ def _link(workspace: Workspace, link: chains.ChainLink, commit: MainlineCommit |
     return FactLink(
         link.id,
         link.text,
-        workspace.moment(link.start.time),
-        workspace.moment(link.end.time) if link.end else None,
+        workspace.local_time(link.start.time),
+        workspace.local_time(link.end.time) if link.end else None,
         link.source,
         link.confidence,
         link.commit,
@@ -323,7 +323,7 @@ def blame(workspace: Workspace, address: str | None, file: str | None, nth: int 
         paths = {one.begun: one.path for one in revisions}
         lines = []
         for number, found in enumerate(chains.blame_lines(revisions, text), section.start + 1):
-            landmark = known.landmark(found.landmark) if found.landmark else None
+            landmark = known.commit_numbered(found.landmark) if found.landmark else None
             commit = _origin_commit(known, landmark, paths[landmark.number], found.text) if landmark else None
             origin = history.commit_origin(commit) if commit else None
             lines.append(
@@ -331,7 +331,7 @@ def blame(workspace: Workspace, address: str | None, file: str | None, nth: int 
                     number,
                     found.text,
                     origin.commit if origin else None,
-                    workspace.moment(origin.time) if origin else None,
+                    workspace.local_time(origin.time) if origin else None,
                     commit.author if commit else None,
                     origin.source if origin else None,
                     origin.confidence if origin else None,
@@ -351,16 +351,16 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
     with trail_update.fresh_trail(workspace, say) as known:
         views = []
         for stay in chains.text_presences(known, text):
-            came, went = known.landmark(stay.came), known.landmark(stay.went) if stay.went is not None else None
+            came, went = known.commit_numbered(stay.came), known.commit_numbered(stay.went) if stay.went is not None else None
             assert came is not None  # a text comes with a landmark
             views.append(
                 PresenceView(
                     stay.path,
                     stay.section,
                     came.commit,
-                    workspace.moment(came.time),
+                    workspace.local_time(came.time),
                     went.commit if went else None,
-                    workspace.moment(went.time) if went else None,
+                    workspace.local_time(went.time) if went else None,
                 )
             )
         return TextHistory(text, tuple(views), _notes(workspace, known))
@@ -368,7 +368,7 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
 
 def _notes(workspace: Workspace, known: Trail) -> tuple[str, ...]:
     """How far back can be seen, where that is not to the beginning."""
-    first = known.landmark(1)
+    first = known.commit_numbered(1)
     if first is None or not workspace.repository.is_shallow():
         return ()
-    return (f"this clone is shallow: it sees back to {workspace.moment(first.time):%Y-%m-%d}; git fetch --unshallow brings the rest",)
+    return (f"this clone is shallow: it sees back to {workspace.local_time(first.time):%Y-%m-%d}; git fetch --unshallow brings the rest",)

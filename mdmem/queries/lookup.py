@@ -38,7 +38,7 @@ def locate_fact(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) ->
         if workspace.kind_of(path) not in kinds:
             continue
         try:
-            document = parse_bytes(files.read(listed.place) or b"")
+            document = parse_bytes(files.read(listed.full_path) or b"")
         except PathProblem:
             continue
         found += [(path, document, item) for item in fact_editor.items_named(document, name)]
@@ -69,7 +69,7 @@ def _missing(workspace: Workspace, name: str) -> FactProblem:
         if fact is None:
             hint = recorded.similar_facts_hint(known, name) or "mdmem facts lists them with their ids."
             return FactProblem("fact-not-found", f"there is no fact {name[:80]!r}", hint)
-        holding = [one.entry for one in known.having(fact) if one.ended is None and not known.marks_of(one.number)]
+        holding = [one.entry for one in known.occurrences_of(fact) if one.ended is None and not known.marks_of(one.number)]
     if holding:
         places = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in holding[:8])
         return FactProblem("fact-not-found", f"there is no fact {name[:80]!r} here", f"It stands in {places}.")

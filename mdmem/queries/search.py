@@ -61,7 +61,7 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
     if wanted.as_of is None:
         today = workspace.now().date()
         passing = _filter(workspace, wanted, today)
-        found = fresh_index(workspace, say, progress, current=passing.is_plain and not wanted.explain)
+        found = fresh_index(workspace, say, progress, current=passing.only_current and not wanted.explain)
         found, matches = _matches(workspace, found, wanted, passing, today, say, progress)
         if found.behind:
             background.start_catching_up(workspace)
@@ -124,7 +124,10 @@ def _real_day(workspace: Workspace) -> date:
 
 def _explained(matches: tuple[Match, ...], asked: str) -> tuple[Match, ...]:
     """The matches with hits that say how their score came about."""
-    return tuple(replace(one, hit=replace(one.hit, why=one.why and explain_in_words(one.why, asked, one.row.entry))) for one in matches)
+    return tuple(
+        replace(one, hit=replace(one.hit, explanation=one.explanation and explain_in_words(one.explanation, asked, one.row.entry)))
+        for one in matches
+    )
 
 
 def measure_answer(workspace: Workspace, wanted: Search, found: SearchResult) -> Quality:
@@ -142,7 +145,7 @@ def _holding(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say)
     if not named:
         return hits
     with trail_update.fresh_trail(workspace, say) as known:
-        standing = {fact: [one.entry.until for one in known.having(fact) if one.ended is None] for fact in named}
+        standing = {fact: [one.entry.until for one in known.occurrences_of(fact) if one.ended is None] for fact in named}
     over = {fact for fact, until in standing.items() if until and all(day is not None and day < today for day in until)}
     return tuple(replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in over)) for hit in hits)
 
@@ -202,7 +205,7 @@ def _unindexed(listed: Iterable[ListedFile], seen: Snapshot) -> Iterator[tuple[F
                 yield found.path, known.skipped
             continue
         try:
-            parse_bytes(files.read(found.place) or b"")
+            parse_bytes(files.read(found.full_path) or b"")
         except PathProblem as problem:
             yield found.path, problem.message
 

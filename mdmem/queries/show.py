@@ -127,7 +127,7 @@ def check_files(workspace: Workspace, named: tuple[str, ...]) -> tuple[Problem, 
     paths = [_path(workspace, name) for name in named] or list(listed)
     problems: list[Problem] = []
     for path in paths:
-        place = listed[path].place if path in listed else files.path_on_disk(workspace.root, path)
+        place = listed[path].full_path if path in listed else files.path_on_disk(workspace.root, path)
         try:
             data = files.read(place)
         except PathProblem as problem:

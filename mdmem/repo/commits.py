@@ -92,7 +92,7 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
     """
     variables = _variables(order)
     before = order.state.commit if order.state else repository.head()
-    added = [] if order.state and order.state.known else _intend_to_add(repository, order.paths, variables)
+    added = [] if order.state and order.state.tracked else _intend_to_add(repository, order.paths, variables)
     try:
         done = _run_commit(repository, order, before, variables)
     except RepositoryProblem as problem:
@@ -235,7 +235,7 @@ def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
 
 def commit_has_bytes(repository: Repository, commit: CommitId, path: FilePath, data: bytes) -> bool:
     """Whether a commit has these bytes for a path, as git stores them."""
-    found = git_files.blob_at(str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")) if repository.plain else None
+    found = git_files.blob_at(str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")) if repository.is_simple else None
     if found is None:
         asked = run(repository.folder, ["rev-parse", "-q", "--verify", f"{commit}:{repository.prefix}{path}"])
         found = asked.output.decode("utf-8", "replace").strip()

@@ -59,7 +59,7 @@ class PathState:
     branch: str | None
     pending: bool
     ignored: bool
-    known: bool
+    tracked: bool
     settled: bool = False
 
 
@@ -86,7 +86,7 @@ def discover(folder: Path) -> Repository:
     here = os.path.realpath(folder)
     if plainly := git_files.find_repository(here):
         top, git_folder = plainly
-        return Repository(folder, Path(top), Path(git_folder), Path(git_folder), _prefix(top, here), plain=True)
+        return Repository(folder, Path(top), Path(git_folder), Path(git_folder), _prefix(top, here), is_simple=True)
     found = run(folder, ["rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-toplevel"])
     if found.status:
         if run(folder, ["rev-parse", "--absolute-git-dir"]).status == 0:
@@ -97,7 +97,7 @@ def discover(folder: Path) -> Repository:
             raise RepositoryProblem("broken-repository", f"git cannot read the repository here: {found.words}", "git fsck says more.")
         raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", "mdmem init makes one.")
     git_dir, common, prefix, root = found.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
-    return Repository(folder, Path(root), Path(git_dir), (folder / common).resolve(), prefix, plain=False)
+    return Repository(folder, Path(root), Path(git_dir), (folder / common).resolve(), prefix, is_simple=False)
 
 
 def _prefix(root: str, folder: str) -> str:
@@ -142,9 +142,9 @@ class Repository:
     git_dir: Path
     common_dir: Path
     prefix: str
-    plain: bool
+    is_simple: bool
 
-    def seen_from(self, folder: Path) -> Repository:
+    def at_folder(self, folder: Path) -> Repository:
         """The same, seen from another folder of the work tree, which may be gone there."""
         return replace(self, folder=folder, prefix=_prefix(str(self.root), str(folder)))
 
@@ -156,7 +156,7 @@ class Repository:
     @property
     def known_hooks_dir(self) -> Path | None:
         """The same, where that is known without asking git."""
-        plainly = git_settings.read_settings(str(self.git_dir)) if self.plain else None
+        plainly = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
         return self.git_dir / "hooks" if plainly and not plainly.has(b"core", b"hookspath") else None
 
     def run(self, *arguments: str) -> GitResult:
@@ -179,7 +179,7 @@ class Repository:
 
     def identity_known(self) -> bool:
         """Whether git knows who commits, by its settings or the environment; a guess from the host's name does not count."""
-        plainly = git_settings.read_settings(str(self.git_dir)) if self.plain else None
+        plainly = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
         if plainly and plainly.person("AUTHOR") and plainly.person("COMMITTER"):
             return True
         listed = run(self.folder, ["config", "-z", "--get-regexp", r"^((user|author|committer)\.(name|email)|user\.useconfigonly)$"])
@@ -202,7 +202,7 @@ class Repository:
 
     def _head(self) -> tuple[str | None, CommitId | None] | None:
         """HEAD's branch and commit, where they are plainly written."""
-        return git_files.read_head(str(self.git_dir)) if self.plain else None
+        return git_files.read_head(str(self.git_dir)) if self.is_simple else None
 
     def branch(self) -> str | None:
         """The branch that HEAD is on; None where it is detached.
@@ -245,7 +245,7 @@ class Repository:
         blob = git_files.object_id(b"blob", data)
         if not git_files.is_clean(git_dir, tree, name, blob, bool(mode & stat.S_IXUSR)):
             return None
-        return PathState(found[1], found[0], pending=False, ignored=False, known=True, settled=True)
+        return PathState(found[1], found[0], pending=False, ignored=False, tracked=True, settled=True)
 
     def _asked_state(self, path: FilePath) -> PathState:
         output = self.git(
@@ -359,7 +359,7 @@ class Repository:
         """
         place = self._index(index_file)
         commit = self.head()
-        if self.plain and commit and (found := staged_changes.staged_changes(str(self.git_dir), place, commit)) is not None:
+        if self.is_simple and commit and (found := staged_changes.staged_changes(str(self.git_dir), place, commit)) is not None:
             return [StagedFile(FilePath(os.fsdecode(path)), None, before, after) for path, before, after in found]
         extra = {"GIT_INDEX_FILE": place} if index_file else None
         against = commit or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
@@ -389,7 +389,7 @@ class Repository:
             for old, new in wanted
         ]
 
-    def held(self, paths: Sequence[FilePath], index_file: str | None) -> set[FilePath]:
+    def known_to_git(self, paths: Sequence[FilePath], index_file: str | None) -> set[FilePath]:
         """Those of some paths (from the root of the work tree) that HEAD or the index holds.
 
         Args:
@@ -399,7 +399,7 @@ class Repository:
         place = self._index(index_file)
         commit = self.head()
         names = [os.fsencode(path) for path in paths]
-        if self.plain and commit and (found := staged_changes.known_paths(str(self.git_dir), place, commit, names)) is not None:
+        if self.is_simple and commit and (found := staged_changes.known_paths(str(self.git_dir), place, commit, names)) is not None:
             return {FilePath(os.fsdecode(path)) for path in found}
         asked = [(path, name) for path in paths for name in (f":{path}", *([f"{commit}:{path}"] if commit else []))]
         blobs = self.blobs([name for _, name in asked], {"GIT_INDEX_FILE": place} if index_file else None)
@@ -418,7 +418,7 @@ class Repository:
         """Whether the history that is here was cut off."""
         return (self.common_dir / "shallow").exists()
 
-    def borders(self) -> frozenset[CommitId]:
+    def shallow_commits(self) -> frozenset[CommitId]:
         """The commits at which a shallow history was cut off."""
         return frozenset(CommitId(name) for name in (self.common_dir / "shallow").read_text().split()) if self.is_shallow() else frozenset()
 

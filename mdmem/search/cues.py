@@ -65,7 +65,7 @@ class NamedDate:
     month: int | None
     day: int | None
 
-    def holds(self, day: date) -> bool:
+    def includes(self, day: date) -> bool:
         """Whether what a log of that day says can be of this date."""
         if self.day is None or self.month is None:
             return (self.year in (None, day.year)) and (self.month in (None, day.month))

@@ -22,8 +22,8 @@ def explain_in_words(why: Explanation, query: str, entry: Entry) -> Explanation:
     standing = _by_stem([entry.text, *entry.section])
 
     def told(part: ScorePart) -> ScorePart:
-        same = typed.get(part.said, part.said) if part.term == part.said else part.term
-        return ScorePart(part.field, standing.get(part.term, same), typed.get(part.said, part.said), part.score)
+        same = typed.get(part.query_word, part.query_word) if part.term == part.query_word else part.term
+        return ScorePart(part.field, standing.get(part.term, same), typed.get(part.query_word, part.query_word), part.score)
 
     return Explanation(tuple(map(told, why.parts)), why.factors)
 

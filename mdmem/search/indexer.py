@@ -61,13 +61,13 @@ class FileEntries:
     origins: tuple[Origin | None, ...]
     uncommitted: tuple[bool, ...]
     kind: FileKind
-    lives: tuple[Lifetime, ...] = ()
-    unseen: tuple[IndexRow, ...] = ()
+    lifetimes: tuple[Lifetime, ...] = ()
+    uncommitted_removals: tuple[IndexRow, ...] = ()
 
     @property
     def rows(self) -> list[IndexRow]:
         """What stands in it."""
-        lives = self.lives or (Lifetime(),) * len(self.entries)
+        lives = self.lifetimes or (Lifetime(),) * len(self.entries)
         parallel = zip(self.entries, self.origins, self.uncommitted, lives, strict=True)
         return [IndexRow(entry, origin, uncommitted, self.kind, life) for entry, origin, uncommitted, life in parallel]
 
@@ -98,14 +98,14 @@ class SearchIndex:
         """
         seen = read_snapshot(folder)
         if seen is None:
-            return cls.anew(folder, language)
+            return cls.create(folder, language)
         try:
             return cls(folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language)
         except BrokenIndex:
-            return cls.anew(folder, language)
+            return cls.create(folder, language)
 
     @classmethod
-    def anew(cls, folder: Path, language: str | None = None) -> SearchIndex:
+    def create(cls, folder: Path, language: str | None = None) -> SearchIndex:
         """An empty index that takes the place of whatever the folder holds, at the first update."""
         return cls(folder, None, EMPTY_SNAPSHOT, language)
 
@@ -135,7 +135,7 @@ class SearchIndex:
         """As `Finder.rows`."""
         return self._finder.rows(path) if self._finder else []
 
-    def lay_over(self, paths: Collection[str], pages: Iterable[FileEntries]) -> None:
+    def set_overlay(self, paths: Collection[str], pages: Iterable[FileEntries]) -> None:
         """Have searches of what is current find files as they are now, though the index has seen them otherwise; nothing is written.
 
         Args:
@@ -146,7 +146,7 @@ class SearchIndex:
             BrokenIndex: the index turns out to be damaged.
         """
         assert self._finder is not None  # an index without documents is to be updated
-        self._finder.lay_over(paths, ((page.path, page.rows) for page in pages), self._sizes())
+        self._finder.set_overlay(paths, ((page.path, page.rows) for page in pages), self._sizes())
 
     def _sizes(self) -> list[int]:
         """The number of documents in each segment, deleted ones apart, as the folder has them now."""
@@ -214,7 +214,7 @@ class SearchIndex:
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
                 replaced(schema.file_label("path", file.path))
-                for together in (file.rows, schema.in_file_order(file.unseen)):
+                for together in (file.rows, schema.in_file_order(file.uncommitted_removals)):
                     yield from schema.documents(file.path, together, self._language)
                 if progress:
                     progress(number)

@@ -75,7 +75,7 @@ class Overlay:
         """How many more documents will have a term in a field than have it in the index."""
         return self._having(field)[term]
 
-    def beginning(self, field: str, start: str) -> list[str]:
+    def terms_with_prefix(self, field: str, start: str) -> list[str]:
         """The terms of the entries in a field that begin so."""
         return [term for term in self._having(field) if term.startswith(start)]
 
@@ -87,7 +87,7 @@ class Overlay:
                 found[term] -= count
         return found
 
-    def weighed(self, looked_for: Iterable[Clause]) -> list[Clause]:
+    def adjusted_clauses(self, looked_for: Iterable[Clause]) -> list[Clause]:
         """The clauses with weights by which the index gives the scores that it will give when the entries are in it."""
         clauses = list(looked_for)
         self._learn(clauses)

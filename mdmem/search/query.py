@@ -72,7 +72,7 @@ class Filter:
     as_of: int | None = None
 
     @property
-    def is_plain(self) -> bool:
+    def only_current(self) -> bool:
         """Whether it asks for nothing but what is current, on some day: the everyday search."""
         return _narrowing(self) == _NOT_NARROWED
 
@@ -125,7 +125,7 @@ class Lexicon:
         self.beginning = beginning
         self._likes: dict[str, tuple[tuple[str, float], ...]] = {}
 
-    def knows(self, term: str) -> bool:
+    def has_term(self, term: str) -> bool:
         """Whether there is anything to find for a term: many are asked about, few are there."""
         return bool(self.holding(term) or self.heading(term))
 
@@ -133,15 +133,15 @@ class Lexicon:
         """How much a term says."""
         return ranking.rarity(self.total, self.holding(term))
 
-    def likes(self, word: str) -> tuple[tuple[str, float], ...]:
+    def relatives(self, word: str) -> tuple[tuple[str, float], ...]:
         """The terms that may stand where a question has this one, each with its share of this one's worth."""
         found = self._likes.get(word)
         if found is None:
-            self.forget_likes(_TOLD_KEPT)
+            self.drop_relatives(_TOLD_KEPT)
             found = self._likes[word] = tuple(_likes(word, self))
         return found
 
-    def forget_likes(self, beyond: int = 0) -> None:
+    def drop_relatives(self, beyond: int = 0) -> None:
         """Work out again what terms are worth, if more of it is kept than that."""
         if len(self._likes) >= beyond:
             self._likes.clear()
@@ -174,11 +174,11 @@ def _all_likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
     """Other terms that the answer may have, each with the query's own and its share of that one's worth."""
     found: dict[str, tuple[str, float]] = {}
     for word in terms.words:
-        for other, share in lexicon.likes(word):
+        for other, share in lexicon.relatives(word):
             if other not in terms.words and share > found.get(other, ("", 0.0))[1]:
                 found[other] = word, share
     for said, joined in terms.joined:
-        if lexicon.knows(joined):
+        if lexicon.has_term(joined):
             found[joined] = said, ranking.JOINED_WEIGHT
     return found
 
@@ -190,7 +190,7 @@ def _likes(word: str, lexicon: Lexicon) -> Iterator[tuple[str, float]]:
     others = dict.fromkeys(members(word), ranking.MEMBER_SHARE) | dict.fromkeys(related(word), 1.0)
     if not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
         others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED_SHARE)
-    yield from ((other, worth * min(1.0, rare / lexicon.rarity(other))) for other, worth in others.items() if lexicon.knows(other))
+    yield from ((other, worth * min(1.0, rare / lexicon.rarity(other))) for other, worth in others.items() if lexicon.has_term(other))
 
 
 def _inflected(word: str, lexicon: Lexicon) -> list[str]:

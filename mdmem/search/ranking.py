@@ -154,7 +154,7 @@ def cue_factors(named: bool, shown: int) -> Iterator[Factor]:
 
 def date_factors(day: int, asked: QuestionCues) -> Iterator[Factor]:
     """What an entry of a day (an ordinal) is worth."""
-    if asked.date and day and asked.date.holds(date.fromordinal(day)):
+    if asked.date and day and asked.date.includes(date.fromordinal(day)):
         yield Factor("date", DATE_FACTOR)
 
 

@@ -24,7 +24,7 @@ class Match:
 
     hit: Hit
     row: IndexRow
-    why: Explanation | None = None
+    explanation: Explanation | None = None
 
 
 def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]:
@@ -35,7 +35,7 @@ def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]
             continue
         own = Factor("file", ranking.static_factor(row.kind, 1.0))
         sure = Factor("confidence", ranking.static_factor(FileKind.EVERGREEN, row.origin.confidence if row.origin else None))
-        weaker = Factor("contradicted", ranking.static_factor(FileKind.EVERGREEN, 1.0, row.life.weaker))
+        weaker = Factor("contradicted", ranking.static_factor(FileKind.EVERGREEN, 1.0, row.lifetime.weaker))
         yield from (one for one in (own, sure, weaker) if one.value != 1)
 
 
@@ -53,7 +53,7 @@ def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
 
 
 def _newness(row: IndexRow) -> float:
-    return math.inf if row.life.begun is None else row.life.begun
+    return math.inf if row.lifetime.begun is None else row.lifetime.begun
 
 
 def visible_rows(rows: Iterable[IndexRow], wanted: Filter, today: date) -> list[IndexRow]:
@@ -73,16 +73,16 @@ def _status(row: IndexRow, wanted: Filter, today: date) -> Status:
     """How an occurrence stands on that day; with `as_of` nothing is known of what came later."""
     if wanted.as_of is not None:
         return Status.CURRENT
-    if row.life.status is not Status.CURRENT:
-        return row.life.status
-    if not row.life.standing:
+    if row.lifetime.status is not Status.CURRENT:
+        return row.lifetime.status
+    if not row.lifetime.is_live:
         return Status.REMOVED
     return Status.EXPIRED if row.entry.until is not None and row.entry.until < today else Status.CURRENT
 
 
 def make_hit(row: IndexRow, score: float, wanted: Filter, today: date) -> Hit:
     """A row as a search with this filter shows it; with `as_of` it was brought in by its commit, whatever became of it."""
-    entry, origin, life = row.entry, row.origin, row.life
+    entry, origin, life = row.entry, row.origin, row.lifetime
     now = wanted.as_of is None
     brought_in = origin.commit if origin else None
     return Hit(  # by position, which takes half the time

@@ -70,13 +70,13 @@ class Lifetime:
     superseded_by: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
     weaker: bool = False
-    standing: bool = True
+    is_live: bool = True
     moved: bool = False
 
     @property
     def is_current(self) -> bool:
         """Whether it is what memory says now."""
-        return self.standing and self.status is Status.CURRENT and not self.moved
+        return self.is_live and self.status is Status.CURRENT and not self.moved
 
 
 @lru_cache(maxsize=_KEPT)
@@ -102,7 +102,7 @@ class IndexRow:
     origin: Origin | None
     uncommitted: bool
     kind: FileKind
-    life: Lifetime = field(default_factory=Lifetime)
+    lifetime: Lifetime = field(default_factory=Lifetime)
     last: CommitId | None = None
 
 
@@ -310,8 +310,8 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, gon
     known, course = None, None
     for at, row in enumerate(rows):
         entry, own = row.entry, said[at]
-        if course is None or known != (row.origin, row.uncommitted, row.kind, row.life, row.last):
-            known = row.origin, row.uncommitted, row.kind, row.life, row.last
+        if course is None or known != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
+            known = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
             course = _course(*known)
         near = _near(rows, at)
         place = _place(path, entry.day, entry.section, language)
@@ -358,7 +358,7 @@ def _dump(entry: Entry, course: _LifetimeFields, place: _SectionFields) -> bytes
 
 
 def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> str:
-    lived = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.standing, life.moved]
+    lived = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live, life.moved]
     said = origin and [origin.commit, origin.time, origin.source, origin.confidence]
     return json.dumps(
         [said, uncommitted, kind, lived[:1] if life == live_since(life.begun) else lived, last],

@@ -46,7 +46,7 @@ class _RankedCandidates:
     """The candidates of one search, with their scores."""
 
     candidates: Candidates
-    addresses: Sequence[Address | OverlayEntry]
+    documents: Sequence[Address | OverlayEntry]
     asked: QuestionCues
     decay: Decay | None
     scores: Sequence[float]
@@ -93,7 +93,7 @@ class IndexSearcher:
     def _of_file(self, path: str) -> list[Address]:
         return [address for _, address in self._found(query.file_query(path), _MANY_OF_FILE)]
 
-    def lay_over(self, paths: Collection[str], now: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]) -> None:
+    def set_overlay(self, paths: Collection[str], now: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]) -> None:
         """Have searches find files as they are now.
 
         Args:
@@ -114,7 +114,7 @@ class IndexSearcher:
         for path, found in replaced.items():
             rows = [self._told.get(_key(address)) or self._row(address) for address in found if address.segment_ord in emptied]
             for standing in (True, False):
-                dropped += self._written(FilePath(path), schema.in_file_order(row for row in rows if row.life.standing is standing))
+                dropped += self._written(FilePath(path), schema.in_file_order(row for row in rows if row.lifetime.is_live is standing))
         self._overlay = Overlay(
             entries,
             frozenset(_key(address) for found in replaced.values() for address in found),
@@ -143,7 +143,7 @@ class IndexSearcher:
         asked = cues.question_cues(wanted.query)
         least = ranking.CANDIDATES_BY_AGE if wanted.decay else ranking.CANDIDATES
         candidates = max(least, ranking.CANDIDATES_A_HIT * wanted.limit)
-        narrowed = not wanted.filter.is_plain
+        narrowed = not wanted.filter.only_current
         while True:
             found, complete = self._matching(looked_for, wanted, candidates, narrowed)
             ranked = self._ranked(found, asked, wanted.decay)
@@ -200,7 +200,7 @@ class IndexSearcher:
 
         Asked for the words alone, the engine skips what cannot be among the best: twice as fast, if most of memory is current.
         """
-        asked = query.any_term_query(self._overlay.weighed(looked_for) if self._overlay else looked_for)
+        asked = query.any_term_query(self._overlay.adjusted_clauses(looked_for) if self._overlay else looked_for)
         if narrowed:
             found = self._found(query.filtered_query(asked, wanted.filter, wanted.today), limit)
             complete = len(found) < limit
@@ -245,7 +245,7 @@ class IndexSearcher:
             if len(best) >= wanted.limit and (score, day) < last:
                 break
             last = score, day
-            row = self._row(ranked.addresses[number])
+            row = self._row(ranked.documents[number])
             entry = row.entry
             own = entry.path, entry.section, entry.fact or entry.start_line
             same = schema.statement_number(entry) if wanted.filter.reaches_back else own
@@ -255,7 +255,7 @@ class IndexSearcher:
         return list(best.values())
 
     def _why(self, ranked: _RankedCandidates, number: int, looked_for: Iterable[Clause]) -> Explanation:
-        address = ranked.addresses[number]
+        address = ranked.documents[number]
         assert not isinstance(address, OverlayEntry)  # who wants explanations has the index brought up to date
         parts = []
         for one in looked_for:
@@ -288,7 +288,7 @@ def _lexicon(searcher: tantivy.Searcher, over: Overlay | None = None) -> Lexicon
 
     def beginning(start: str) -> list[str]:
         known = [term for term, _ in call_engine(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
-        return sorted({*known, *over.beginning("text", start)})[:_MOST_INFLECTED] if over else known
+        return sorted({*known, *over.terms_with_prefix("text", start)})[:_MOST_INFLECTED] if over else known
 
     total = searcher.num_docs + (len(over.entries) - len(over.hidden) if over else 0)
     return Lexicon(total, holding, heading, beginning)

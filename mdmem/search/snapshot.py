@@ -83,10 +83,10 @@ class Snapshot:
     commit: CommitId | None = None
     files: Mapping[str, SnapshotFile] = field(default_factory=dict)
     settings: str = ""
-    paired: bool = True
+    has_pair_marks: bool = True
     stamps: str = field(default="", compare=False)
 
-    def unlike(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    def changed_paths(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """The paths whose stamps, as `stamp_text` has them, are others than were seen; and those that have none any more."""
         known = (
             self.files.stamps() if isinstance(self.files, _StoredFiles) else {path: file.stamp.text for path, file in self.files.items()}
@@ -142,7 +142,7 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
     """Write what was seen: one object, the files last, and before them a checksum of their text."""
     path = folder / SNAPSHOT_NAME
     files = _json({path: [file.stamp.text, file.digest, file.uncommitted, file.skipped] for path, file in seen.files.items()})
-    told = {"commit": seen.commit, "settings": seen.settings, "paired": seen.paired, "stamps": seen.stamps}
+    told = {"commit": seen.commit, "settings": seen.settings, "paired": seen.has_pair_marks, "stamps": seen.stamps}
     start = {"version": schema.INDEX_VERSION, **told, "check": crc32(files)}
     new = path.with_name(f"{path.name}.new")
     with new.open("wb") as stream:

@@ -62,11 +62,11 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "commit": hit.commit,
         "uncommitted": hit.uncommitted,
     }
-    return told if hit.why is None else told | {"explain": _why_json(hit.why)}
+    return told if hit.explanation is None else told | {"explain": _why_json(hit.explanation)}
 
 
 def _why_json(why: Explanation) -> dict[str, Any]:
-    parts = [{"field": part.field, "term": part.term, "said": part.said, "score": part.score} for part in why.parts]
+    parts = [{"field": part.field, "term": part.term, "said": part.query_word, "score": part.score} for part in why.parts]
     return {"parts": parts, "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors]}
 
 
@@ -108,22 +108,22 @@ def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
 
 def _why_lines(hit: Hit) -> Iterator[str]:
     """How a score came about: each word of the query with what it gave, and what then raised or lowered the sum."""
-    if hit.why is None:
+    if hit.explanation is None:
         return
     by_word: dict[str, list[ScorePart]] = {}
-    for part in hit.why.parts:
-        by_word.setdefault(part.said, []).append(part)
+    for part in hit.explanation.parts:
+        by_word.setdefault(part.query_word, []).append(part)
     own = " ".join((hit.text, *hit.section)).casefold()
     yield f"score {hit.score:.2f}"
     for said, parts in by_word.items():
         where = "; ".join(_place(part, own) for part in parts)
         yield one_line(f'{sum(part.score for part in parts):+.2f}  "{said}": {where}')
-    yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.why.factors)
+    yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.explanation.factors)
 
 
 def _place(part: ScorePart, own: str) -> str:
     """Where a word was found, as what where it is not the very word, and what that gave; a word beside the hit is not known."""
-    said, term = part.said.casefold(), part.term.casefold()
+    said, term = part.query_word.casefold(), part.term.casefold()
     as_what = "" if term == said else f' as "{part.term}"' if term in own else " by a related word"
     return f"{_PLACES.get(part.field, part.field)}{as_what} {part.score:.2f}"
 

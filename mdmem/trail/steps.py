@@ -34,12 +34,12 @@ class Step:
 
     ended: tuple[Ending, ...] = ()
     begun: tuple[Occurrence, ...] = ()
-    gone: tuple[int, ...] = ()
+    ended_revisions: tuple[int, ...] = ()
     revisions: tuple[Revision, ...] = ()
     marks: tuple[Mark, ...] = ()
-    cleared: tuple[int, ...] = ()
+    reverted_commits: tuple[int, ...] = ()
     paths: tuple[FilePath, ...] = ()
-    brought: tuple[MergedLine, ...] = ()
+    merged_lines: tuple[MergedLine, ...] = ()
 
 
 def append(store: Store, landmark: MainlineCommit, step: Step) -> None:
@@ -47,11 +47,11 @@ def append(store: Store, landmark: MainlineCommit, step: Step) -> None:
     with store.writing():
         number = _add_landmark(store, landmark)
         store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", [(number, blob(path)) for path in step.paths])
-        _bring(store, number, step.brought)
+        _bring(store, number, step.merged_lines)
         _end(store, number, step.ended)
-        store.run_many("UPDATE marks SET ended = ? WHERE begun = ? AND ended IS NULL", [(number, one) for one in step.cleared])
+        store.run_many("UPDATE marks SET ended = ? WHERE begun = ? AND ended IS NULL", [(number, one) for one in step.reverted_commits])
         first = _begin(store, number, step.begun)
-        _revise(store, number, step.gone, step.revisions)
+        _revise(store, number, step.ended_revisions, step.revisions)
         _mark(store, number, step.marks, first, step.begun)
 
 
@@ -113,7 +113,7 @@ def _revise(store: Store, landmark: int, gone: Sequence[int], begun: Sequence[Re
             new.clear()
             shorten(store, one.lineage, number, blob(one.text))
         place = bulk_blob(one.path), bytearray(join_words(one.section)), one.nth
-        new.append((number, one.lineage or number, landmark, *place, int(one.quiet), bulk_blob(one.text)))
+        new.append((number, one.lineage or number, landmark, *place, int(one.unchanged_text), bulk_blob(one.text)))
     _insert_revisions(store, new)
 
 

@@ -49,7 +49,7 @@ class Store:
         """The table in a folder, if it can be used and is for these settings; else an empty one, as `anew`."""
         place = folder / TRAIL_NAME
         found = _found(place, settings)
-        return cls(place, settings, found, stored=True) if found else cls.anew(folder, settings)
+        return cls(place, settings, found, stored=True) if found else cls.create(folder, settings)
 
     @classmethod
     def open_any(cls, folder: Path) -> Self | None:
@@ -68,7 +68,7 @@ class Store:
         return cls(place, "", found, stored=True)
 
     @classmethod
-    def anew(cls, folder: Path, settings: str) -> Self:
+    def create(cls, folder: Path, settings: str) -> Self:
         """An empty table that takes the place of whatever the folder holds, at the first write."""
         return cls(folder / TRAIL_NAME, settings, _empty(":memory:", settings), stored=False)
 

@@ -58,9 +58,9 @@ class Trail:
         return cls(Store.open(folder, settings))
 
     @classmethod
-    def anew(cls, folder: Path, settings: str) -> Self:
+    def create(cls, folder: Path, settings: str) -> Self:
         """An empty table that takes the place of whatever the folder holds, at the first write."""
-        return cls(Store.anew(folder, settings))
+        return cls(Store.create(folder, settings))
 
     @classmethod
     def in_memory(cls) -> Self:
@@ -100,42 +100,42 @@ class Trail:
     def cut(self, number: int) -> None:
         """Go back to landmark `number` (0: to nothing). What is dropped is remembered until `forget_dropped`."""
         with self.writing():
-            steps.cut(self._store, number, [(one, self._paths(one.number, one.number)) for one in self.landmarks(number)])
+            steps.cut(self._store, number, [(one, self._paths(one.number, one.number)) for one in self.commits_after(number)])
 
     # Landmarks.
 
     @property
-    def head(self) -> MainlineCommit | None:
+    def newest_commit(self) -> MainlineCommit | None:
         """The newest landmark."""
         return self._one_landmark(f"{SELECT_COMMITS} ORDER BY number DESC LIMIT 1")
 
-    def landmark(self, number: int) -> MainlineCommit | None:
+    def commit_numbered(self, number: int) -> MainlineCommit | None:
         """The landmark of a number."""
         return self._one_landmark(f"{SELECT_COMMITS} WHERE number = ?", number)
 
-    def landmark_of(self, commit: CommitId) -> MainlineCommit | None:
+    def commit_with_id(self, commit: CommitId) -> MainlineCommit | None:
         """The landmark that is this commit."""
         return self._one_landmark(f"{SELECT_COMMITS} WHERE id = ?", blob(commit))
 
-    def side_of(self, number: int, path: FilePath, line: str) -> Commit | None:
+    def side_commit_of_line(self, number: int, path: FilePath, line: str) -> Commit | None:
         """The commit from which a merge, the landmark of a number, has a line (without white space around it) of a file."""
         asked = f"{SELECT_SIDE_COMMITS} WHERE number = (SELECT side FROM brought WHERE landmark = ? AND path = ? AND line = ?)"
         return next(iter(self._store.all(as_side, asked, number, blob(path), blob(line))), None)
 
-    def side(self, commit: CommitId) -> Commit | None:
+    def side_commit(self, commit: CommitId) -> Commit | None:
         """The commit of this id, if a merge has a line from it."""
         return next(iter(self._store.all(as_side, f"{SELECT_SIDE_COMMITS} WHERE id = ?", blob(commit))), None)
 
-    def latest(self, time: int) -> MainlineCommit | None:
+    def last_commit_before(self, time: int) -> MainlineCommit | None:
         """The landmark with the highest number whose author time is not after `time`."""
         found = self._store.rows("SELECT number FROM landmarks WHERE reached <= ? ORDER BY reached DESC, number DESC LIMIT 1", time)
         number = found[0][0] if found else 0
         late = self._store.rows(
             "SELECT number FROM landmarks WHERE time < reached AND time <= ? AND number > ? ORDER BY number DESC LIMIT 1", time, number
         )
-        return self.landmark(late[0][0] if late else number)
+        return self.commit_numbered(late[0][0] if late else number)
 
-    def landmarks(self, above: int = 0, limit: int | None = None) -> tuple[MainlineCommit, ...]:
+    def commits_after(self, above: int = 0, limit: int | None = None) -> tuple[MainlineCommit, ...]:
         """The landmarks after number `above`, oldest first."""
         return self._store.all(
             as_landmark, f"{SELECT_COMMITS} WHERE number > ? ORDER BY number LIMIT ?", above, -1 if limit is None else limit
@@ -146,7 +146,7 @@ class Trail:
 
     # Occurrences.
 
-    def standing(self, path: FilePath) -> tuple[Occurrence, ...]:
+    def live_occurrences(self, path: FilePath) -> tuple[Occurrence, ...]:
         """The occurrences in a file that have not ended, in the order in which they began."""
         return self._store.all(as_occurrence, f"{SELECT_LIVE_OCCURRENCES} AND path = ? ORDER BY number", blob(path))
 
@@ -155,29 +155,29 @@ class Trail:
         rows = self._store.rows("SELECT path, max(landmark) FROM touched GROUP BY path")
         return {FilePath(decoded(path)): landmark for path, landmark in rows}
 
-    def began_at(self, path: FilePath, number: int) -> bool:
+    def all_began_at(self, path: FilePath, number: int) -> bool:
         """Whether all that stands in a file began with one landmark."""
         other = "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
         return not self._store.rows(other, blob(path), number)
 
-    def having(self, fact: FactId) -> tuple[Occurrence, ...]:
+    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, standing or not, oldest first."""
         return self._store.all(as_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
 
-    def facts(self) -> tuple[Occurrence, ...]:
+    def fact_occurrences(self) -> tuple[Occurrence, ...]:
         """Every occurrence that is a fact, standing or not, the newest first. All of them are read."""
         return self._store.all(as_occurrence, f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC")
 
-    def with_prefix(self, prefix: str) -> tuple[FactId, ...]:
+    def ids_with_prefix(self, prefix: str) -> tuple[FactId, ...]:
         """The ids that begin so, in their order."""
         asked = "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
         return self._store.all(lambda row: FactId(decoded(row[0])), asked, blob(prefix), blob(prefix) + b"\xff")
 
-    def ended(self, above: int, upto: int) -> tuple[Occurrence, ...]:
+    def occurrences_ended(self, above: int, upto: int) -> tuple[Occurrence, ...]:
         """The occurrences that ended after landmark `above` and not after landmark `upto`, in the order in which they ended."""
         return self._store.all(as_occurrence, f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number", above, upto)
 
-    def succeeded_by(self, fact: FactId) -> tuple[Occurrence, ...]:
+    def predecessors_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """The occurrences whose place a fact took, by ending them or by a mark that is in force; oldest first."""
         asked = (
             f"{SELECT_OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
@@ -201,7 +201,7 @@ class Trail:
         """The marks in force on the occurrence with this row, oldest first, and (`ever`) those taken back."""
         return self._store.all(as_mark, f"{SELECT_MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) ORDER BY number", number, ever)
 
-    def pairs(self, at: int | None = None) -> tuple[Mark, ...]:
+    def pair_marks(self, at: int | None = None) -> tuple[Mark, ...]:
         """The marks of two facts that are in force, or were at a landmark; oldest first."""
         if at is None:
             return self._store.all(as_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL ORDER BY number")
@@ -213,7 +213,7 @@ class Trail:
 
     # Revisions.
 
-    def sections(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
+    def live_revisions(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
         """The revisions in a file that have not ended, in the order in which they began; all, or those of sections `among` these paths."""
         rows = self._store.rows(f"{SELECT_REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
         if among is not None:
@@ -226,7 +226,7 @@ class Trail:
         wanted = (row for row in lineage_rows(self._store, lineage) if quiet or not row[6])
         return parsed(as_revision, islice(wanted, limit))
 
-    def lineages(self, path: FilePath | None = None) -> tuple[Revision, ...]:
+    def newest_revisions(self, path: FilePath | None = None) -> tuple[Revision, ...]:
         """The newest revision of each section, ended or not; with a path of those that ever were in that file."""
         if path is None:
             return self._store.all(as_revision, f"{SELECT_REVISIONS} WHERE next IS NULL ORDER BY lineage")
@@ -241,7 +241,7 @@ class Trail:
             {SELECT_REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
         return self._store.all(as_revision, asked, path=blob(path))
 
-    def changes(self, path: FilePath | None, limit: int) -> tuple[tuple[MainlineCommit, Revision | None, Revision | None], ...]:
+    def section_changes(self, path: FilePath | None, limit: int) -> tuple[tuple[MainlineCommit, Revision | None, Revision | None], ...]:
         """The newest changes of sections, newest first: the landmark, the revision before and the one after (None: there was none).
 
         With a path those of what is or was in that file, under the names that it had before too.
@@ -259,14 +259,14 @@ class Trail:
         )
         found = []
         for number, lineage, at, ended in rows:
-            landmark = self.landmark(at)
+            landmark = self.commit_numbered(at)
             older = (row for row in lineage_rows(self._store, lineage) if row[0] <= number and (row[0] == number or not row[6]))
             now, before = (*parsed(as_revision, islice(older, 2)), None)[:2]
             if landmark is not None:
                 found.append((landmark, now, None) if ended else (landmark, before, now))
         return tuple(found)
 
-    def containing(self, text: str) -> tuple[Revision, ...]:
+    def revisions_containing(self, text: str) -> tuple[Revision, ...]:
         """The revisions that hold a text as it is written, oldest first. Every revision is read."""
         wanted = blob(text)
         lineages = [lineage for (lineage,) in self._store.rows("SELECT lineage FROM revisions WHERE next IS NULL")]
@@ -300,7 +300,7 @@ class Trail:
                             AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""
         return set(self._store.all(lambda row: FilePath(decoded(row[0])), asked, first=first, last=last))
 
-    def dropped(self) -> tuple[tuple[CommitId, int, tuple[FilePath, ...]], ...]:
+    def dropped_commits(self) -> tuple[tuple[CommitId, int, tuple[FilePath, ...]], ...]:
         """The landmarks that were cut away: commit, number and the files that it changed something in."""
         return self._store.all(as_dropped, "SELECT id, number, paths FROM dropped ORDER BY row")
 
@@ -332,18 +332,18 @@ class Trail:
         for (lineage,) in self._store.rows("SELECT DISTINCT lineage FROM revisions"):
             for row in lineage_rows(self._store, lineage):
                 parsed(as_revision, [row])
-        self.dropped()
-        return self.head.number if self.head else 0
+        self.dropped_commits()
+        return self.newest_commit.number if self.newest_commit else 0
 
     def dump(self) -> tuple[tuple[object, ...], ...]:
         """All that the table says, as a value to be compared; rows are numbered by their order."""
         occurrences = self._store.all(as_occurrence, f"{SELECT_OCCURRENCES} ORDER BY number")
-        revisions = self.containing("")
+        revisions = self.revisions_containing("")
         place = {one.number: rank for rank, one in enumerate(occurrences, 1)}
         first = {one.number: rank for rank, one in enumerate(revisions, 1)}
         marks = self._store.all(as_mark, f"{SELECT_MARKS} ORDER BY number")
         return (
-            self.landmarks(),
+            self.commits_after(),
             tuple(replace(one, number=place[one.number]) for one in occurrences),
             tuple(replace(one, number=first[one.number], lineage=first[one.lineage]) for one in revisions),
             tuple(replace(one, occurrence=place.get(one.occurrence, 0)) for one in marks),
