@@ -113,7 +113,11 @@ def read(place: Path) -> bytes | None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    _sync(folder, os.O_DIRECTORY)
+
+
+def _sync(place: Path, flag: int) -> None:
+    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | flag)
     try:
         os.fsync(descriptor)
     finally:
@@ -185,6 +189,12 @@ def replace(place: Path, data: bytes, expected: bytes | None, temporary: str) ->
         return False
     sync_folder(place.parent)
     return True
+
+
+def remove(place: Path) -> None:
+    """Take a file away, durably."""
+    place.unlink()
+    sync_folder(place.parent)
 
 
 def _put(new: Path, place: Path) -> bool:
@@ -380,25 +390,24 @@ def drop_record(state: Path) -> None:
             place.unlink(missing_ok=True)
 
 
-def recover_temporary(place: Path, record: Record) -> bool:
-    """Deal with the temporary file that a killed process left beside `place`; whether a person's save was put back from it.
+def recover_temporary(place: Path, record: Record) -> None:
+    """Deal with the temporary file that a killed process left beside `place`, and make durable which bytes stand in the file.
 
     It is ours, or the file's old bytes, and goes. But where our bytes stand in the file and something else is in the temporary
-    file, that is what a person saved at the last moment, displaced and not put back yet.
+    file, that is what a person saved at the last moment, displaced and not put back yet: it is put back.
     """
     if not record.temporary.startswith(_TEMPORARY_PREFIX) or "/" in record.temporary:
-        return False
+        return
     (place.parent / backup_name(record.temporary)).unlink(missing_ok=True)
     temporary = place.parent / record.temporary
     displaced, now = read(temporary), read(place)
-    if displaced is None:
-        return False
-    if now is not None and digest(now) == record.after and digest(displaced) not in (record.before, record.after):
-        temporary.rename(place)
+    if displaced is not None:
+        if now is not None and digest(now) == record.after and digest(displaced) not in (record.before, record.after):
+            temporary.rename(place)
+        else:
+            temporary.unlink()
+    if place.parent.is_dir():
         sync_folder(place.parent)
-        return True
-    temporary.unlink()
-    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -342,7 +342,7 @@ def _put_back(
     try:
         if ours not in (None, plan.before):
             if plan.before is None:
-                plan.full_path.unlink()
+                files.remove(plan.full_path)
             else:
                 files.replace(plan.full_path, plan.before, ours, files.backup_name(record.temporary))
         for folder in reversed(folders):

@@ -53,7 +53,7 @@ def remove_change(plan: Plan) -> bool:
     except MdmemError:
         return False
     if plan.before is None and not theirs.strip():
-        plan.full_path.unlink()
+        files.remove(plan.full_path)
         return True
     return now == theirs or files.replace(plan.full_path, theirs, now, files.temporary_name())
 

@@ -13,7 +13,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import git_files
 from mdmem.repo.ignored import ignored
-from mdmem.repo.runner import DURABLE, READ_SECONDS, GitResult, run
+from mdmem.repo.runner import READ_SECONDS, GitResult, run
 from mdmem.repo.worktree import Identity, PathState, Repository, literal_pathspecs, parse_paths
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -139,7 +139,7 @@ def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | N
         last, tip = tip, repository.head()
         return (_is_locked(failed) or tip != last) and commit_made_after(repository, before, order.paths, order.message) is None
 
-    settings = [*DURABLE, *(_HOOKLESS if order.hookless else ()), "-c", "commit.verbose=false"]
+    settings = [*(_HOOKLESS if order.hookless else ()), "-c", "commit.verbose=false"]
     options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
     options += ["--", *literal_pathspecs(order.paths)] if order.paths else ["--allow-empty"]
     text = order.message.encode("utf-8", "replace")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
-from mdmem.repo.runner import DURABLE, run
+from mdmem.repo.runner import run
 
 LONG_SECONDS = 3600.0
 """What a command may take that goes through all of a repository."""
@@ -72,7 +72,7 @@ class Objects:
         """Give git what was added."""
         if self._waiting:
             pack = b"PACK" + (2).to_bytes(4, "big") + len(self._waiting).to_bytes(4, "big") + b"".join(self._waiting.values())
-            git(self._folder, *DURABLE, "index-pack", "--stdin", text=pack + hashlib.new(self._hash, pack).digest())
+            git(self._folder, "index-pack", "--stdin", text=pack + hashlib.new(self._hash, pack).digest())
         self._waiting, self._size = {}, 0
 
 

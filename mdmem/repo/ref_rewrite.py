@@ -17,7 +17,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
 from mdmem.repo.history_rewrite import FILE_MODES, KEPT_STASH, RewriteRules, RewrittenHistory, index_entries, parse_headers
 from mdmem.repo.objects import LONG_SECONDS, Objects, git
-from mdmem.repo.runner import DURABLE, run
+from mdmem.repo.runner import run
 from mdmem.repo.worktree import Identity, Repository
 
 _POINTERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")
@@ -105,7 +105,7 @@ def move_refs(repository: Repository, rewrite: RewrittenHistory, moved: Mapping[
     for name, new in ({**moved, **kept}).items():
         asked += ["option no-deref", f"update {name}", new, rewrite.refs.get(name, "0" * len(new))]
     text = "\0".join([*asked, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
-    done = run(repository.root, [*DURABLE, "update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=LONG_SECONDS)
+    done = run(repository.root, ["update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=LONG_SECONDS)
     if done.status:
         raise RepositoryProblem(
             "repository-busy", "a branch or tag moved, or is locked, or a hook refused to move it; nothing was changed", "Try again."
@@ -174,7 +174,7 @@ def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -
     (info / "commit-graph").unlink(missing_ok=True)
     if (info / "commit-graphs").exists():
         shutil.rmtree(info / "commit-graphs")
-    git(folder, *DURABLE, "repack", "-A", "-d", "-l", "-q", f"--unpack-unreachable=@{before} +0000")
+    git(folder, "repack", "-A", "-d", "-l", "-q", f"--unpack-unreachable=@{before} +0000")
     git(folder, "prune", f"--expire=@{before} +0000")
 
 
@@ -192,7 +192,7 @@ def _restore_stash(repository: Repository, kept: Mapping[str, str]) -> None:
         dated = _RAW_DATE.search(next(v for n, v in parse_headers(head) if n == b"committer"))
         extra = {"GIT_COMMITTER_DATE": f"@{dated[1].decode()}"} if dated else {}
         subject = message.decode("utf-8", "replace").partition("\n")[0]
-        git(repository.root, *DURABLE, "stash", "store", "-q", "-m", subject, value, extra=extra)
+        git(repository.root, "stash", "store", "-q", "-m", subject, value, extra=extra)
     gone = "".join(f"delete {name} {value}\n" for name, value in kept.items())
     git(repository.root, "update-ref", "--stdin", text=gone.encode())
 

@@ -28,9 +28,9 @@ _SETTINGS = (
     *("-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
     *("-c", "color.ui=false", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
     *("-c", "advice.detachedHead=false", "-c", "core.untrackedCache=keep"),
+    *("-c", "core.fsync=committed,loose-object,reference,index"),
 )
-DURABLE = ("-c", "core.fsync=committed,loose-object,reference,index")
-"""Before a command whose work must survive a power cut."""
+"""Before every command. The last has what git writes survive a power cut: also what comes before a commit, such as a new file in the index."""
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
 """Pathspecs: of Markdown files, and of what a write that was killed leaves beside them (the bytes from before, perhaps)."""
 READ_SECONDS = 60.0

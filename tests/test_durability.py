@@ -1,0 +1,384 @@
+"""What was acknowledged survives a power cut: at every moment of every verb that writes, on a disk that forgets what was not synced."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from conftest import World
+from powercut import Git, Look, Recorder, State, Step, cuts, lay_out, left_at_the_end, story
+from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk
+
+from mdmem.memory import Memory
+from mdmem.model.writes import Action, Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions
+
+RECORD = ".git/mdmem/root/write-ahead.json"
+OPTIONS = WriteOptions(actor="agent/main")
+TASK = "Move it"
+
+
+def nothing(at: Desk) -> None:
+    """Not even a first write."""
+
+
+def used(at: Desk) -> None:
+    at.workspace.ensure_state()
+
+
+def by_hand(at: Desk) -> None:
+    used(at)
+    at.write("MEMORY.md", SEED.replace("- lives", "- a line of Ada's\n- lives"))
+
+
+def saved_by_hand(at: Desk) -> None:
+    by_hand(at)
+    at.write("memory/new.md", "# New\n\n- by hand\n")
+
+
+def of_two_files(at: Desk) -> None:
+    at.write("memory/new.md", "# New\n")
+    at.commit("a second file")
+    saved_by_hand(at)
+    at.commit("two files")
+
+
+def after(*changes: Change) -> Callable[[Desk], None]:
+    def carry_out(at: Desk) -> None:
+        for change in changes:
+            at.apply(change)
+
+    return carry_out
+
+
+def begun(at: Desk) -> None:
+    Memory(at.workspace).start_task(TASK, "Redis", OPTIONS)
+
+
+def applied(change: Change) -> Callable[[Memory], object]:
+    return lambda memory: memory.apply(change)
+
+
+PAIR = ("works at Stripe", "lives in Oslo")
+VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
+    "log": (after(Log("the day before", day="2026-03-04"), Log("before")), applied(Log("the mark"))),
+    "log, the first": (nothing, applied(Log("the mark"))),
+    "log, of a new day": (after(Log("the day before", day="2026-03-04")), applied(Log("the mark"))),
+    "edit-section": (used, applied(append())),
+    "edit-section, after a person's edits": (by_hand, applied(append())),
+    "edit-section, a new file": (used, applied(EditSection("Note", Action.BODY, MARK, file="note.md", create=True))),
+    "edit-section, in new folders": (used, applied(EditSection("Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True))),
+    "remember": (used, applied(Remember("tea", key="drink"))),
+    "forget": (used, applied(Forget("works at Stripe"))),
+    "revert": (after(append()), applied(Revert("HEAD"))),
+    "revert, of two files": (of_two_files, applied(Revert("HEAD"))),
+    "contradicts": (used, applied(Contradict(*PAIR))),
+    "conflicts --resolve": (after(Contradict(*PAIR)), applied(Resolve(*PAIR))),
+    "save": (saved_by_hand, lambda memory: memory.save()),
+    "task start": (used, lambda memory: memory.start_task(TASK, "Redis", OPTIONS)),
+    "task note": (begun, lambda memory: memory.note_task(TASK, "half way", OPTIONS)),
+    "task done": (begun, lambda memory: memory.end_task(TASK, "it is moved", OPTIONS)),
+}
+"""What comes before each verb, and the verb."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit's files, and those files of git's that hold what it brought."""
+
+    tree: State
+    objects: State
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A verb as it was carried out: the steps, and every commit that HEAD has been on, from `before` to `last`."""
+
+    first: Look
+    steps: Sequence[Step]
+    commits: Mapping[str, Commit]
+    before: str
+    last: str
+
+    def problems(self, steps: Sequence[Step] | None = None) -> list[str]:
+        """What is wrong with what power cuts leave; `steps` in place of those that were recorded."""
+        steps = self.steps if steps is None else steps
+        wrong = [f"after step {number}: {problem}" for number, state in cuts(self.first, steps) for problem in self._wrong_in(state, False)]
+        lost = [f"at the end: {problem}" for state in left_at_the_end(self.first, steps) for problem in self._wrong_in(state, True)]
+        return list(dict.fromkeys([*wrong, *lost]))
+
+    def _wrong_in(self, state: State, acknowledged: bool) -> Iterator[str]:
+        """What the next command could not settle: files that are neither as committed nor as the record says."""
+        head = commit_in(state)
+        if head not in self.commits:
+            yield f"HEAD is {head or 'gone'}"
+            return
+        if acknowledged and head != self.last:
+            yield "the commit is lost"
+        yield from (f"{path} is damaged or lost" for path, data in self.commits[head].objects.items() if state.get(path) != data)
+        promised = set() if acknowledged else values(record_in(state))
+        committed, pending = self.commits[head].tree, self.pending if head == self.before else {}
+        for path in sorted({*committed, *filter(is_workspaces, state)}):
+            data = state.get(path)
+            if path.endswith(".tmp"):
+                settled = Path(path).name.replace(".back.tmp", ".tmp") in promised
+            else:
+                settled = data == committed.get(path) or (data is not None and {path, digest(data)} <= promised)
+                settled |= path in pending and data == pending[path]
+            if not settled:
+                yield f"{path} is neither as committed nor as recorded: {data!r}"
+
+    @property
+    def pending(self) -> State:
+        """A person's edits that were not committed before."""
+        before, committed = next(cuts(self.first, []))[1], self.commits[self.before].tree
+        return {path: data for path, data in before.items() if is_workspaces(path) and data != committed.get(path)}
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_workspaces(path: str) -> bool:
+    return not path.startswith(".git/")
+
+
+def commit_in(state: State) -> str:
+    """The commit that HEAD leads to."""
+    target = state.get(".git/HEAD", b"").decode().removeprefix("ref: ").strip()
+    return state.get(f".git/{target}", b"").decode().strip()
+
+
+def record_in(state: State) -> object:
+    """The write-ahead record; None where there is none or it is not whole."""
+    try:
+        return json.loads(state.get(RECORD, b"null"))
+    except ValueError:
+        return None
+
+
+def values(record: object) -> set[object]:
+    """Everything that a record says: paths, digests, the names of temporary files."""
+    if isinstance(record, dict):
+        return values([*record, *record.values()])
+    return set().union(*map(values, record)) if isinstance(record, list) else {record}
+
+
+def recorded(at: Desk, carry_out: Callable[[], object]) -> Recorded:
+    """Something done in a workspace, on the record."""
+    before = at.git("rev-parse", "HEAD").strip()
+    with Recorder(at.root) as recorder:
+        carry_out()
+    heads = list(dict.fromkeys(reversed(at.git("log", "-g", "--format=%H").split())))
+    commits = {commit: Commit(tree(at, commit), objects(at, f"{before}..{commit}")) for commit in heads[heads.index(before) :]}
+    return Recorded(recorder.first, recorder.steps, commits, before, at.git("rev-parse", "HEAD").strip())
+
+
+def tree(at: Desk, commit: str) -> dict[str, bytes]:
+    paths = at.git("ls-tree", "-r", "-z", "--name-only", commit).split("\0")[:-1]
+    return {path: at.git("show", f"{commit}:{path}").encode() for path in paths}
+
+
+def objects(at: Desk, commits: str) -> dict[str, bytes]:
+    """The files of git's that hold the objects of some commits."""
+    names = at.git("rev-list", "--objects", "--no-object-names", commits).split()
+    paths = [f".git/objects/{name[:2]}/{name[2:]}" for name in names]
+    return {path: (at.root / path).read_bytes() for path in paths}
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    return desk(world, repository)
+
+
+def record(at: Desk, verb: str) -> Recorded:
+    prepare, carry_out = VERBS[verb]
+    prepare(at)
+    memory = Memory.open(at.root)
+    return recorded(at, lambda: carry_out(memory))
+
+
+def without(steps: Sequence[Step], number: int) -> list[Step]:
+    """The steps as they would be without one sync, or with git told to sync nothing."""
+    step = steps[number]
+    left = [Git(step.command, False, step.look)] if isinstance(step, Git) else []
+    return [*steps[:number], *left, *steps[number + 1 :]]
+
+
+def is_sync(step: Step) -> bool:
+    return not isinstance(step, Look | Git) or (isinstance(step, Git) and step.command == "commit")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_nothing_is_lost_whenever_the_power_goes(at: Desk, verb: str):
+    write = record(at, verb)
+    assert write.last != write.before
+    assert write.problems() == [], "\n".join(story(write.first, write.steps))
+    if VERBS[verb][0] is not nothing:
+        for number in filter(lambda number: is_sync(write.steps[number]), range(len(write.steps))):
+            assert write.problems(without(write.steps, number)), f"{write.steps[number]} is not needed, or this test cannot tell"
+
+
+REFUSED = {
+    "edit-section": append(),
+    "edit-section, after a person's edits": append(),
+    "edit-section, a new file": EditSection("Note", Action.BODY, MARK, file="note.md", create=True),
+    "edit-section, in new folders": EditSection("Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True),
+}
+
+
+@pytest.mark.parametrize("verb", REFUSED)
+def test_what_a_hook_refused_does_not_come_back(at: Desk, verb: str):
+    VERBS[verb][0](at)
+    at.hook("commit-msg", "! grep -q Mdmem-Op $1")
+    write = recorded(at, lambda: code_of(lambda: at.apply(REFUSED[verb])))
+    assert write.last == write.before
+    assert write.problems() == [], "\n".join(story(write.first, write.steps))
+
+
+def test_the_order_of_a_write(at: Desk):
+    at.apply(append("- before"))
+    write = record(at, "edit-section")
+    lines = [re.sub(r"\.mdmem-\w+\.tmp", "TEMPORARY", line) for line in story(write.first, write.steps)]
+    assert [line for line in lines if not line.startswith("  ")] == [
+        ".git/mdmem/root/TEMPORARY is new",
+        "synced TEMPORARY",
+        ".git/mdmem/root/TEMPORARY is gone",
+        ".git/mdmem/root/write-ahead.json is new",
+        "synced the folder .git/mdmem/root",
+        "TEMPORARY is new",
+        "synced TEMPORARY",
+        "TEMPORARY is another file",
+        "MEMORY.md is another file",
+        "TEMPORARY is gone",
+        "synced the folder .",
+        "git commit, durable",
+        ".git/mdmem/root/write-ahead.json is gone",
+        ".git/mdmem/root/events.jsonl is new",
+    ]
+
+
+NEXT_PATH = "next.md"
+NEXT = EditSection("Next", Action.BODY, "- the next", file=NEXT_PATH, create=True)
+
+
+def is_settled(at: Desk, write: Recorded, state: State, folder: Path) -> bool:
+    """The next command settles what a cut has left, whatever that is; whether the verb is done then."""
+    left = Desk(at.world, lay_out(state, folder))
+    left.apply(NEXT)
+    assert not [place for place in left.root.rglob("*") if place.suffix == ".tmp" or place.name == Path(RECORD).name]
+    left.git("fsck", "--strict", "--no-dangling")
+    committed, now = tree(left, "HEAD"), files_in(left)
+    assert {path: data for path, data in now.items() if data != committed.get(path)}.items() <= write.pending.items()
+    assert set(committed) <= set(now)
+    del committed[NEXT_PATH]
+    assert committed in [commit.tree for commit in write.commits.values()]
+    made = int(left.git("rev-list", "--count", f"{write.before}..HEAD~"))
+    return made == len(write.commits) - 1 and committed == write.commits[write.last].tree
+
+
+def files_in(at: Desk) -> dict[str, bytes]:
+    return {path: data for path, data in at.standing().files.items() if isinstance(data, bytes)}
+
+
+FEW = ["log, of a new day", "edit-section"]
+
+
+@pytest.mark.parametrize("verb", [verb if verb in FEW else pytest.param(verb, marks=pytest.mark.slow) for verb in VERBS])
+def test_the_next_command_settles_what_a_power_cut_left(at: Desk, tmp_path: Path, verb: str):
+    write = record(at, verb)
+    left = [state for _, state in cuts(write.first, write.steps)]
+    done = [is_settled(at, write, state, tmp_path / f"cut {number}") for number, state in enumerate(left)]
+    assert set(done) == {False, True}
+    last = left_at_the_end(write.first, write.steps)
+    assert all(is_settled(at, write, state, tmp_path / f"end {number}") for number, state in enumerate(last))
+
+
+def exchanged(at: Desk) -> State:
+    """What a cut leaves where the file has been exchanged, and nothing was done after that."""
+    write = record(at, "edit-section")
+    return next(state for _, state in cuts(write.first, write.steps) if MARK.encode() in state["MEMORY.md"] and temporary_in(state))
+
+
+def temporary_in(state: State) -> str | None:
+    return next((path for path in state if is_workspaces(path) and path.endswith(".tmp")), None)
+
+
+@pytest.mark.parametrize("safe", [True, False], ids=["after a power cut", "after a kill"])
+def test_the_power_may_go_again_while_that_is_settled(at: Desk, tmp_path: Path, safe: bool):
+    state = exchanged(at)
+    left = Desk(at.world, lay_out(state, tmp_path / "left"))
+    write = recorded(left, lambda: left.apply(NEXT))
+    assert len(write.commits) == 3
+    if not safe:  # that the two files have each other's names is not on the disk yet
+        names = write.first.folders[""]
+        others = names | {"MEMORY.md": names[str(temporary_in(state))], str(temporary_in(state)): names["MEMORY.md"]}
+        before = Look({**write.first.folders, "": others}, write.first.contents)
+        write = replace(write, first=before, steps=[write.first, *write.steps])
+    assert write.problems() == [], "\n".join(story(write.first, write.steps))
+
+
+def test_what_a_person_saved_at_the_last_moment_stays_then(at: Desk, tmp_path: Path):
+    state = exchanged(at)
+    temporary, saved = temporary_in(state), b"# Saved\n"
+    assert temporary
+    left = Desk(at.world, lay_out({**state, temporary: saved}, tmp_path / "left"))
+    write = recorded(left, lambda: left.apply(NEXT))
+    for _, state in cuts(write.first, write.steps):
+        assert state["MEMORY.md"] == saved or (state[temporary] == saved and Path(temporary).name in values(record_in(state)))
+
+
+def files_below(root: Path) -> Iterator[tuple[str, bytes]]:
+    for place in root.rglob("*"):
+        if place.is_file() and place.suffix != ".sample":
+            yield str(place.relative_to(root)), place.read_bytes()
+
+
+WORDS = "works at Stripe"
+
+
+def test_what_was_purged_does_not_come_back(at: Desk, tmp_path: Path):
+    at.apply(append())
+    with Recorder(at.root) as recorder:
+        Memory.open(at.root).purge(Purge(WORDS))
+    for number, state in enumerate(left_at_the_end(recorder.first, recorder.steps)):
+        require_purged(Desk(at.world, lay_out(state, tmp_path / f"end {number}")))
+
+
+def require_purged(at: Desk) -> None:
+    assert WORDS not in at.read("MEMORY.md")
+    assert WORDS not in at.git("log", "--all", "-p")
+    assert all(WORDS.encode() not in data for path, data in files_below(at.root) if is_workspaces(path))
+    assert at.git("status", "--porcelain", "-uno") == ""
+    at.git("fsck", "--strict", "--no-dangling")
+
+
+@pytest.mark.slow
+def test_a_second_purge_completes_one_that_a_power_cut_ended(at: Desk, tmp_path: Path):
+    at.apply(append())
+    with Recorder(at.root) as recorder:
+        Memory.open(at.root).purge(Purge(WORDS))
+    for number, (_, state) in enumerate(cuts(recorder.first, recorder.steps)):
+        left = Desk(at.world, lay_out(state, tmp_path / f"cut {number}"))
+        Memory.open(left.root).purge(Purge(WORDS))
+        require_purged(left)
+
+
+def test_git_syncs_what_a_commit_consists_of(at: Desk, tmp_path: Path):
+    """As git counts it: the blob, the tree and the commit, the branch; and the index, where git writes it alone."""
+    trace = tmp_path / "trace"
+    at.world.run(at.root, ["git", "config", "--global", "trace2.eventTarget", trace])
+    at.apply(Log("the mark"))
+    flushes: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for line in trace.read_text().splitlines():
+        event = json.loads(line)
+        if event["event"] == "cmd_name":
+            names[event["sid"]] = event["name"]
+        elif event["event"] == "data" and event.get("key") == "fsync/hardware-flush":
+            flushes[names[event["sid"]]] = int(event["value"])
+    assert flushes["commit"] >= 5
+    assert flushes["add"] >= 1
