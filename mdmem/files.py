@@ -124,6 +124,15 @@ def _sync(place: Path, flag: int) -> None:
         os.close(descriptor)
 
 
+def sync_all(folder: Path) -> None:
+    """Make everything durable that another program has put into a new folder: names and bytes, at any depth."""
+    for inner, _, names in os.walk(folder, topdown=False):
+        for place in (Path(inner) / name for name in names):
+            if stat.S_ISREG(place.lstat().st_mode):
+                _sync(place, os.O_NOFOLLOW)
+        sync_folder(Path(inner))
+
+
 def make_folders(folder: Path) -> tuple[Path, ...]:
     """Make a folder and what is missing above it, durably; those that were made, outermost first."""
     missing = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import which
 
 from mdmem.errors import RepositoryProblem
-from mdmem.files import packaged
+from mdmem.files import make_folders, packaged, sync_folder, write_durably
 
 HOOKS = ("pre-commit", "post-commit", "post-merge", "post-checkout", "post-rewrite")
 
@@ -61,7 +61,7 @@ def install(folder: Path, python: str) -> tuple[str, ...]:
                 f"{name} is not mdmem's, and {name}{_KEPT} keeps an earlier hook already",
                 f"Join the two into {name}{_KEPT}, remove {name}, and install again.",
             )
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     try:
         for name in due:
             _write(_fresh(folder, name), _shim(name, python))
@@ -69,6 +69,7 @@ def install(folder: Path, python: str) -> tuple[str, ...]:
             if name in foreign:
                 (folder / name).rename(_kept(folder, name))
             _fresh(folder, name).replace(folder / name)
+        sync_folder(folder)
     finally:
         for name in due:
             _fresh(folder, name).unlink(missing_ok=True)
@@ -83,6 +84,8 @@ def uninstall(folder: Path) -> tuple[str, ...]:
             _kept(folder, name).replace(folder / name)
         else:
             (folder / name).unlink()
+    if taken:
+        sync_folder(folder)
     return taken
 
 
@@ -205,5 +208,5 @@ def _fresh(folder: Path, name: str) -> Path:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode())
-    path.chmod(_MODE)
+    path.unlink(missing_ok=True)
+    write_durably(path, text.encode(), _MODE)

@@ -99,7 +99,7 @@ class Workspace:
         if not prefix.exists():
             files.make_folders(self.state)
             new = self.state / files.temporary_name()
-            new.write_text(self.repository.prefix, encoding="utf-8", errors="surrogateescape")
+            files.write_durably(new, self.repository.prefix.encode("utf-8", "surrogateescape"))
             new.replace(prefix)
 
 

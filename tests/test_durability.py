@@ -12,7 +12,8 @@ from conftest import World
 from powercut import Git, Look, Recorder, State, Step, cuts, lay_out, left_at_the_end, story
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk
 
-from mdmem.memory import Memory
+from mdmem.memory import Memory, initialise
+from mdmem.model.reads import Initialise
 from mdmem.model.writes import Action, Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions
 
 RECORD = ".git/mdmem/root/write-ahead.json"
@@ -329,6 +330,52 @@ def test_what_a_person_saved_at_the_last_moment_stays_then(at: Desk, tmp_path: P
     write = recorded(left, lambda: left.apply(NEXT))
     for _, state in cuts(write.first, write.steps):
         assert state["MEMORY.md"] == saved or (state[temporary] == saved and Path(temporary).name in values(record_in(state)))
+
+
+def kept(state: State) -> State:
+    """What has to survive: not logs and caches, and not what anyone makes anew."""
+    return {path: data for path, data in state.items() if not re.search(r"/(logs/.*|COMMIT_EDITMSG|lock|workspace|events\.jsonl)$", path)}
+
+
+@pytest.mark.parametrize("folder", ["new", "new/deep/er"])
+def test_a_workspace_that_was_made_is_there_after_a_power_cut(world: World, tmp_path: Path, folder: str):
+    top = tmp_path / "top"
+    top.mkdir()
+    with Recorder(top) as recorder:
+        made = initialise(Initialise(str(top / folder)))
+    assert made.made_repository
+    assert made.hooks
+    require_kept(recorder)
+
+
+def test_so_is_one_in_a_repository_that_was_there(at: Desk):
+    with Recorder(at.root) as recorder:
+        made = initialise(Initialise(str(at.root / "sub")))
+    assert made.commit
+    require_kept(recorder)
+
+
+def test_which_workspace_a_state_folder_is_for_is_never_half_said(at: Desk):
+    at.write("sub/MEMORY.md", SEED)
+    with Recorder(at.root) as recorder:
+        Desk(at.world, at.root / "sub").workspace.ensure_state()
+    said = {data for _, state in cuts(recorder.first, recorder.steps) for path, data in state.items() if path.endswith("/workspace")}
+    assert said == {b"sub/"}
+
+
+def test_hooks_that_were_taken_out_do_not_come_back(at: Desk):
+    memory = Memory.open(at.root)
+    memory.install_hooks()
+    with Recorder(at.root) as recorder:
+        assert memory.uninstall_hooks()
+    assert not [path for state in left_at_the_end(recorder.first, recorder.steps) for path in state if path.startswith(".git/hooks/")]
+
+
+def require_kept(recorder: Recorder) -> None:
+    """Whatever a power cut leaves at the end is all that there was."""
+    whole = kept(dict(files_below(recorder.root)))
+    for state in left_at_the_end(recorder.first, recorder.steps):
+        assert sorted(path for path, data in whole.items() if state.get(path) != data) == []
 
 
 def files_below(root: Path) -> Iterator[tuple[str, bytes]]:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mdmem import files
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import git_files, git_settings
@@ -112,7 +113,9 @@ def create(folder: Path) -> Repository:
     made = run(folder, ["init", "-q", *branch])
     if made.status:
         raise RepositoryProblem("git-failed", f"git init: {made.words}")
-    return discover(folder)
+    repository = discover(folder)
+    files.sync_all(repository.git_dir)  # git leaves that to the system, and where its HEAD is lost there is no repository
+    return repository
 
 
 def _unreadable_branch() -> RepositoryProblem:
