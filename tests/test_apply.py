@@ -285,6 +285,8 @@ def _no_key(at: Desk) -> None:
 
 
 def _no_filter(at: Desk) -> None:
+    """With another time stamp git asks the filter already when it is asked for the status, and not only when it commits."""
+    os.utime(at.root / "MEMORY.md", (0, 0))
     at.write(".gitattributes", "*.md filter=nope\n")
     at.git("config", "filter.nope.clean", "false")
     at.git("config", "filter.nope.required", "true")
@@ -319,11 +321,7 @@ class TestStates:
     def test_refused(self, at: Desk, state: Callable[[Desk], None], code: str):
         state(at)
         before = at.standing()
-        assert (
-            code_of(lambda: at.apply(append())) in (code, "commit-failed")
-            if code == "git-failed"
-            else code_of(lambda: at.apply(append())) == code
-        )
+        assert code_of(lambda: at.apply(append())) == code
         assert at.standing() == before
 
     def test_a_bare_repository(self, at: Desk, tmp_path: Path):
