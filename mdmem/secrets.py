@@ -62,7 +62,7 @@ _LONGEST_RANDOM_CHUNK = 3.2
 
 def _entropy(text: str) -> float:
     """Shannon's entropy of the characters of a text, in bits a character."""
-    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
+    return -math.fsum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
 
 
 def _is_no_placeholder(value: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdmem.secrets import ALLOW_COMMENT, RULES, find, redact
+from mdmem.secrets import ALLOW_COMMENT, RULES, _entropy, find, redact
 
 _RANDOM = Random(20260305)
 CPU_LIMIT = 3
@@ -303,6 +303,10 @@ def test_other_comments_do_not(comment: str):
 def test_lines(end: str):
     text = end.join(["# M", "", TOKEN, *armour(end="\n").split("\n"), f"\u2028\x0c{TOKEN}", "end"])
     assert [secret.line for secret in find(text)] == [3, 4, 10]
+
+
+def test_the_entropy_is_the_same_on_every_python():
+    assert _entropy("works at Stripe") == _entropy("epirtS ta skrow") == 3.506890595608519
 
 
 def test_two_in_one_line_and_overlapping():

@@ -1,5 +1,6 @@
 """Results as text and as JSON: exact lines for values made by hand."""
 
+import itertools
 import subprocess
 from dataclasses import replace
 from datetime import date, datetime
@@ -214,6 +215,11 @@ class TestExplained:
             '      +0.10  "東京": by its characters 0.10',
             '      +0.10  "tea": later 0.10',
         ]
+
+    @pytest.mark.parametrize("scores", [*itertools.permutations((0.1, 0.4, 0.305))])
+    def test_the_sum_of_a_word_is_rounded_alike_on_every_python(self, scores: tuple[float, ...]):
+        parts = tuple(ScorePart("text", "tea", "tea", score) for score in scores)
+        assert self.lines(Explanation(parts, ()))[1].startswith('      +0.81  "tea": ')
 
     def test_factors(self):
         assert self.lines(Explanation((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5))[1:] == [

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
+from math import fsum
 from operator import itemgetter
 
 from mdmem.document import UNSPACED
@@ -215,13 +216,13 @@ def likeness(one: str, other: str) -> float:
     pairs = _matched(a, b)
     if not pairs or _of_another(a, b, pairs):
         return 0.0
-    common = sum(kinship * (a[at].common + b[to].common) for at, (to, kinship) in pairs.items())
+    common = fsum(kinship * (a[at].common + b[to].common) for at, (to, kinship) in pairs.items())
     if pairs.get(0) == (0, 1.0):
         common += (_SUBJECT - 1) * (a[0].common + b[0].common)
-    rest = sum((1 - kinship) * (a[at].common + b[to].common) for at, (to, kinship) in pairs.items())
+    rest = fsum((1 - kinship) * (a[at].common + b[to].common) for at, (to, kinship) in pairs.items())
     taken = {to for to, _ in pairs.values()}
-    rest += sum(word.changed for at, word in enumerate(a) if at not in pairs)
-    rest += sum(word.changed for at, word in enumerate(b) if at not in taken)
+    rest += fsum(word.changed for at, word in enumerate(a) if at not in pairs)
+    rest += fsum(word.changed for at, word in enumerate(b) if at not in taken)
     return common / (common + rest)
 
 
@@ -234,8 +235,8 @@ def word_overlap(one: str, other: str) -> float:
     numbers = [{word.text for word in words if word.number} for words in (a, b)]
     if not a or not b or numbers[0] != numbers[1] or _denies(one) != _denies(other):
         return 0.0
-    shared = sum(kinship * (a[at].weight + b[to].weight) for at, (to, kinship) in _matched(a, b).items())
-    return shared / sum(word.weight for word in (*a, *b))
+    shared = fsum(kinship * (a[at].weight + b[to].weight) for at, (to, kinship) in _matched(a, b).items())
+    return shared / fsum(word.weight for word in (*a, *b))
 
 
 def _denies(statement: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
 from typing import Any
 
 from mdmem.document import join_path
@@ -117,7 +118,7 @@ def _why_lines(hit: Hit) -> Iterator[str]:
     yield f"score {hit.score:.2f}"
     for said, parts in by_word.items():
         where = "; ".join(_place(part, own) for part in parts)
-        yield one_line(f'{sum(part.score for part in parts):+.2f}  "{said}": {where}')
+        yield one_line(f'{fsum(part.score for part in parts):+.2f}  "{said}": {where}')
     yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.explanation.factors)
 
 
