@@ -9,7 +9,7 @@ endif
 ROUNDS ?= 10
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all suite lint explore docs bench clean
+.PHONY: demo test test-all test-plain suite lint explore docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
@@ -22,6 +22,10 @@ suite: $(STAMP)
 test-all: lint
 	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \
 	test -n "$$pythons" && test -z "$$failed"
+
+# The suite with the standard library's dataclasses in place of startup/records.
+test-plain: $(STAMP)
+	MDMEM_RECORDS=dataclasses $(VENV)/bin/python -m pytest -n 2
 
 # The property tests alone, ROUNDS times at random; in `make test` they have the same examples each time.
 explore: $(STAMP)

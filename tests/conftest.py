@@ -19,7 +19,7 @@ DATE = "2026-03-05T09:30:00+00:00"
 NAME = "Ada Example"
 EMAIL = "ada@example.org"
 TIME_LIMIT = 60
-_INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR")
+_INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR", "MDMEM_RECORDS")
 
 # Property tests have the same examples in every run, and none fails because the machine is slow. `make explore` takes others.
 settings.register_profile("suite", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])

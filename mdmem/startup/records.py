@@ -1,14 +1,21 @@
-"""Dataclasses that a program can have by the hundred: `dataclass`, `field`, `replace` and `asdict` as the standard library has them.
+"""Dataclasses that cost little to define: `dataclass`, `field`, `replace` and `asdict` in the form of the standard library.
 
-The standard library writes and compiles the source of six methods for each class while a module is loaded: about 0.5 ms a class, and
-7 ms to load the means, of which most commands use little. Here the methods are closures over the names of the fields; only what fills
-the instances of a class is compiled, once there are many. What there is (frozen, slots, eq, defaults, factories, `compare`) behaves as it
-does there, and `dataclasses.fields`, `asdict` and `replace` take these classes for their own; there is no inheritance between them. A type
-checker sees the standard library's.
+Why: `dataclasses` writes and compiles the source of six methods for each class when its module is loaded, 0.5 ms a class, and loads
+`inspect` for it. A `log` defines some forty records, a `search` sixty: they would start 64 ms later (63 and 53 ms in all with these).
+What: methods are closures over the field names; the constructor of a class is compiled once it has made a hundred instances.
+The same: frozen, slots, eq, defaults, default_factory, compare, `__post_init__`, `match`, repr, copy and pickle; `inspect.signature` and
+`help` list the fields; `dataclasses.fields`, `asdict` and `replace` take these classes. Type checkers see the standard library's own.
+Not there: inheritance, order, kw_only, InitVar, init=False, and `asdict` of nested records.
+To do without: with `MDMEM_RECORDS=dataclasses` in the environment this module is the standard library's four names (`make test-plain` runs
+the suite so). To remove it, delete this module and import from `dataclasses`.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING or os.environ.get("MDMEM_RECORDS") == "dataclasses":
     from dataclasses import asdict as asdict
     from dataclasses import dataclass as dataclass
     from dataclasses import field as field
@@ -17,152 +24,178 @@ else:
     from operator import attrgetter
 
     _MISSING = object()
-    _OFTEN = 100
-    """From so many instances on it pays to compile what fills them (some 100 µs)."""
-    _OBJECTS_OWN = ("__dict__", "__weakref__")
-    _MADE_HERE = ("__init__", "__post_init__", "__repr__", "__reduce__", "__eq__", "__hash__", "__setattr__", "__delattr__")
+    _COMPILE_AFTER = 100
+    """Instances of a class, after which compiling its constructor (some 100 µs) pays."""
+    _OBJECT_ATTRIBUTES = ("__dict__", "__weakref__")
+    _GENERATED = ("__init__", "__repr__", "__reduce__", "__eq__", "__hash__", "__setattr__", "__delattr__")
 
     class _Field:
-        """What `field` says of one."""
+        """The options of one field."""
 
         __slots__ = ("compare", "default", "factory")
 
         def __init__(self, default, factory, compare):
             self.default, self.factory, self.compare = default, factory, compare
 
-        def made(self):
-            """What an instance has where nothing is given."""
+        @property
+        def is_required(self):
+            return self.default is _MISSING and self.factory is _MISSING
+
+        def make_default(self):
             return self.default if self.factory is _MISSING else self.factory()
 
-    class _Fields:
-        """`__dataclass_fields__`, by which the standard library knows a dataclass: made by it, when it asks."""
+    class _StandardFields:
+        """`__dataclass_fields__`: the field descriptions that the standard library makes of the same class, made when it asks for them."""
 
         def __init__(self, fields):
             self._fields = fields
 
         def __get__(self, record, cls):
-            import dataclasses
+            return _standard_class(cls, self._fields).__dataclass_fields__
 
-            told = []
-            for name, one in self._fields.items():
-                given = {"default": one.default, "default_factory": one.factory, "compare": one.compare}
-                words = {word: value for word, value in given.items() if value is not _MISSING}
-                told.append((name, cls.__annotations__[name], dataclasses.field(**words)))
-            return dataclasses.make_dataclass(cls.__name__, told).__dataclass_fields__
+    class _Signature:
+        """`__signature__`: the fields with their types and defaults, for `inspect.signature` and `help`."""
+
+        def __init__(self, fields):
+            self._fields = fields
+
+        def __get__(self, record, cls):
+            from inspect import signature
+
+            return signature(_standard_class(cls, self._fields))
+
+    def _standard_class(cls, fields):
+        """A dataclass of the standard library with the same fields."""
+        import dataclasses
+
+        described = []
+        for name, options in fields.items():
+            arguments = {"default": options.default, "default_factory": options.factory, "compare": options.compare}
+            given = {keyword: value for keyword, value in arguments.items() if value is not _MISSING}
+            described.append((name, cls.__annotations__[name], dataclasses.field(**given)))
+        return dataclasses.make_dataclass(cls.__name__, described)
 
     def field(*, default=_MISSING, default_factory=_MISSING, compare=True):
-        """As `dataclasses.field`."""
+        """Like `dataclasses.field`."""
         return _Field(default, default_factory, compare)
 
     def replace(record, /, **changes):
-        """As `dataclasses.replace`."""
+        """Like `dataclasses.replace`."""
         return type(record)(**asdict(record) | changes)
 
     def asdict(record):
-        """As `dataclasses.asdict`, of one that holds no others."""
+        """Like `dataclasses.asdict`, for a record that holds no other record."""
         return {name: getattr(record, name) for name in record.__match_args__}
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True):
-        """As `dataclasses.dataclass`; the methods are made here."""
+        """Like `dataclasses.dataclass`.
+
+        Raises:
+            TypeError: the class inherits, or defines a method that is made here.
+            ValueError: a default is mutable, and would be shared.
+        """
         if cls is None:
             return lambda decorated: dataclass(decorated, frozen=frozen, slots=slots, eq=eq)
-        space = {name: value for name, value in cls.__dict__.items() if name not in _OBJECTS_OWN}
-        if cls.__bases__ != (object,) or not space.keys().isdisjoint(_MADE_HERE):
-            raise TypeError(f"{cls.__qualname__} is more than a record: it inherits, or has methods that are made here")
+        namespace = {name: value for name, value in cls.__dict__.items() if name not in _OBJECT_ATTRIBUTES}
+        if cls.__bases__ != (object,) or not namespace.keys().isdisjoint(_GENERATED):
+            raise TypeError(f"{cls.__qualname__} is more than a record: it inherits, or defines a method that is made here")
         fields = {}
-        for name in space.get("__annotations__", ()):
-            said = space.pop(name, _MISSING)
-            if type(said).__hash__ is None:
+        for name in cls.__annotations__:
+            default = namespace.pop(name, _MISSING)
+            if type(default).__hash__ is None:
                 raise ValueError(f"{cls.__qualname__} would share the default of {name!r}: a default_factory makes one for each")
-            fields[name] = said if isinstance(said, _Field) else _Field(said, _MISSING, True)
+            fields[name] = default if isinstance(default, _Field) else _Field(default, _MISSING, True)
         names = tuple(fields)
-        put = {} if slots else {name: _putting(name) for name in names}
-        space |= {
+        setters = {} if slots else {name: _dict_setter(name) for name in names}
+        namespace |= {
             **({"__slots__": names} if slots else {}),
-            **{"__qualname__": cls.__qualname__, "__match_args__": names, "__dataclass_fields__": _Fields(fields)},
-            **{"__init__": _filling(fields, put), "__repr__": _shown, "__reduce__": _reduced},
+            **{"__qualname__": cls.__qualname__, "__match_args__": names, "__dataclass_fields__": _StandardFields(fields)},
+            **{"__init__": _constructor(fields, setters), "__repr__": _repr, "__reduce__": _reduce, "__signature__": _Signature(fields)},
         }
         if eq:
-            values = attrgetter(*compared) if (compared := [name for name in names if fields[name].compare]) else _nothing
-            space["__eq__"] = lambda one, other: values(one) == values(other) if other.__class__ is one.__class__ else NotImplemented
-            space["__hash__"] = (lambda one: hash(values(one))) if frozen else None
+            compared = [name for name in names if fields[name].compare]
+            values = attrgetter(*compared) if compared else _no_values
+            namespace["__eq__"] = lambda left, right: values(left) == values(right) if right.__class__ is left.__class__ else NotImplemented
+            namespace["__hash__"] = (lambda record: hash(values(record))) if frozen else None
         if frozen:
-            space["__setattr__"] = space["__delattr__"] = _refuse
-        made = type(cls)(cls.__name__, cls.__bases__, space)
+            namespace["__setattr__"] = namespace["__delattr__"] = _refuse_change
+        record_class = type(cls)(cls.__name__, cls.__bases__, namespace)
         if slots:
-            put.update((name, made.__dict__[name].__set__) for name in names)
-        return made
+            setters.update((name, record_class.__dict__[name].__set__) for name in names)
+        return record_class
 
-    def _filling(fields, put):
+    def _constructor(fields, setters):
+        """An `__init__` that looks up each name; it replaces itself by a compiled one when there are many instances."""
         names, count = tuple(fields), len(fields)
-        last = [(name, one) for name, one in fields.items() if one.default is not _MISSING or one.factory is not _MISSING]
+        optional = [(name, options) for name, options in fields.items() if not options.is_required]
         instances = 0
 
-        def fill(self, *given, **named):
+        def construct(self, *positional, **named):
             nonlocal instances
             instances += 1
-            if instances == _OFTEN:
-                type(self).__init__ = _compiled(type(self), fields, put)
-            if len(given) + len(named) < count:
-                taken = names[: len(given)]
-                for name, one in last:
-                    if name not in named and name not in taken:
-                        named[name] = one.made()
-            if len(given) + len(named) != count or (given and named and not named.keys().isdisjoint(names[: len(given)])):
-                raise _wrong(self, names, given, named)
-            for name, value in zip(names, given, strict=False):
-                put[name](self, value)
+            if instances == _COMPILE_AFTER:
+                type(self).__init__ = _compiled_constructor(type(self), fields, setters)
+            if len(positional) + len(named) < count:
+                filled = names[: len(positional)]
+                for name, options in optional:
+                    if name not in named and name not in filled:
+                        named[name] = options.make_default()
+            if len(positional) + len(named) != count or (positional and named and not named.keys().isdisjoint(names[: len(positional)])):
+                raise _argument_error(self, names, positional, named)
+            for name, value in zip(names, positional, strict=False):
+                setters[name](self, value)
             for name, value in named.items():
-                if name not in put:
-                    raise _wrong(self, names, given, named)
-                put[name](self, value)
+                if name not in setters:
+                    raise _argument_error(self, names, positional, named)
+                setters[name](self, value)
+            if hasattr(self, "__post_init__"):
+                self.__post_init__()
 
-        return fill
+        return construct
 
-    def _compiled(cls, fields, put):
-        """The same for a class of which there are many: source of its own, compiled, sets fields in a third of the time."""
-        known = {f"_put_{name}": method for name, method in put.items()} | {"_MISSING": _MISSING}
-        known |= {f"_default_{name}": one.default for name, one in fields.items()}
-        known |= {f"_made_{name}": one.factory for name, one in fields.items()}
-        defaults = [
-            f"{name}=_default_{name}" if one.default is not _MISSING or one.factory is not _MISSING else name
-            for name, one in fields.items()
-        ]
-        lines = [f"def fill(self, {', '.join(defaults)}):"]
-        for name, one in fields.items():
-            value = name if one.factory is _MISSING else f"_made_{name}() if {name} is _MISSING else {name}"
-            lines.append(f" _put_{name}(self, {value})")
-        exec("\n".join(lines), known)
-        known["fill"].__qualname__ = f"{cls.__qualname__}.__init__"  # which says what is wrong with what is given
-        return known["fill"]
+    def _compiled_constructor(cls, fields, setters):
+        """The same constructor from source of its own, which sets fields in a third of the time, by keyword as by position."""
+        namespace = {f"_set_{name}": setter for name, setter in setters.items()} | {"_MISSING": _MISSING}
+        namespace |= {f"_default_{name}": options.default for name, options in fields.items()}
+        namespace |= {f"_make_{name}": options.factory for name, options in fields.items()}
+        parameters = [name if options.is_required else f"{name}=_default_{name}" for name, options in fields.items()]
+        lines = [f"def __init__(self, {', '.join(parameters)}):"]
+        for name, options in fields.items():
+            value = name if options.factory is _MISSING else f"_make_{name}() if {name} is _MISSING else {name}"
+            lines.append(f" _set_{name}(self, {value})")
+        if hasattr(cls, "__post_init__"):
+            lines.append(" self.__post_init__()")
+        exec("\n".join(lines), namespace)
+        namespace["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"  # named in the interpreter's own messages on wrong arguments
+        return namespace["__init__"]
 
-    def _putting(name):
-        def put(record, value):
+    def _dict_setter(name):
+        def set_value(record, value):
             record.__dict__[name] = value
 
-        return put
+        return set_value
 
-    def _wrong(record, names, given, named):
+    def _argument_error(record, names, positional, named):
         kind = type(record).__qualname__
         if unknown := [name for name in named if name not in names]:
             return TypeError(f"{kind} has no field {unknown[0]!r}")
-        if len(given) > len(names):
-            return TypeError(f"{kind} is given too much")
-        if twice := [name for name in names[: len(given)] if name in named]:
-            return TypeError(f"{kind} is given {twice[0]!r} twice")
-        missing = next(name for name in names[len(given) :] if name not in named)
-        return TypeError(f"{kind} is not given {missing!r}")
+        if len(positional) > len(names):
+            return TypeError(f"{kind} takes {len(names)} values, but {len(positional)} were given")
+        if twice := [name for name in names[: len(positional)] if name in named]:
+            return TypeError(f"{kind} got {twice[0]!r} twice")
+        missing = next(name for name in names[len(positional) :] if name not in named)
+        return TypeError(f"{kind} needs {missing!r}")
 
-    def _shown(record):
+    def _repr(record):
         return f"{type(record).__qualname__}({', '.join(f'{name}={getattr(record, name)!r}' for name in record.__match_args__)})"
 
-    def _reduced(record):
+    def _reduce(record):
         return type(record), tuple(getattr(record, name) for name in record.__match_args__)
 
-    def _nothing(record):
+    def _no_values(record):
         return ()
 
-    def _refuse(record, name, *value):
+    def _refuse_change(record, name, *value):
         from dataclasses import FrozenInstanceError
 
-        raise FrozenInstanceError(f"{type(record).__qualname__} is frozen: {name!r} stays as it is")
+        raise FrozenInstanceError(f"{type(record).__qualname__} is frozen: {name!r} cannot be changed")
