@@ -11,7 +11,6 @@ import os
 import stat
 import sys
 import threading
-from _ctypes import call_function, dlopen, dlsym
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -237,13 +236,10 @@ def _exchange(new: Path, place: Path, data: bytes, expected: bytes) -> bool:
 
 def _rename(old: Path, new: Path, flags: int) -> bool:
     """renameat2(2); False where the system or the file system has no such thing."""
-    words = (_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), flags)
-    if _renamed_at_once(words):
-        return True
     call = _renameat2()
     if call is None:
         return False
-    if call(*words) == 0:
+    if call(_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), flags) == 0:
         return True
     number = ctypes.get_errno()
     if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
@@ -251,19 +247,9 @@ def _rename(old: Path, new: Path, flags: int) -> bool:
     raise OSError(number, os.strerror(number), str(new))
 
 
-def _renamed_at_once(words: tuple[int, bytes, int, bytes, int]) -> bool:
-    """Whether renameat2(2) did it, called by what `ctypes` is built on, which takes 1.5 ms less to load, and does not say why a call fails."""
-    if sys.platform != "linux":
-        return False
-    try:
-        # None is the program itself, as for `ctypes.CDLL`; typeshed has a file there alone.
-        return bool(call_function(dlsym(dlopen(None, 0), "renameat2"), words) == 0)  # type: ignore[arg-type]
-    except (ImportError, OSError):  # another interpreter; a system without the call
-        return False
-
-
 @cache
 def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    """The system's call, None where it has none."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
     if call is not None:
         call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
