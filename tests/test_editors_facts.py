@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from mdmem.document import parse
 from mdmem.editors import EditResult
-from mdmem.editors.facts import fact_difference, forget, items_named, remember, similar_items
+from mdmem.editors.fact_difference import fact_difference
+from mdmem.editors.facts import forget, items_named, remember, similar_items
 from mdmem.errors import MdmemError
 from mdmem.facts import find_same_item, holds_key, items, parse_item
 from mdmem.model import FactId, Op, Supersession

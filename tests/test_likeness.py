@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
-from mdmem.editors.facts import fact_difference
+from mdmem.editors.fact_difference import fact_difference
 from mdmem.editors.likeness import candidate_pairs, likeness, word_overlap
 from mdmem.facts import items
 

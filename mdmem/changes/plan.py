@@ -14,6 +14,7 @@ from mdmem.changes import task_notes
 from mdmem.document import Document, Section, decode, parse, parse_bytes, preamble_etag, section_etag
 from mdmem.editors import EditResult, daily, section
 from mdmem.editors import facts as fact_editor
+from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.errors import PathProblem, RefusedChange, SectionProblem, UsageProblem
 from mdmem.facts import Item, items_matching, parse_item, write_item
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Problem, Supersession
@@ -182,7 +183,7 @@ def plan_edit(workspace: Workspace, change: FileEdit, path: FilePath) -> Plan:
     if first is not None:
         before, old = first.after, first.new
     # Under another title the facts of a section are the same facts.
-    facts = fact_editor.Difference() if edited.op is Op.RENAME else fact_editor.fact_difference(old, new)
+    facts = FactDifference() if edited.op is Op.RENAME else fact_difference(old, new)
     derived = () if edited.also or edited.op is Op.REVERT else facts.supersedes
     pairs = dict.fromkeys((*edited.supersedes, *derived))
     brought = fact or (facts.added[-1].fact.id if facts.added else None)

@@ -8,7 +8,7 @@ from mdmem import history
 from mdmem.catchup import trail_update
 from mdmem.changes.plan import RevertEdit
 from mdmem.document import decode, parse
-from mdmem.editors import facts as fact_editor
+from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
 from mdmem.model.trail import Occurrence
@@ -103,7 +103,7 @@ def _last_revert(known: Trail, commit: CommitId) -> CommitId | None:
 
 def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:
     """A fact and those that took its place or gave theirs to it with a commit."""
-    pairs = [(pair.old, pair.new) for pair in fact_editor.fact_difference(parse(before), parse(after)).supersedes]
+    pairs = [(pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes]
     pairs += [(old, new) for old, new in history.parse_message(commit.commit.message).supersedes if new is not None]
     found = {fact}
     while more := {each for pair in pairs if found.intersection(pair) for each in pair} - found:
@@ -130,7 +130,7 @@ def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
 
 def _added(known: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
     """The entries of a day's log that a commit brought in and that still count."""
-    brought = [item.fact for item in fact_editor.fact_difference(parse(before), parse(after)).added]
+    brought = [item.fact for item in fact_difference(parse(before), parse(after)).added]
     standing = {one.entry.fact for one in known.live_occurrences(path) if not known.marks_of(one.number)}
     return [fact.id for fact in brought if fact.id in standing and (only is None or fact.id in only)]
 

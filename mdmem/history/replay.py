@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from mdmem.document import Document, lines_without_ends
-from mdmem.editors.facts import fact_difference
+from mdmem.editors.fact_difference import fact_difference
 from mdmem.entries import entries
 from mdmem.history.messages import ParsedNote, commit_origin, common_ends, parse_message, section_name
 from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
