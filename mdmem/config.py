@@ -6,16 +6,22 @@ import difflib
 import os
 import posixpath
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Any
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.model import SETTINGS_NAME
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+
+if TYPE_CHECKING:
+    import tomllib
+    import zoneinfo
+else:
+    tomllib = late.module("tomllib")
+    zoneinfo = late.module("zoneinfo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +222,8 @@ def zone(name: str | None) -> tzinfo | None:
     if name is None:
         return None
     try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as problem:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as problem:
         raise WorkspaceProblem("bad-settings", f"{name!r} is not a time zone", "Use a name such as Europe/Berlin.") from problem
 
 

@@ -7,10 +7,17 @@ import re
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from shutil import which
+from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.files import make_folders, packaged, sync_folder, write_durably
+from mdmem.startup import late
+
+if TYPE_CHECKING:
+    import shutil
+else:
+    shutil = late.module("shutil")
+
 
 HOOKS = ("pre-commit", "post-commit", "post-merge", "post-checkout", "post-rewrite")
 
@@ -169,7 +176,7 @@ def _state(folder: Path, name: str) -> str:
     if not _is_ours(text):
         return "installed" if _ENTRY in text else "foreign"
     python = _python_of(name, text)
-    if python is None or not os.access(folder / name, os.X_OK) or which(python) is None:
+    if python is None or not os.access(folder / name, os.X_OK) or shutil.which(python) is None:
         return "outdated"
     return "installed"
 

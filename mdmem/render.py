@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from mdmem.startup import late
 
 if TYPE_CHECKING:
+    import html
+
     import mistune
 else:
+    html = late.module("html")
     mistune = late.module("mistune")
 
 
@@ -44,4 +46,4 @@ def _words(token: dict[str, Any]) -> str:
         words = (_words(child) for child in token["children"])
         return "\n".join(filter(None, words)) if kind in _OF_BLOCKS else _BETWEEN.get(kind, "").join(words)
     raw = str(token.get("raw", ""))
-    return unescape(raw) if kind == "text" else raw
+    return html.unescape(raw) if kind == "text" else raw

@@ -8,12 +8,11 @@ seen is written. Without a readable `seen.json` of this version the documents co
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import tantivy
 
@@ -28,7 +27,14 @@ from mdmem.search.schema import IndexRow, Lifetime
 from mdmem.search.searcher import BrokenIndex, IndexSearcher, call_engine, engine_failures
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, SNAPSHOT_NAME, Snapshot, read_snapshot, stamps_digest, write_snapshot
 from mdmem.search.terms import ENGLISH
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+
+if TYPE_CHECKING:
+    import shutil
+else:
+    shutil = late.module("shutil")
+
 
 P = ParamSpec("P")
 T = TypeVar("T")

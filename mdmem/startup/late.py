@@ -22,7 +22,12 @@ MODULES = frozenset(
         "markdown_it",  # 45: only for Markdown that the scanner hands over
         "mistune",  # 12: only for text on a terminal
         "typer",  # 150: only for what the short way in leaves to it
+        # Of Python's own library, what an everyday command does not need: 1 to 3 each.
+        "html",
+        "shutil",
+        "tomllib",  # only where there are settings
         "traceback",  # only for a bug
+        "zoneinfo",  # only where a time zone is set
         # Rooms of one verb, or of few: together some 40 ms.
         "mdmem.cli",  # so that an interruption while it is loaded is heard
         "mdmem.cli.app",
