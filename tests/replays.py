@@ -1,4 +1,4 @@
-"""Memory told commit by commit, without git: each change goes through `step` into a table."""
+"""Memory replayed commit by commit, without git: each change goes through `build_step` into a trail."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ def commit_id(number: int) -> CommitId:
     return CommitId(f"{number:040x}")
 
 
-def said(
+def message(
     op: Op,
     *pairs: tuple[str, str | None],
     path: FilePath = MEMORY,
@@ -47,7 +47,7 @@ def said(
     contradicts: Sequence[tuple[str, str]] = (),
     reverts: Sequence[CommitId] = (),
 ) -> str:
-    """The message of a commit of mdmem's; facts are given by their words."""
+    """The message of a commit of mdmem; facts are named by their words."""
     note = CommitNote(
         op,
         path,
@@ -57,24 +57,24 @@ def said(
         ended=tuple(fact(old) for old, new in pairs if new is None),
         also=also,
         retracts=tuple(map(fact, retracts)),
-        contradicts=tuple((fact(one), fact(other)) for one, other in contradicts),
+        contradicts=tuple((fact(first), fact(second)) for first, second in contradicts),
         reverts=tuple(reverts),
     )
     return compose_message(note, "", "")
 
 
 @dataclass
-class Told:
-    """Files as they are after the commits that were told so far."""
+class ReplayedMemory:
+    """Files as they are after the commits replayed so far, and the trail of these."""
 
-    known: Trail = field(default_factory=Trail.in_memory)
+    trail: Trail = field(default_factory=Trail.in_memory)
     files: dict[FilePath, str] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.known.close()
+        self.trail.close()
 
     def commit(
         self,
@@ -82,15 +82,15 @@ class Told:
         message: str = "by hand",
         *,
         renamed: Mapping[FilePath, FilePath] | None = None,
-        side: Sequence[Commit] = (),
-        brought: Mapping[FilePath, Mapping[str, Origin]] | None = None,
+        side_commits: Sequence[Commit] = (),
+        merged_origins: Mapping[FilePath, Mapping[str, Origin]] | None = None,
     ) -> Step:
         """One commit; `renamed` has a new path and the one before."""
-        number = (self.known.newest_commit.number if self.known.newest_commit else 0) + 1
-        found = []
+        number = (self.trail.newest_commit.number if self.trail.newest_commit else 0) + 1
+        file_changes = []
         for path, text in changes.items():
             earlier = (renamed or {}).get(path, path)
-            found.append(FileChange(path, earlier, page(self.files.get(earlier), earlier), page(text, path)))
+            file_changes.append(FileChange(path, earlier, page(self.files.get(earlier), earlier), page(text, path)))
         for path in (renamed or {}).values():
             self.files.pop(path, None)
         for path, text in changes.items():
@@ -98,59 +98,61 @@ class Told:
                 self.files.pop(path, None)
             else:
                 self.files[path] = text
-        landmark = MainlineCommit(number, commit_id(number), number * 100, "Ada", message)
-        done = build_step(landmark, found, self.known, side, brought or {})
-        self.known.append(landmark, done)
-        return done
+        commit = MainlineCommit(number, commit_id(number), number * 100, "Ada", message)
+        step = build_step(commit, file_changes, self.trail, side_commits, merged_origins or {})
+        self.trail.append(commit, step)
+        return step
 
     def write(self, text: str | None, message: str = "by hand", path: FilePath = MEMORY) -> Step:
         return self.commit({path: text}, message)
 
-    def one(self, words: str) -> Occurrence:
+    def newest_occurrence(self, words: str) -> Occurrence:
         """The newest occurrence of a fact."""
-        return self.known.occurrences_of(fact(words))[-1]
+        return self.trail.occurrences_of(fact(words))[-1]
 
-    def marked(self, words: str) -> tuple[Mark, ...]:
-        return self.known.marks_of(self.one(words).number)
+    def marks_on(self, words: str) -> tuple[Mark, ...]:
+        return self.trail.marks_of(self.newest_occurrence(words).number)
 
     def section(self, *path: str, file: FilePath = MEMORY) -> Revision:
-        return next(one for one in self.known.live_revisions(file) if one.section == path)
+        return next(revision for revision in self.trail.live_revisions(file) if revision.section == path)
 
-    def require_that_it_is_what_the_files_say(self) -> None:
-        """What stands in the table is what a parse of the files gives."""
+    def require_match_with_files(self) -> None:
+        """Assert that the live part of the trail is what parsing the files gives."""
         for path in {*self.files, MEMORY, TOPIC, LOG}:
             now = page(self.files.get(path), path)
-            listed = now.entries() if now else ()
-            assert sorted(map(_told, listed), key=repr) == sorted((_told(one.entry) for one in self.known.live_occurrences(path)), key=repr)
-            assert sorted((one.section, one.nth, one.text) for one in self.known.live_revisions(path)) == sorted(
+            entries = now.entries() if now else ()
+            assert sorted(map(_identity, entries), key=repr) == sorted(
+                (_identity(occurrence.entry) for occurrence in self.trail.live_occurrences(path)), key=repr
+            )
+            assert sorted((row.section, row.nth, row.text) for row in self.trail.live_revisions(path)) == sorted(
                 sections(self.files.get(path))
             )
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    with Told() as started:
-        yield started
+def replayed() -> Iterator[ReplayedMemory]:
+    with ReplayedMemory() as memory_without_git:
+        yield memory_without_git
 
 
-def _told(entry: Entry) -> tuple[FilePath, SectionPath, str, str]:
+def _identity(entry: Entry) -> tuple[FilePath, SectionPath, str, str]:
     return entry.path, entry.section, entry.text, entry.first_line
 
 
 def sections(text: str | None) -> list[tuple[SectionPath, int, str]]:
-    """The texts of a file's sections, worked out in the plainest way."""
+    """The texts of the sections of a file, worked out in the simplest way."""
     if text is None:
         return []
     document = parse(text)
     spans = [((), document.front, document.preamble_end), *((s.path, s.start, s.end) for s in document.sections)]
-    found: list[tuple[SectionPath, int, str]] = []
+    texts: list[tuple[SectionPath, int, str]] = []
     for path, start, end in spans:
         lines = list(document.lines[start:end])
         while lines and not lines[-1].strip(" \t\r\n"):
             lines.pop()
         if lines:
-            found.append((path, 1 + sum(path == other for other, _, _ in found), "".join(lines).rstrip("\r\n")))
-    return found
+            texts.append((path, 1 + sum(path == earlier for earlier, _, _ in texts), "".join(lines).rstrip("\r\n")))
+    return texts
 
 
 def memory(*items: str) -> str:

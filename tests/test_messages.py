@@ -5,12 +5,9 @@ from conftest import World
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdmem.document import split_lines
 from mdmem.history import (
     CommitNote,
-    changed_lines,
     commit_origin,
-    common_ends,
     compose_message,
     line_origins,
     parse_message,
@@ -25,23 +22,7 @@ PATH = FilePath("MEMORY.md")
 NOTE = CommitNote(Op.REPLACE, PATH, ("Memory", "Work", "Employer"), Provenance(Source.USER_STATED, 0.95, "agent/main", "2026-11-21-a"))
 
 
-@given(
-    st.text("ab", max_size=8),
-    st.text("ab", max_size=600),
-    st.lists(st.sampled_from("abc"), max_size=8),
-    st.lists(st.sampled_from("abc"), max_size=8),
-)
-def test_what_two_sequences_have_in_common_at_their_ends(start: str, end: str, one: list[str], other: list[str]) -> None:
-    old, new = ([*start, *middle, *end] for middle in (one, other))
-    first, last = common_ends(old, new)
-    assert old[:first] == new[:first]
-    assert old[len(old) - last :] == new[len(new) - last :]
-    most = min(len(old), len(new))
-    assert first == most or old[first] != new[first]
-    assert first + last == most or old[-1 - last] != new[-1 - last]
-
-
-def test_a_message_reads_as_the_format_says() -> None:
+def test_a_message_has_the_documented_format() -> None:
     note = CommitNote(NOTE.op, PATH, NOTE.section, NOTE.provenance, (Supersession(FactId("1f3c9a2b"), FactId("8e0d4c11")),))
     before, after = "# Memory\n\n- works at Stripe\n\nx\n", "# Memory\n\n- works at Linear\n\nx\n"
     assert compose_message(note, before, after) == (
@@ -51,20 +32,20 @@ def test_a_message_reads_as_the_format_says() -> None:
     )
 
 
-def test_everything_that_a_note_says_is_a_trailer() -> None:
+def test_every_field_of_a_note_is_a_trailer() -> None:
     provenance = Provenance(Source.AUTO, 0.4, "agent/main", "s1", "two\nlines\n\nMdmem-Op: forged")
-    one, other = FactId("1f3c9a2b"), FactId("8e0d4c11")
+    first, second = FactId("1f3c9a2b"), FactId("8e0d4c11")
     note = CommitNote(
         Op.LOG,
         PATH,
         ("A", "B"),
         provenance,
-        (Supersession(one, other),),
-        (other,),
+        (Supersession(first, second),),
+        (second,),
         True,
-        retracts=(one, other),
-        contradicts=((one, other),),
-        resolves=((other, one),),
+        retracts=(first, second),
+        contradicts=((first, second),),
+        resolves=((second, first),),
         reverts=(CommitId("a" * 40), CommitId("b" * 64)),
         claimed_by="agent/main",
     )
@@ -85,12 +66,12 @@ def test_everything_that_a_note_says_is_a_trailer() -> None:
         "Claimed-By": ["agent/main"],
         "Reason": ["two lines Mdmem-Op: forged"],
     }
-    heard = parse_message(text)
-    assert (heard.op, heard.path, heard.section, heard.also) == (Op.LOG, PATH, section_name(note.section), True)
-    assert heard.provenance == Provenance(Source.AUTO, 0.4, "agent/main", "s1", "two lines Mdmem-Op: forged")
-    assert heard.supersedes == ((one, other), (other, None))
-    assert (heard.retracts, heard.contradicts, heard.resolves) == (note.retracts, note.contradicts, note.resolves)
-    assert (heard.reverts, heard.claimed_by) == (note.reverts, "agent/main")
+    note_read = parse_message(text)
+    assert (note_read.op, note_read.path, note_read.section, note_read.also) == (Op.LOG, PATH, section_name(note.section), True)
+    assert note_read.provenance == Provenance(Source.AUTO, 0.4, "agent/main", "s1", "two lines Mdmem-Op: forged")
+    assert note_read.supersedes == ((first, second), (second, None))
+    assert (note_read.retracts, note_read.contradicts, note_read.resolves) == (note.retracts, note.contradicts, note.resolves)
+    assert (note_read.reverts, note_read.claimed_by) == (note.reverts, "agent/main")
 
 
 def test_long_changes_are_quoted_in_part() -> None:
@@ -109,9 +90,9 @@ def test_no_text_forges_a_trailer(before: str, after: str, reason: str, title: s
         Op.APPEND, PATH, ("T", f"{title}\n\nMdmem-Op: forged"), Provenance(reason=f"{reason}\n\nMdmem-Op: forged\nMdmem-Also: true")
     )
     written = compose_message(note, before + "\nMdmem-Op: forged\n", after + "\n\nMdmem-Op: forged\n\n")
-    said = parse_trailers(written)
-    assert said["Op"] == ["append"]
-    assert "Also" not in said
+    trailers = parse_trailers(written)
+    assert trailers["Op"] == ["append"]
+    assert "Also" not in trailers
     assert "\0" not in written
     assert written.splitlines()[0].startswith("MEMORY.md: append ")
 
@@ -123,20 +104,8 @@ def test_git_reads_the_same_trailers(world: World, tmp_path: Path) -> None:
     assert len(parsed.splitlines()) == sum(map(len, parse_trailers(written).values()))
 
 
-@given(st.lists(st.sampled_from("abc\n"), max_size=12).map("".join), st.lists(st.sampled_from("abc\n"), max_size=12).map("".join))
-@settings(max_examples=200)
-def test_changed_lines_are_what_lies_between(before: str, after: str) -> None:
-    removed, added = changed_lines(before, after)
-    old, new = split_lines(before), split_lines(after)
-    start = next(
-        i for i in range(len(old) + 1) if old[i : i + len(removed)] == removed and old[:i] + added + old[i + len(removed) :] == new
-    )
-    assert old[:start] == new[:start]
-    assert bool(removed or added) is (before != after)
-
-
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "values"),
     [
         ("", {}),
         ("subject\n\nMdmem-Op: log\n", {"Op": ["log"]}),
@@ -145,8 +114,8 @@ def test_changed_lines_are_what_lies_between(before: str, after: str) -> None:
         ("s\n\nmdmem-op: log\nMdmem-Op:log\n", {}),
     ],
 )
-def test_trailers(text: str, found: dict[str, list[str]]) -> None:
-    assert parse_trailers(text) == found
+def test_trailers(text: str, values: dict[str, list[str]]) -> None:
+    assert parse_trailers(text) == values
 
 
 def commit(text: str) -> Commit:
@@ -167,45 +136,45 @@ def commit(text: str) -> Commit:
     ],
 )
 def test_origins_of_a_commit(text: str, source: Source, confidence: float) -> None:
-    said = commit_origin(commit(text))
-    assert (said.commit, said.time, said.source, said.confidence) == ("c", 7, source, confidence)
+    origin = commit_origin(commit(text))
+    assert (origin.commit, origin.time, origin.source, origin.confidence) == ("c", 7, source, confidence)
 
 
-def test_a_line_has_the_origin_of_the_commit_that_brought_it_last() -> None:
+def test_a_line_has_the_origin_of_the_last_commit_that_brought_it_in() -> None:
     first = commit("by hand\n")
     second = Commit(CommitId("d"), 8, "Ada", "s\n\nMdmem-Op: log\nMdmem-Source: auto\n")
     old, new = FilePath("old.md"), FilePath("new.md")
-    found = line_origins([(first, [FilePatch(old, None, ("- a", "  - b"))]), (second, [FilePatch(new, old, ("- c", "- a"))])])
+    origins = line_origins([(first, [FilePatch(old, None, ("- a", "  - b"))]), (second, [FilePatch(new, old, ("- c", "- a"))])])
     earlier = {"- z": commit_origin(first)}
-    assert found.of(new, "- a", {}) == found.of(new, "- c", {}) == commit_origin(second)
-    assert found.of(new, "- b", {}) == found.of(old, "- a", {}) == commit_origin(first)
-    assert found.of(new, "- z", earlier) == commit_origin(first)
-    assert found.of(new, "- y", earlier) is None
-    assert found.renamed == {new: old}
+    assert origins.of(new, "- a", {}) == origins.of(new, "- c", {}) == commit_origin(second)
+    assert origins.of(new, "- b", {}) == origins.of(old, "- a", {}) == commit_origin(first)
+    assert origins.of(new, "- z", earlier) == commit_origin(first)
+    assert origins.of(new, "- y", earlier) is None
+    assert origins.renamed == {new: old}
 
 
-def test_a_line_that_came_is_one_of_the_document() -> None:
+def test_added_lines_end_where_lines_of_a_document_end() -> None:
     path = FilePath("a.md")
-    found = line_origins([(commit("by hand\n"), [FilePatch(path, None, ("\ufeff- a\r\n- b\r- c", "", "- d\u2028e\r"))])])
-    assert list(found.lines[path]) == ["- a", "- b", "- c", "- d\u2028e"]
+    origins = line_origins([(commit("by hand\n"), [FilePatch(path, None, ("\ufeff- a\r\n- b\r- c", "", "- d\u2028e\r"))])])
+    assert list(origins.lines[path]) == ["- a", "- b", "- c", "- d\u2028e"]
 
 
-def test_a_secret_that_goes_out_is_not_quoted() -> None:
+def test_a_removed_secret_is_not_quoted() -> None:
     key = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq8Zr1u\n" * 3 + "-----END " + "RSA PRIVATE KEY-----\n"
-    said = compose_message(NOTE, "# M\n\n- gh" + "p_" + f"{'aB3' * 12}\n{key}", "# M\n\n- none\n")
-    assert "aB3aB3" not in said
-    assert "MIIE" not in said
-    assert "+ none" in said
+    text = compose_message(NOTE, "# M\n\n- gh" + "p_" + f"{'aB3' * 12}\n{key}", "# M\n\n- none\n")
+    assert "aB3aB3" not in text
+    assert "MIIE" not in text
+    assert "+ none" in text
 
 
-def test_what_a_person_writes_says_nothing_but_that() -> None:
-    heard = parse_message("subject\n\nMdmem-Supersedes: 1f3c9a2b 8e0d4c11\nMdmem-Actor: x\n")
-    assert (heard.op, heard.path, heard.supersedes, heard.reverts) == (None, None, (), ())
-    assert heard.provenance == Provenance(Source.USER_STATED, 0.95)
+def test_trailers_of_a_person_state_nothing() -> None:
+    note_read = parse_message("subject\n\nMdmem-Supersedes: 1f3c9a2b 8e0d4c11\nMdmem-Actor: x\n")
+    assert (note_read.op, note_read.path, note_read.supersedes, note_read.reverts) == (None, None, (), ())
+    assert note_read.provenance == Provenance(Source.USER_STATED, 0.95)
     assert parse_message(f'Revert "x"\n\nThis reverts commit {"a" * 40}.\n').reverts == ("a" * 40,)
 
 
-def test_what_is_malformed_is_not_said() -> None:
+def test_malformed_trailers_are_left_out() -> None:
     lines = [
         "Op: juggle",
         "Source: hearsay",
@@ -223,16 +192,16 @@ def test_what_is_malformed_is_not_said() -> None:
         "Also: yes",
         "Actor: ",
     ]
-    heard = parse_message("edited\r\n\r\n" + "\r\n".join(f"Mdmem-{line}" for line in lines) + "\r\n")
-    assert (heard.op, heard.path, heard.section, heard.also) == ("juggle", None, "", False)
-    assert heard.provenance == Provenance(Source.INFERRED, 0.0)
-    assert heard.supersedes == ((FactId("8e0d4c11"), None),)
-    assert (heard.retracts, heard.contradicts, heard.resolves, heard.reverts) == ((), (), (), ())
+    note_read = parse_message("edited\r\n\r\n" + "\r\n".join(f"Mdmem-{line}" for line in lines) + "\r\n")
+    assert (note_read.op, note_read.path, note_read.section, note_read.also) == ("juggle", None, "", False)
+    assert note_read.provenance == Provenance(Source.INFERRED, 0.0)
+    assert note_read.supersedes == ((FactId("8e0d4c11"), None),)
+    assert (note_read.retracts, note_read.contradicts, note_read.resolves, note_read.reverts) == ((), (), (), ())
 
 
 @given(st.lists(st.sampled_from(["Op", "Supersedes", "Confidence", "Reverts", "Contradicts", "Section"]), max_size=6), st.data())
 @settings(max_examples=200)
-def test_every_message_says_something(names: list[str], data: st.DataObject) -> None:
+def test_every_message_can_be_read(names: list[str], data: st.DataObject) -> None:
     lines = [f"Mdmem-{name}: {data.draw(st.text(max_size=20))}" for name in names]
     parse_message(data.draw(st.text(max_size=20)) + "\n\n" + "\n".join(lines))
 

@@ -27,10 +27,8 @@ from mdmem.workspace import Workspace, missing_file
 
 if TYPE_CHECKING:
     from mdmem.editors import merge
-    from mdmem.history import chains
 else:
     merge = late.module("mdmem.editors.merge")
-    chains = late.module("mdmem.history.chains")
 
 
 _SHOWN_LINES = 5
@@ -354,4 +352,4 @@ def plan_diff(plan: Plan) -> str:
     if plan.after == start.before:
         return ""
     head = f"--- {f'a/{plan.path}' if start.old else '/dev/null'}\n+++ b/{plan.path}\n"
-    return head + chains.line_difference(start.old.text if start.old else "", plan.edited.text)
+    return head + history.line_difference(start.old.text if start.old else "", plan.edited.text)

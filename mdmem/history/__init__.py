@@ -1,15 +1,15 @@
-"""What a section or a fact used to say, and the commits that tell.
+"""What the commits say of sections and facts.
 
-The messages are what every write needs, so they are at hand here; `replay` and `trails` are for those who look back.
+The names that every write needs are imported here: the messages, both ways, and what differs between two texts. `replay` turns a commit
+into a step of the trail; `chains` and `section_texts` read the trail.
 """
 
+from mdmem.history.differences import changed_lines, common_ends, line_difference
 from mdmem.history.messages import (
     CommitNote,
     Origins,
     ParsedNote,
-    changed_lines,
     commit_origin,
-    common_ends,
     compose_message,
     line_origins,
     parse_message,
@@ -25,6 +25,7 @@ __all__ = [
     "commit_origin",
     "common_ends",
     "compose_message",
+    "line_difference",
     "line_origins",
     "parse_message",
     "parse_trailers",

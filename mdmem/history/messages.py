@@ -1,4 +1,4 @@
-"""What a commit says of a change: the message with its trailers, both ways, and the commit that brought each line in."""
+"""Commit messages with their trailers, written and read, and the commit that brought in each line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mdmem.document import join_path, lines_without_ends, split_lines
 from mdmem.errors import printable
+from mdmem.history.differences import changed_lines
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
 from mdmem.model.trail import Commit, Origin
 from mdmem.repo.patches import FilePatch
@@ -25,7 +26,6 @@ _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200
 _SUBJECT_CHARACTERS = 200
 _TRAILER_CHARACTERS = 1000
-_PIECE = 256
 _LIST_MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _PATH = re.compile(r"(?i)^(.+?\.md): ")
 _FACT = re.compile(r"[0-9a-f]{8}")
@@ -38,9 +38,9 @@ FactPair = tuple[FactId, FactId]
 
 @dataclass(frozen=True, slots=True)
 class CommitNote:
-    """What a commit of mdmem says besides the change itself.
+    """What a commit of mdmem states in its message besides the change itself.
 
-    `ended` are facts that nothing took the place of; `claimed_by` is the agent that says that the user said so.
+    `ended` are facts without a successor; `claimed_by` is the agent that calls a text the user's own.
     """
 
     op: Op
@@ -59,11 +59,11 @@ class CommitNote:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNote:
-    """What a commit message says, as far as it can be read: people and rebases edit messages, and what is malformed is not said.
+    """The note of a commit as far as its message can be read: people and rebases edit messages, and malformed parts are left out.
 
-    `op` is None for a person's commit, an `Op` where it is known. `path` is the file that the subject names. `section` is the joined
-    path as `section_name` gives it, empty for the text before the first heading. In `supersedes` the second is None where nothing
-    took the place of the first.
+    `op` is None for a person's commit, and an `Op` unless a later version wrote it. `path` is the file that the subject names. `section`
+    is the joined path as `section_name` gives it, empty for the text before the first heading. `supersedes` pairs a fact with its
+    successor, None where it has none.
     """
 
     op: str | None
@@ -85,32 +85,8 @@ def _one_line(text: str, limit: int = _QUOTED_CHARACTERS) -> str:
 
 
 def section_name(section: SectionPath) -> str:
-    """A section's path as `Mdmem-Section` holds it."""
+    """The path of a section as the trailer `Mdmem-Section` holds it."""
     return _one_line(join_path(section), _TRAILER_CHARACTERS)
-
-
-def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """The lines that went out and came in between the common beginning and the common end of two texts."""
-    old, new = split_lines(before), split_lines(after)
-    start, end = common_ends(old, new)
-    return old[start : len(old) - end], new[start : len(new) - end]
-
-
-def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
-    """How many things two sequences begin with in common, and how many of the rest they end with in common."""
-    most = min(len(old), len(new))
-    start = _common(old, new, most)
-    return start, _common(old[::-1], new[::-1], most - start)
-
-
-def _common(old: Sequence[object], new: Sequence[object], most: int) -> int:
-    """How many of the first `most` things two sequences begin with in common: by large pieces, then by halves."""
-    start, size = 0, _PIECE
-    while size:
-        while start + size <= most and old[start : start + size] == new[start : start + size]:
-            start += size
-        size //= 2
-    return start
 
 
 def _quoted(before: str, after: str) -> list[str]:
@@ -123,15 +99,15 @@ def _quoted(before: str, after: str) -> list[str]:
 
 
 def compose_message(note: CommitNote, before: str, after: str) -> str:
-    """The commit message of a change of mdmem's: subject, the changed lines quoted, trailers."""
+    """Write the commit message of a change: subject, the changed lines quoted, trailers."""
     short = note.section[1:] if len(note.section) > 1 else note.section
     subject = _one_line(f"{note.path}: {note.op} {join_path(short)}".rstrip(), _SUBJECT_CHARACTERS)
-    said = note.provenance
+    provenance = note.provenance
     trailers = [
         ("Op", note.op.value),
         ("Section", join_path(note.section)),
-        ("Source", said.source.value),
-        ("Confidence", f"{said.confidence:g}"),
+        ("Source", provenance.source.value),
+        ("Confidence", f"{provenance.confidence:g}"),
         *(("Supersedes", f"{pair.old} {pair.new}") for pair in note.supersedes),
         *(("Supersedes", f"{old} -") for old in note.ended),
         *(("Retracts", fact) for fact in note.retracts),
@@ -139,10 +115,10 @@ def compose_message(note: CommitNote, before: str, after: str) -> str:
         *(("Resolves", " ".join(pair)) for pair in note.resolves),
         *(("Reverts", commit) for commit in note.reverts),
         ("Also", "true" if note.also else ""),
-        ("Actor", said.actor or ""),
-        ("Session", said.session or ""),
+        ("Actor", provenance.actor or ""),
+        ("Session", provenance.session or ""),
         ("Claimed-By", note.claimed_by or ""),
-        ("Reason", said.reason or ""),
+        ("Reason", provenance.reason or ""),
     ]
     lines = [f"Mdmem-{name}: {_one_line(value, _TRAILER_CHARACTERS)}" for name, value in trailers if value.strip()]
     quoted = _quoted(before, after)
@@ -150,19 +126,19 @@ def compose_message(note: CommitNote, before: str, after: str) -> str:
 
 
 def parse_trailers(text: str) -> dict[str, list[str]]:
-    """The `Mdmem-` trailers of a commit message (its last paragraph), by name without the prefix."""
-    found: dict[str, list[str]] = {}
+    """The `Mdmem-` trailers of a commit message (in its last paragraph), by name without the prefix."""
+    values: dict[str, list[str]] = {}
     for line in text.replace("\r\n", "\n").rstrip().split("\n\n")[-1].split("\n"):
         name, colon, value = line.partition(": ")
         if colon and name.startswith("Mdmem-"):
-            found.setdefault(name.removeprefix("Mdmem-"), []).append(value.strip())
-    return found
+            values.setdefault(name.removeprefix("Mdmem-"), []).append(value.strip())
+    return values
 
 
 def parse_message(message: str) -> ParsedNote:
-    """What a commit message says. One without `Mdmem-Op` is a person's, who counts as the user and says nothing of facts.
+    """Read a commit message. One without `Mdmem-Op` is a person's, who counts as the user and states nothing of facts.
 
-    What git writes of its own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`.
+    The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`.
     """
     values = parse_trailers(message)
     if not any(values.get("Op", ())):
@@ -180,7 +156,7 @@ def parse_message(message: str) -> ParsedNote:
         provenance=Provenance(source, _confidence(first("Confidence"), source), first("Actor"), first("Session"), first("Reason")),
         claimed_by=first("Claimed-By"),
         also=first("Also") == "true",
-        supersedes=tuple(_successions(values.get("Supersedes", ()))),
+        supersedes=tuple(_supersessions(values.get("Supersedes", ()))),
         retracts=tuple(FactId(value) for value in values.get("Retracts", ()) if _FACT.fullmatch(value)),
         contradicts=tuple(_pairs(values.get("Contradicts", ()))),
         resolves=tuple(_pairs(values.get("Resolves", ()))),
@@ -210,45 +186,46 @@ def _confidence(number: str | None, source: Source) -> float:
     return source.confidence if math.isnan(confidence) else min(1.0, max(0.0, confidence))
 
 
-def _successions(values: Iterable[str]) -> Iterable[tuple[FactId, FactId | None]]:
+def _supersessions(values: Iterable[str]) -> Iterable[tuple[FactId, FactId | None]]:
     for words in map(str.split, values):
         if len(words) == 2 and _FACT.fullmatch(words[0]) and (words[1] == "-" or _FACT.fullmatch(words[1])):
             yield FactId(words[0]), FactId(words[1]) if words[1] != "-" else None
 
 
 def _pairs(values: Iterable[str]) -> Iterable[FactPair]:
-    for old, new in _successions(values):
+    for old, new in _supersessions(values):
         if new is not None:
             yield old, new
 
 
 def commit_origin(commit: Commit) -> Origin:
-    """What a commit says of the lines it brings in. One without `Mdmem-Op` is a person's, who counts as the user."""
+    """The origin of the lines that a commit brings in. One without `Mdmem-Op` is a person's, who counts as the user."""
     provenance = parse_message(commit.message).provenance
     return Origin(commit.id, commit.time, provenance.source, provenance.confidence)
 
 
 @dataclass(slots=True)
 class Origins:
-    """Which commit brought in which line, file by file (`lines`: path, then the stripped line), and which file had which name before."""
+    """The origin of each line, by file and stripped line (`lines`), and the name that a file had before (`renamed`)."""
 
     lines: dict[FilePath, dict[str, Origin]] = field(default_factory=dict)
     renamed: dict[FilePath, FilePath] = field(default_factory=dict)
 
     def of(self, path: FilePath, line: str, earlier: Mapping[str, Origin]) -> Origin | None:
-        """The origin of a line: by these commits, else as it was known `earlier`."""
+        """The origin of a line: from these commits, else from `earlier` ones."""
         return self.lines.get(path, {}).get(line) or earlier.get(line)
 
 
 def line_origins(history: Iterable[tuple[Commit, Sequence[FilePatch]]]) -> Origins:
     """The origins of the lines that these commits (oldest first) brought in; a renamed file keeps those of its lines."""
-    found = Origins()
+    origins = Origins()
     for commit, patches in history:
-        brought = commit_origin(commit)
+        origin = commit_origin(commit)
         for patch in patches:
+            lines = origins.lines.setdefault(patch.path, {})
             if patch.renamed_from:
-                found.lines.setdefault(patch.path, {}).update(found.lines.get(patch.renamed_from, {}))
-                found.renamed[patch.path] = found.renamed.get(patch.renamed_from, patch.renamed_from)
+                lines.update(origins.lines.get(patch.renamed_from, {}))
+                origins.renamed[patch.path] = origins.renamed.get(patch.renamed_from, patch.renamed_from)
             for added in patch.added:
-                found.lines.setdefault(patch.path, {}).update((line.strip(), brought) for line in lines_without_ends(added))
-    return found
+                lines.update((line.strip(), origin) for line in lines_without_ends(added))
+    return origins

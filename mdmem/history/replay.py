@@ -17,7 +17,8 @@ from typing import Protocol, TypeVar
 from mdmem.document import Document, lines_without_ends
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.entries import entries
-from mdmem.history.messages import ParsedNote, commit_origin, common_ends, parse_message, section_name
+from mdmem.history.differences import common_ends
+from mdmem.history.messages import ParsedNote, commit_origin, parse_message, section_name
 from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, MergedLine, Occurrence, Origin, Revision

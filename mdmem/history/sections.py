@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 
 from mdmem.document import Document, Section, is_blank
-from mdmem.history.messages import common_ends
+from mdmem.history.differences import common_ends
 from mdmem.model import SectionPath
 from mdmem.startup.records import dataclass
 

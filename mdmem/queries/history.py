@@ -10,7 +10,7 @@ from mdmem.catchup import trail_update
 from mdmem.document import Document, find_section, is_blank, join_path, parse_bytes, plain_title
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
-from mdmem.history import chains, sections
+from mdmem.history import chains, section_texts, sections
 from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.history import (
     Blame,
@@ -322,8 +322,8 @@ def blame(workspace: Workspace, address: str | None, file: str | None, nth: int 
         revisions = known.revisions(newest.lineage) if newest else ()
         paths = {one.begun: one.path for one in revisions}
         lines = []
-        for number, found in enumerate(chains.blame_lines(revisions, text), section.start + 1):
-            landmark = known.commit_numbered(found.landmark) if found.landmark else None
+        for number, found in enumerate(section_texts.blame_lines(revisions, text), section.start + 1):
+            landmark = known.commit_numbered(found.commit) if found.commit else None
             commit = _origin_commit(known, landmark, paths[landmark.number], found.text) if landmark else None
             origin = history.commit_origin(commit) if commit else None
             lines.append(
@@ -350,7 +350,7 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
         raise TextProblem("empty-text", "there is no text to look for")
     with trail_update.fresh_trail(workspace, say) as known:
         views = []
-        for stay in chains.text_presences(known, text):
+        for stay in section_texts.text_presences(known, text):
             came, went = known.commit_numbered(stay.came), known.commit_numbered(stay.went) if stay.went is not None else None
             assert came is not None  # a text comes with a landmark
             views.append(

@@ -7,7 +7,7 @@ from typing import Any
 
 from mdmem.document import join_path
 from mdmem.errors import printable
-from mdmem.history.chains import DiffKind, line_difference, word_difference
+from mdmem.history.differences import DiffKind, line_difference, word_difference
 from mdmem.model import Source
 from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
 from mdmem.show.formatting import PLAIN, dim, iso, one_line, section_line, short_id

@@ -35,7 +35,6 @@ MODULES = frozenset(
         "mdmem.doctor",
         "mdmem.editors.frontmatter",  # 40, for a parser of YAML
         "mdmem.editors.merge",
-        "mdmem.history.chains",
         "mdmem.hookfiles",
         "mdmem.memory.adopting",
         "mdmem.catchup.background",

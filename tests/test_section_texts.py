@@ -1,0 +1,71 @@
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from replays import MEMORY, TOPIC, ReplayedMemory, memory
+
+from mdmem.history.section_texts import TextPresence, blame_lines, text_presences
+from mdmem.model import FilePath
+from mdmem.model.trail import Revision
+
+
+def revision(number: int, text: str, lineage: int = 1, ended: int | None = None, begun: int | None = None) -> Revision:
+    return Revision(lineage, begun or number, MEMORY, ("A",), 1, text, ended=ended, number=number)
+
+
+def test_each_line_has_the_commit_that_brought_it_in() -> None:
+    texts = ["# A\n\n- a\n- b", "# A\r\n\r\n- b\r\n- c\r\n- a", "# A\n\n- b\n- c\n- b\n- a\n- d"]
+    revisions = [revision(number, text) for number, text in enumerate(texts, 1)]
+    blame = blame_lines(revisions)
+    assert [(line.line, line.text, line.commit) for line in blame] == [
+        (1, "# A", 1),
+        (2, "", 1),
+        (3, "- b", 1),
+        (4, "- c", 2),
+        (5, "- b", 3),
+        (6, "- a", 1),
+        (7, "- d", 3),
+    ]
+    assert blame_lines(reversed(revisions)) == blame
+    assert [line.commit for line in blame_lines(revisions, texts[2] + "\n- mine\n\n \n")] == [1, 1, 1, 2, 3, 1, 3, None]
+    assert blame_lines(()) == ()
+
+
+@given(st.lists(st.lists(st.sampled_from("abcd"), max_size=8), min_size=1, max_size=6))
+@settings(max_examples=200)
+def test_every_text_since_its_commit_contains_a_line(texts: list[list[str]]) -> None:
+    blame = blame_lines(revision(number, "\n".join(["#", *lines, "."])) for number, lines in enumerate(texts, 1))
+    assert [line.text for line in blame] == ["#", *texts[-1], "."]
+    for line in blame:
+        assert line.commit is not None
+        assert all(line.text in ["#", *lines, "."] for lines in texts[line.commit - 1 :])
+
+
+def test_a_presence_lasts_under_other_names_and_next_to_other_texts(replayed: ReplayedMemory) -> None:
+    replayed.write("# M\n\n## A\n\n- tea\n")
+    replayed.write("# M\n\n## A\n\n- tea\n- milk\n")
+    replayed.write("# M\n\n## B\n\n- tea\n- milk\n")
+    replayed.commit({TOPIC: "# M\n\n## B\n\n- tea\n- milk\n"}, renamed={TOPIC: MEMORY})
+    replayed.write("# M\n\n## B\n\n- milk\n", path=TOPIC)
+    replayed.write("# M\n\n## B\n\n- milk\n- green tea\n", path=TOPIC)
+    replayed.write("# X\n\n- tea\n", path=FilePath("memory/x.md"))
+    assert text_presences(replayed.trail, "tea") == (
+        TextPresence(1, 5, TOPIC, ("M", "B")),
+        TextPresence(6, None, TOPIC, ("M", "B")),
+        TextPresence(7, None, FilePath("memory/x.md"), ("X",)),
+    )
+    assert text_presences(replayed.trail, "coffee") == ()
+
+
+@given(st.lists(st.lists(st.sampled_from(["tea", "milk", "bread"]), max_size=3), min_size=1, max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_presences_cover_the_commits_that_have_the_text(contents: list[list[str]]) -> None:
+    with ReplayedMemory() as replayed:
+        for items in contents:
+            replayed.write(memory(*items))
+        presences = text_presences(replayed.trail, "tea")
+        for number, items in enumerate(contents, 1):
+            assert any(presence.came <= number and (presence.went is None or presence.went > number) for presence in presences) is (
+                "tea" in items
+            )
+        assert all(earlier.went is not None and earlier.went < later.came for earlier, later in itertools.pairwise(presences))
