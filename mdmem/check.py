@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mdmem import secrets
+from mdmem.addresses import join_path
 from mdmem.config import Settings
-from mdmem.document import BlockKind, Document, join_path, lines_without_ends, parse, parse_bytes, plain_title
+from mdmem.document import BlockKind, Document, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.errors import PathProblem, UsageProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of

@@ -7,21 +7,20 @@ a block is, markdown-it-py says; `scan` reads most texts without loading it.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache
 from io import StringIO
 from itertools import starmap
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from mdmem.errors import PathProblem, SectionProblem, TextProblem
+from mdmem.errors import PathProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES
-from mdmem.model import PATH_SEPARATOR, SectionPath
+from mdmem.model import SectionPath
 from mdmem.scan import Block as Block
 from mdmem.scan import BlockKind as BlockKind
 from mdmem.scan import Head, Piece, ScanResult, scan, spans
@@ -334,90 +333,9 @@ def _without_markup(title: str) -> str:
     return fold_space("".join(parts))
 
 
-def join_path(path: SectionPath) -> str:
-    """A section path as it is written and shown."""
-    return PATH_SEPARATOR.join(path)
-
-
-MATCH_RULES: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
-"""How titles are compared: as written, plain, in any case; the first with a match decides."""
-
-
-def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
-    """The sections that an address names, in file order; the first rung (as written, plain, any case) with a match decides."""
-    several = PATH_SEPARATOR in address or PATH_SEPARATOR in fold_space(address)
-    for rung in MATCH_RULES:
-        wanted = rung(address)
-        if not wanted:
-            continue
-        alone = tuple(s for s in document.sections if rung(s.title) == wanted)
-        if alone or not several:
-            if alone:
-                return alone
-            continue
-        paths = [(s, PATH_SEPARATOR.join(rung(title) for title in s.path)) for s in document.sections]
-        whole = tuple(s for s, path in paths if path == wanted)
-        found = whole or tuple(s for s, path in paths if path.endswith(PATH_SEPARATOR + wanted))
-        if found:
-            return found
-    return ()
-
-
-def similar_paths(document: Document, address: str) -> tuple[str, ...]:
-    """Up to three paths of the document that resemble an address."""
-    wanted = plain_title(address).casefold()[:200]
-    by_name: dict[str, str] = {}
-    for section in document.sections[:2000]:
-        path = join_path(section.path)
-        for name in (plain_title(section.title).casefold(), path.casefold()):
-            by_name.setdefault(name[:200], path)
-    close = difflib.get_close_matches(wanted, by_name, n=6, cutoff=0.5)
-    inside = [name for name in by_name if wanted and (wanted in name or name in wanted) and name]
-    return tuple(dict.fromkeys(by_name[name] for name in [*close, *inside]))[:3]
-
-
-def find_section(document: Document, address: str, nth: int | None = None) -> Section:
-    """The one section that an address names.
-
-    Raises:
-        SectionProblem: `section-not-found` with the nearest names, or `section-ambiguous` with path and line of each, unless
-            `nth` (from 1) chooses.
-    """
-    found = matching_sections(document, address)
-    if not found:
-        near = similar_paths(document, address)
-        known = near or tuple(join_path(s.path) for s in document.sections[:8])
-        start = "Did you mean" if near else "Its sections are"
-        none = "The file has no headings: --preamble names its text, and what writes makes the section with --create."
-        hint = f"{start}: {'; '.join(known)}" if known else none
-        raise SectionProblem("section-not-found", f"no section {address[:120]!r}", hint, near=list(near))
-    if nth is not None:
-        if not 1 <= nth <= len(found):
-            raise SectionProblem(
-                "section-not-found", f"there is no number {nth} of the sections called {address[:120]!r}: {len(found)} in all"
-            )
-        return found[nth - 1]
-    if len(found) > 1:
-        places = [{"section": join_path(s.path), "line": s.start + 1} for s in found]
-        listed = "; ".join(f"{place['section']} (line {place['line']})" for place in places[:8])
-        by_path = all(len(matching_sections(document, join_path(s.path))) == 1 for s in found[:8])
-        hint = f"They are {listed}. Give {'the whole path or ' if by_path else ''}--nth N."
-        raise SectionProblem("section-ambiguous", f"{len(found)} sections are called {address[:120]!r}", hint, sections=places)
-    return found[0]
-
-
 def lines_without_ends(text: str) -> list[str]:
     """The lines of a text without their ends, and without a byte order mark."""
     return [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
-
-
-def address_of(document: Document, section: Section) -> tuple[str, int | None] | None:
-    """The address that names a section: its path, and its number where several have it; None where the path means another section."""
-    address = join_path(section.path)
-    found = matching_sections(document, address)
-    if section not in found:
-        return None
-    return address, found.index(section) + 1 if len(found) > 1 else None
 
 
 def clean_input(text: str, what: str = "text") -> str:

@@ -7,14 +7,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from mdmem.addresses import find_section, matching_sections
 from mdmem.document import (
     BlockKind,
     Document,
     clean_input,
     decode,
-    find_section,
     fold_space,
-    matching_sections,
     parse,
     parse_bytes,
     plain_title,

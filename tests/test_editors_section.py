@@ -6,7 +6,8 @@ from generated_markdown import closed_blocks as blocks
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mdmem.document import Document, Section, is_blank, matching_sections, parse, section_etag, tree_etag, with_line_end
+from mdmem.addresses import matching_sections
+from mdmem.document import Document, Section, is_blank, parse, section_etag, tree_etag, with_line_end
 from mdmem.editors import EditResult
 from mdmem.editors.section import edit, heading
 from mdmem.errors import MdmemError, SectionProblem, TextProblem, UsageProblem

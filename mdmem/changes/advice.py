@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
-from mdmem.document import BlockKind, Document, Section, address_of, is_blank, join_path, parse
+from mdmem.addresses import address_of, join_path
+from mdmem.document import BlockKind, Document, Section, is_blank, parse
 from mdmem.editors import section as section_editor
 from mdmem.editors.likeness import candidate_pairs, word_overlap
 from mdmem.errors import SectionProblem

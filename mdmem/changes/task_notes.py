@@ -17,18 +17,8 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 
-from mdmem.document import (
-    MATCH_RULES,
-    Document,
-    Section,
-    address_of,
-    clean_input,
-    fold_space,
-    join_path,
-    plain_title,
-    similar_paths,
-    tree_etag,
-)
+from mdmem.addresses import MATCH_RULES, address_of, join_path, similar_paths
+from mdmem.document import Document, Section, clean_input, fold_space, plain_title, tree_etag
 from mdmem.editors.section import heading
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.facts import item_text, section_items, write_item

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
-from mdmem.document import Document, Section, blank_line, find_section, is_blank, join_path, matching_sections, parse, with_line_end
+from mdmem.addresses import find_section, join_path, matching_sections
+from mdmem.document import Document, Section, blank_line, is_blank, parse, with_line_end
 from mdmem.editors import EditResult
 from mdmem.editors.section import append_to_section, create, same_outline
 from mdmem.errors import FactProblem, SectionProblem

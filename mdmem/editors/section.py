@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from mdmem.addresses import find_section, join_path, matching_sections
 from mdmem.document import (
     Block,
     BlockKind,
@@ -12,11 +13,8 @@ from mdmem.document import (
     Section,
     blank_line,
     clean_input,
-    find_section,
     fold_space,
     is_blank,
-    join_path,
-    matching_sections,
     parse,
     plain_title,
     preamble_etag,

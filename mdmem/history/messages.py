@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem.document import join_path, lines_without_ends, split_lines
+from mdmem.addresses import join_path
+from mdmem.document import lines_without_ends, split_lines
 from mdmem.errors import printable
 from mdmem.history.differences import changed_lines
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession

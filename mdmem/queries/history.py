@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import date
 
 from mdmem import files, history, layout
+from mdmem.addresses import find_section, join_path
 from mdmem.catchup import trail_update
-from mdmem.document import Document, find_section, is_blank, join_path, parse_bytes, plain_title
+from mdmem.document import Document, is_blank, parse_bytes, plain_title
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.facts import id_prefix
 from mdmem.history import chains, section_texts, sections

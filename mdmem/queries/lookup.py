@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mdmem import files
-from mdmem.document import Document, join_path, parse_bytes
+from mdmem.addresses import join_path
+from mdmem.document import Document, parse_bytes
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.facts import SectionFactId
 from mdmem.entries import entries

@@ -7,16 +7,8 @@ from itertools import islice
 from posixpath import normpath
 
 from mdmem import check, files, layout
-from mdmem.document import (
-    Document,
-    Section,
-    etag,
-    find_section,
-    parse_bytes,
-    preamble_etag,
-    section_etag,
-    tree_etag,
-)
+from mdmem.addresses import find_section
+from mdmem.document import Document, Section, etag, parse_bytes, preamble_etag, section_etag, tree_etag
 from mdmem.errors import PathProblem
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show

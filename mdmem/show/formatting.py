@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from mdmem.document import join_path
+from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, SectionPath, Status
 from mdmem.model.searches import Hit

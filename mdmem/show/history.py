@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from mdmem.document import join_path
+from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.history.differences import DiffKind, line_difference, word_difference
 from mdmem.model import Source

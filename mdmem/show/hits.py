@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 from typing import Any
 
-from mdmem.document import join_path
+from mdmem.addresses import join_path
 from mdmem.model.searches import ConflictView, Explanation, Factor, Hit, ScorePart, SearchResult
 from mdmem.render import plain
 from mdmem.search.tags import TagCount

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mdmem.document import join_path
+from mdmem.addresses import join_path
 from mdmem.model.reviews import Advice, ReviewResult
 from mdmem.secrets import Secret
 from mdmem.show.formatting import one_line, short_id, steerless

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mdmem.document import join_path
+from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
