@@ -1,0 +1,100 @@
+"""Addresses and the sections that they name."""
+
+import pytest
+from generated_markdown import documents
+from hypothesis import given, settings
+
+from mdmem.addresses import find_section, matching_sections
+from mdmem.document import parse
+from mdmem.errors import SectionProblem
+
+TREE = "# Memory\n\n## Work\n\n### Notes\n\n## Home\n\n### Notes\n\n# Work\n\n## a > b\n\n# a\n\n## b\n\n## **Bold** `code` [link](u)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "expected"),
+    [
+        (TREE, "Home", ["Memory > Home"]),
+        (TREE, "Home > Notes", ["Memory > Home > Notes"]),
+        (TREE, "Memory > Home > Notes", ["Memory > Home > Notes"]),
+        (TREE, "Notes", ["Memory > Work > Notes", "Memory > Home > Notes"]),
+        (TREE, "Work", ["Memory > Work", "Work"]),
+        (TREE, "Memory > Notes", []),
+        (TREE, "Hom", []),
+        (TREE, "ome", []),
+        (TREE, "a > b", ["Work > a > b"]),
+        (TREE, "Work > a > b", ["Work > a > b"]),
+        (TREE, "home", ["Memory > Home"]),
+        (TREE, " memory  >\tHOME ", ["Memory > Home"]),
+        (TREE, "Bold code link", ["a > **Bold** `code` [link](u)"]),
+        (TREE, "**Bold** `code` [link](u)", ["a > **Bold** `code` [link](u)"]),
+        (TREE, "a > BOLD code link", ["a > **Bold** `code` [link](u)"]),
+        ("#\n## A\n# B\n## A\n", " > A", [" > A"]),
+        (TREE, "", []),
+        (TREE, " ", []),
+        # A whole path wins over an end of one.
+        ("# X\n## A\n### B\n# A\n## B\n", "A > B", ["A > B"]),
+        ("# X\n## A\n### B\n# Y\n## A\n### B\n", "A > B", ["X > A > B", "Y > A > B"]),
+        # The first rule with a match decides.
+        ("# work\n# Work\n# *Work*\n", "Work", ["Work"]),
+        ("# work\n# *Work*\n", "Work", ["*Work*"]),
+        ("# work\n# WORK\n", "Work", ["work", "WORK"]),
+        ("# Café\n", "Cafe\u0301", ["Café"]),
+        ("# Cafe\u0301\n# Café\n", "Café", ["Café"]),
+        ("# STRASSE\n", "straße", ["STRASSE"]),
+        ("two\nlines\n===\n", "two lines", ["two\nlines"]),
+        ("# C\\#\n", "C#", ["C\\#"]),
+        ("# A\n# A\n", "A", ["A", "A"]),
+        ("```\n# A\n```\n", "A", []),
+    ],
+)
+def test_addresses(text: str, address: str, expected: list[str]) -> None:
+    document = parse(text)
+    assert [" > ".join(section.path) for section in matching_sections(document, address)] == expected
+
+
+@given(documents)
+@settings(max_examples=100)
+def test_every_whole_path_finds_its_section(text: str) -> None:
+    document = parse(text)
+    for section in document.sections:
+        address = " > ".join(section.path)
+        if address.strip(" >"):
+            alike = [s for s in document.sections if " > ".join(s.path) == address or s.title == address]
+            assert section in matching_sections(document, address) or any(s.title == address for s in alike)
+
+
+def test_not_found_names_the_nearest() -> None:
+    with pytest.raises(SectionProblem) as caught:
+        find_section(parse(TREE), "Hoem")
+    assert caught.value.code == "section-not-found"
+    assert caught.value.hint == "Did you mean: Memory > Home"
+    assert caught.value.details["near"] == ["Memory > Home"]
+    with pytest.raises(SectionProblem) as caught:
+        find_section(parse("text\n"), "A")
+    assert "--create" in caught.value.hint
+
+
+def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
+    document = parse(TREE)
+    with pytest.raises(SectionProblem) as caught:
+        find_section(document, "Notes")
+    assert caught.value.code == "section-ambiguous"
+    assert caught.value.details["sections"] == [
+        {"section": "Memory > Work > Notes", "line": 5},
+        {"section": "Memory > Home > Notes", "line": 9},
+    ]
+    assert caught.value.hint.endswith("Give the whole path or --nth N.")
+    assert find_section(document, "Notes", 2).start == 8
+    assert find_section(document, "Home", 1).start == 6
+    for number in (0, 3, -1):
+        with pytest.raises(SectionProblem) as caught:
+            find_section(document, "Notes", number)
+        assert caught.value.code == "section-not-found"
+
+
+@pytest.mark.parametrize("text", ["# T\n## A\n## A\n", "# A\n# B\n## A\n"])
+def test_a_whole_path_is_no_advice_where_it_is_ambiguous_itself(text: str) -> None:
+    with pytest.raises(SectionProblem) as caught:
+        find_section(parse(text), "A")
+    assert caught.value.hint.endswith(" (line 3). Give --nth N.")
