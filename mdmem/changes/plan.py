@@ -168,7 +168,7 @@ def plan_edit(workspace: Workspace, change: FileEdit, path: FilePath) -> Plan:
         case Forget():
             if old is None:
                 raise missing_file(workspace, path)
-            named = [(path, old, item) for item in fact_editor.items_named(old, change.fact, change.section)]
+            named = [lookup.FactLocation(path, old, item) for item in fact_editor.items_named(old, change.fact, change.section)]
             if workspace.kind_of(path) is FileKind.DAILY:
                 edited, retracts = _retracted(*require_one_location(workspace, lookup.current_locations(workspace, named), change.fact))
             else:

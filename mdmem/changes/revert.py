@@ -13,7 +13,7 @@ from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
 from mdmem.model.trail import Occurrence
 from mdmem.model.writes import Revert, WriteResult
-from mdmem.queries import recorded
+from mdmem.queries import lookup
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup.records import dataclass
@@ -155,17 +155,17 @@ def _note(
 
 def _target(workspace: Workspace, known: Trail, word: str) -> _RevertTarget:
     """A word as exact text of a fact, as an id of one, as a commit."""
-    if (fact := recorded.fact_by_text(known, word)) is not None:
+    if (fact := lookup.fact_by_text(known, word)) is not None:
         return _last_change(known, known.occurrences_of(fact))
     commit = workspace.repository.commit_named(word)
-    fact = recorded.fact_by_id(known, word)
+    fact = lookup.fact_by_id(known, word)
     if fact is not None and commit is not None:
         hint = "Give more digits of the commit, or the fact's text."
         raise FactProblem("ambiguous", f"{word!r} is a fact and a commit", hint, facts=[fact])
     if fact is not None:
         return _last_change(known, known.occurrences_of(fact))
     if commit is None:
-        hint = recorded.similar_facts_hint(known, word) or "mdmem history lists commits, mdmem facts --all lists facts."
+        hint = lookup.similar_facts_hint(known, word) or "mdmem history lists commits, mdmem facts --all lists facts."
         raise HistoryProblem("commit-not-found", f"there is no fact and no commit {word[:80]!r}", hint)
     return _RevertTarget(commit)
 

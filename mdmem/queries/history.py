@@ -25,7 +25,7 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Commit, MainlineCommit, Revision
-from mdmem.queries import lookup, recorded
+from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
 from mdmem.workspace import Say, Workspace, missing_file, read_committed
@@ -48,14 +48,14 @@ def show_history(workspace: Workspace, wanted: ShowHistory, say: Say) -> Section
             return _of_section(workspace, known, path or workspace.curated, wanted)
         if wanted.what is None:
             return _of_files(workspace, known, path, wanted.limit)
-        if wanted.nth is None and (fact := _held(known, recorded.fact_by_text(known, wanted.what), path)) is not None:
+        if wanted.nth is None and (fact := _held(known, lookup.fact_by_text(known, wanted.what), path)) is not None:
             return _of_fact(workspace, known, fact, path, wanted.limit)
         try:
             return _of_section(workspace, known, path or workspace.curated, wanted)
         except (SectionProblem, PathProblem) as problem:
             if wanted.nth is not None or problem.code not in ("section-not-found", "file-not-found"):
                 raise
-            if (fact := _held(known, recorded.fact_by_id(known, wanted.what), path)) is not None:
+            if (fact := _held(known, lookup.fact_by_id(known, wanted.what), path)) is not None:
                 return _of_fact(workspace, known, fact, path, wanted.limit)
             if path is not None and problem.code == "file-not-found":
                 raise
@@ -64,7 +64,7 @@ def show_history(workspace: Workspace, wanted: ShowHistory, say: Say) -> Section
             if id_prefix(wanted.what):
                 message = f"there is no section and no fact {wanted.what!r}{f' in {path}' if path else ''}"
                 raise FactProblem("fact-not-found", message, "mdmem facts --all lists the facts with their ids.") from problem
-            if facts := recorded.similar_facts_hint(known, wanted.what, path):
+            if facts := lookup.similar_facts_hint(known, wanted.what, path):
                 message = f"there is no section {wanted.what[:80]!r}, and no fact that says just that"
                 raise SectionProblem("section-not-found", message, facts, **problem.details) from problem
             raise

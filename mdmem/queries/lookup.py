@@ -1,9 +1,9 @@
-"""Which fact is meant by an id, a prefix of one or a text, among those that stand in the files."""
+"""Find the fact that a user means by its id, a prefix of that or a text: in the files as they are, or in all that the trail has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mdmem import files
 from mdmem.addresses import join_path
@@ -11,9 +11,9 @@ from mdmem.document import Document, parse_bytes
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.facts import SectionFactId
 from mdmem.entries import entries
-from mdmem.errors import FactProblem, PathProblem, SectionProblem
-from mdmem.facts import Item
-from mdmem.model import FileKind, FilePath
+from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
+from mdmem.facts import Item, id_prefix, normalise, parse_item, parse_text, require_unique_id, write_item
+from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.trail import Mark
 from mdmem.model.writes import Forget
 from mdmem.startup import late
@@ -21,20 +21,32 @@ from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
     from mdmem.catchup import entry_states, trail_update
-    from mdmem.queries import recorded
+    from mdmem.trail import Trail
 else:
-    recorded = late.module("mdmem.queries.recorded")
     entry_states = late.module("mdmem.catchup.entry_states")
     trail_update = late.module("mdmem.catchup.trail_update")
 
 
-FactLocation = tuple[FilePath, Document, Item]
 EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
+_MOST_NAMED = 8
+_MOST_SIMILAR = 3
+_QUOTED = 80
 
 
-def locate_fact(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
-    """Every place in files of these kinds where the named fact stands."""
-    found = []
+class FactLocation(NamedTuple):
+    """Where a fact is: its file, the document that this holds, and the list item."""
+
+    path: FilePath
+    document: Document
+    item: Item
+
+
+# In the files.
+
+
+def locate_fact(workspace: Workspace, reference: str, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
+    """Every location of a fact in files of these kinds."""
+    locations = []
     for path, listed in workspace.memory_files().items():
         if workspace.kind_of(path) not in kinds:
             continue
@@ -42,89 +54,134 @@ def locate_fact(workspace: Workspace, name: str, kinds: tuple[FileKind, ...]) ->
             document = parse_bytes(files.read(listed.full_path) or b"")
         except PathProblem:
             continue
-        found += [(path, document, item) for item in fact_editor.items_named(document, name)]
-    return found
+        locations += [FactLocation(path, document, item) for item in fact_editor.items_named(document, reference)]
+    return locations
 
 
 def require_one_location(
-    workspace: Workspace, found: list[FactLocation], name: str, choice: str = "Name --file or --section."
+    workspace: Workspace, locations: Sequence[FactLocation], reference: str, hint: str = "Name --file or --section."
 ) -> FactLocation:
-    """The only one of them; where there are several, `choice` says how one is chosen.
+    """The only one of some locations; `hint` says how to choose among several.
 
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
     """
-    if not found:
-        raise _missing(workspace, name)
-    if len(found) > 1:
-        places = [{"path": path, "line": item.start + 1, "id": item.fact.id, "text": item.fact.text} for path, _, item in found]
-        listed = "; ".join(f"{place['path']}:{place['line']}" for place in places[:8])
-        raise FactProblem("fact-ambiguous", f"{name[:80]!r} stands in {len(found)} places", f"They are {listed}. {choice}", facts=places)
-    return found[0]
+    if not locations:
+        raise _not_found(workspace, reference)
+    if len(locations) > 1:
+        views = [{"path": path, "line": item.start + 1, "id": item.fact.id, "text": item.fact.text} for path, _, item in locations]
+        named = "; ".join(f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED])
+        message = f"{reference[:_QUOTED]!r} stands in {len(locations)} places"
+        raise FactProblem("fact-ambiguous", message, f"They are {named}. {hint}", facts=views)
+    return locations[0]
 
 
-def _missing(workspace: Workspace, name: str) -> FactProblem:
-    """That no fact of that name can be meant: what became of it, or what is said in other words."""
-    with trail_update.fresh_trail(workspace) as known:
-        fact = recorded.fact_by_text(known, name) or recorded.fact_by_id(known, name)
+def _not_found(workspace: Workspace, reference: str) -> FactProblem:
+    """The problem of a reference that names no fact here, with what became of the fact, or facts with the same words."""
+    with trail_update.fresh_trail(workspace) as trail:
+        fact = fact_by_text(trail, reference) or fact_by_id(trail, reference)
         if fact is None:
-            hint = recorded.similar_facts_hint(known, name) or "mdmem facts lists them with their ids."
-            return FactProblem("fact-not-found", f"there is no fact {name[:80]!r}", hint)
-        holding = [one.entry for one in known.occurrences_of(fact) if one.ended is None and not known.marks_of(one.number)]
-    if holding:
-        places = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in holding[:8])
-        return FactProblem("fact-not-found", f"there is no fact {name[:80]!r} here", f"It stands in {places}.")
-    return FactProblem("fact-not-found", f"{name[:80]!r} does not hold any more", f"mdmem history {fact} tells what became of it.")
+            hint = similar_facts_hint(trail, reference) or "mdmem facts lists them with their ids."
+            return FactProblem("fact-not-found", f"there is no fact {reference[:_QUOTED]!r}", hint)
+        current = [each.entry for each in trail.occurrences_of(fact) if each.ended is None and not trail.marks_of(each.number)]
+    if current:
+        named = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED])
+        return FactProblem("fact-not-found", f"there is no fact {reference[:_QUOTED]!r} here", f"It stands in {named}.")
+    return FactProblem(
+        "fact-not-found", f"{reference[:_QUOTED]!r} does not hold any more", f"mdmem history {fact} tells what became of it."
+    )
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
-    """The file that the named fact is to be taken out of; a day's log where no other file has it.
+    """The file from which a fact is to be forgotten; a day's log where no other file has it.
 
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
     """
-    found = _meant(workspace, change, EDITABLE) or current_locations(workspace, _meant(workspace, change, (FileKind.DAILY,)))
-    return require_one_location(workspace, found, change.fact)[0]
+    locations = _locations_to_forget(workspace, change, EDITABLE)
+    locations = locations or current_locations(workspace, _locations_to_forget(workspace, change, (FileKind.DAILY,)))
+    return require_one_location(workspace, locations, change.fact).path
 
 
-def _meant(workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
-    """Where the fact to be forgotten stands in files of these kinds; in its section, where one is named."""
-    found = locate_fact(workspace, change.fact, kinds)
+def _locations_to_forget(workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
+    locations = locate_fact(workspace, change.fact, kinds)
     if change.section is None:
-        return found
-    return [one for one in found if one[2] in _in_section(one[1], change.fact, change.section)]
+        return locations
+    return [each for each in locations if each.item in _items_in_section(each.document, change.fact, change.section)]
 
 
-def _in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
+def _items_in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
     try:
         return fact_editor.items_named(document, fact, address)
     except SectionProblem:
         return ()
 
 
-def marks_at(workspace: Workspace, found: list[FactLocation]) -> list[Mark | None]:
-    """What a commit says of each of these facts, besides what stands there: superseded, or retracted."""
+def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Mark | None]:
+    """The mark in force at each location, superseded or retracted."""
     marks: dict[tuple[FilePath, int], Mark | None] = {}
-    meant = {item.fact.id for _, _, item in found}
-    with trail_update.fresh_trail(workspace) as known:
-        for path, document in {path: document for path, document, _ in found}.items():
-            if not any(mark.one in meant for mark in known.marks(path)):
+    facts = {location.item.fact.id for location in locations}
+    with trail_update.fresh_trail(workspace) as trail:
+        for path, document in {location.path: location.document for location in locations}.items():
+            if not any(mark.one in facts for mark in trail.marks(path)):
                 continue
-            listed = entries(document, path)
-            joined, _ = entry_states.match_entries(known, path, listed)
-            marks |= {(path, entry.start_line): one.mark for entry, one in zip(listed, joined, strict=True)}
-    return [marks.get((path, item.start + 1)) for path, _, item in found]
+            in_file = entries(document, path)
+            states, _ = entry_states.match_entries(trail, path, in_file)
+            marks |= {(path, entry.start_line): state.mark for entry, state in zip(in_file, states, strict=True)}
+    return [marks.get((location.path, location.item.start + 1)) for location in locations]
 
 
-def current_locations(workspace: Workspace, found: list[FactLocation]) -> list[FactLocation]:
-    """Those of these facts that nothing has superseded or retracted."""
-    return [place for place, mark in zip(found, marks_at(workspace, found), strict=True) if mark is None]
+def current_locations(workspace: Workspace, locations: Sequence[FactLocation]) -> list[FactLocation]:
+    """The locations of facts that no mark has superseded or retracted there."""
+    return [location for location, mark in zip(locations, marks_at(workspace, locations), strict=True) if mark is None]
 
 
-def superseded_facts(workspace: Workspace, path: FilePath, document: Document, some: Sequence[Item]) -> frozenset[SectionFactId]:
-    """What is stated by these facts of a file, as far as nothing in its section states it that has not been superseded or retracted."""
-    places = [(path, document, item) for item in some]
-    said, holding = (
-        {(document.path_at(item.start), item.fact.id) for _, _, item in found} for found in (places, current_locations(workspace, places))
+def superseded_facts(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item]) -> frozenset[SectionFactId]:
+    """The facts of these items, without those that an item of their section states which is neither superseded nor retracted."""
+    locations = [FactLocation(path, document, item) for item in items]
+    stated, current = (
+        {(document.path_at(each.item.start), each.item.fact.id) for each in some}
+        for some in (locations, current_locations(workspace, locations))
     )
-    return frozenset(said - holding)
+    return frozenset(stated - current)
+
+
+# In the trail.
+
+
+def fact_by_text(trail: Trail, text: str) -> FactId | None:
+    """The fact that a text states, with or without its marker, kind, tags and expiry; None where memory never held it."""
+    text = text.strip()
+    readings = [parse_text(text).id, parse_item(text).id, *_as_written(text)]
+    return next((fact for fact in readings if trail.occurrences_of(fact)), None)
+
+
+def _as_written(text: str) -> list[FactId]:
+    """The fact that a text would become if it was remembered or logged."""
+    try:
+        return [parse_item(write_item(text)).id]
+    except TextProblem:
+        return []
+
+
+def fact_by_id(trail: Trail, reference: str) -> FactId | None:
+    """The fact with this id, or with an id that begins so; None where memory never held one.
+
+    Raises:
+        FactProblem: `fact-ambiguous` where several ids begin so.
+    """
+    prefix = id_prefix(reference)
+    ids = trail.ids_with_prefix(prefix) if prefix else ()
+    require_unique_id(prefix, ids)
+    return ids[0] if ids else None
+
+
+def similar_facts_hint(trail: Trail, words: str, path: FilePath | None = None) -> str:
+    """A sentence that names facts (of one file) with these words, live ones first; empty where there are none."""
+    folded = normalise(words)
+    matches = [
+        each for each in trail.fact_occurrences() if folded and folded in normalise(each.entry.text) and path in (None, each.entry.path)
+    ]
+    texts = {each.entry.fact: each.entry.text for each in sorted(matches, key=lambda each: each.ended is not None)}
+    named = [f"{fact} {' '.join(text.split())[:_QUOTED]}" for fact, text in list(texts.items())[:_MOST_SIMILAR]]
+    return f"Facts with these words: {'; '.join(named)}" if named else ""

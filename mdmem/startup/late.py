@@ -48,7 +48,6 @@ MODULES = frozenset(
         "mdmem.queries.history",
         "mdmem.changes.purge",
         "mdmem.queries.show",
-        "mdmem.queries.recorded",
         "mdmem.catchup.replay",
         "mdmem.changes.revert",
         "mdmem.changes.review",
