@@ -93,6 +93,12 @@ def user_settings_path(environment: Mapping[str, str], platform: str = sys.platf
     return Path(base) / "mdmem" / "config.toml" if base else None
 
 
+def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files that settings are read from, whether they are there or not."""
+    own_path = user_settings_path(environment)
+    return (workspace / SETTINGS_NAME, *((own_path,) if own_path else ()))
+
+
 def _value(name: str, value: Any, where: str) -> Any:
     """`value` in the type of the setting `name`, or a refusal."""
 

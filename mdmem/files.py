@@ -110,6 +110,24 @@ def read(place: Path) -> bytes | None:
         os.close(descriptor)
 
 
+def stamp(path: str) -> tuple[int, int, int, int, int] | None:
+    """What tells a state of a file (links followed) from another: times of data and inode (ns), size, inode, device; None: not there."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a path object takes longer to make than the answer
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev
+
+
+def identity(path: str) -> tuple[int, int, int] | None:
+    """What tells a file or folder (links not followed) from any other of the same name: inode, device, kind; None: not there."""
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_dev, stat.S_IFMT(status.st_mode)
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable."""
     _sync(folder, os.O_DIRECTORY)

@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.repo import Identity, Repository
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, field
 
 T = TypeVar("T")
 
@@ -28,6 +29,8 @@ Progress: TypeAlias = "Callable[[int, int], None]"
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
 _AUTHOR = re.compile(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
+_RACY_NS = 20_000_000
+"""A file that was changed less than this before it was read may change again without its stamp showing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Workspace:
     repository: Repository
     settings: Settings
     state: Path
+    basis: tuple[object, ...] = field(default=(), compare=False)
+    """The stamps of the files that say what the settings are and where the repository is; empty where they are not to be relied on."""
 
     @property
     def curated(self) -> FilePath:
@@ -160,8 +165,47 @@ def open_in(repository: Repository) -> Workspace:
     Raises:
         WorkspaceProblem: `bad-settings`.
     """
-    state = _state_folder(repository)
-    return Workspace(repository.folder, repository, config.load(repository.folder, repository.root), state)
+    basis = _basis(repository.folder, repository)
+    settings = config.load(repository.folder, repository.root)
+    return Workspace(
+        root=repository.folder,
+        repository=repository,
+        settings=settings,
+        state=_state_folder(repository),
+        basis=() if any(layout.is_outside(path) for path in settings.extra_paths) else basis,
+    )
+
+
+def refresh(workspace: Workspace) -> Workspace:
+    """The workspace by its settings and its repository as they are now; the same object where no file that says so has changed.
+
+    Raises:
+        RepositoryProblem, WorkspaceProblem: as `open_at`.
+    """
+    if workspace.basis and workspace.basis == _basis(workspace.root, workspace.repository):
+        return workspace
+    return open_at(workspace.root)
+
+
+def _basis(root: Path, repository: Repository) -> tuple[object, ...]:
+    """The stamps of all files that `open_at` reads; empty where one was changed so lately that its stamp does not tell.
+
+    (Where settings name folders outside the workspace, links on the way to them count too; these are looked at each time.)
+    """
+    way = (root, *root.parents)
+    depth = way.index(repository.root) if repository.root in way else 0
+    git_dir, common_dir = str(repository.git_dir), str(repository.common_dir)
+    folders = [*(f"{folder}/.git" for folder in way[: depth + 1]), f"{git_dir}/refs/replace"]
+    paths = [
+        *(f"{git_dir}/{name}" for name in ("config", "config.worktree", "commondir", "packed-refs")),
+        *(() if common_dir == git_dir else (f"{common_dir}/config",)),
+        *map(str, config.settings_files(root, os.environ)),
+    ]
+    stamps = [files.stamp(path) for path in paths]
+    newest = max((max(mtime_ns, ctime_ns) for mtime_ns, ctime_ns, *_ in filter(None, stamps)), default=0)
+    if newest > time.time_ns() - _RACY_NS:
+        return ()
+    return (*paths, *stamps, *map(files.identity, folders))
 
 
 def was_used(repository: Repository) -> bool:

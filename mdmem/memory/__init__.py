@@ -17,7 +17,7 @@ from mdmem.model.reviews import ReviewResult
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
 from mdmem.model.writes import Change, Purge, WriteOptions, WriteResult
 from mdmem.startup import late
-from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at
+from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, refresh
 
 if TYPE_CHECKING:
     from mdmem import doctor, hookfiles, secrets, stats
@@ -73,7 +73,7 @@ class Memory:
     """A workspace and what can be done with it. `say` takes lines for the user while a verb is at work."""
 
     def __init__(self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None) -> None:
-        self.workspace = workspace
+        self._workspace = workspace
         self._say = say
         self._progress = progress
 
@@ -85,6 +85,16 @@ class Memory:
             WorkspaceProblem, RepositoryProblem: there is none, or it cannot be used.
         """
         return cls(open_at(find_workspace(named)), say, progress)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace by its settings and its repository as they are now.
+
+        Raises:
+            WorkspaceProblem, RepositoryProblem: they cannot be used any more.
+        """
+        self._workspace = refresh(self._workspace)
+        return self._workspace
 
     def _watch(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
         """Times a verb and records how it ends."""
