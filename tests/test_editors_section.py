@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from mdmem.addresses import matching_sections
 from mdmem.document import Document, Section, is_blank, parse, section_etag, tree_etag, with_line_end
 from mdmem.editors import EditResult
-from mdmem.editors.section import edit, heading
+from mdmem.editors.outline import heading
+from mdmem.editors.section import edit
 from mdmem.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
 from mdmem.model import Op
 from mdmem.model.writes import Action, EditSection

@@ -19,7 +19,7 @@ from datetime import date, datetime
 
 from mdmem.addresses import MATCH_RULES, address_of, join_path, similar_paths
 from mdmem.document import Document, Section, clean_input, fold_space, plain_title, tree_etag
-from mdmem.editors.section import heading
+from mdmem.editors.outline import heading
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.facts import item_text, section_items, write_item
 from mdmem.model import PATH_SEPARATOR, FilePath

@@ -6,7 +6,8 @@ from datetime import date
 
 from mdmem.document import Document, Section, is_blank
 from mdmem.editors import EditResult
-from mdmem.editors.section import append_to_section, heading, insert_blocks
+from mdmem.editors.outline import heading, insert_blocks
+from mdmem.editors.section import append_to_section
 from mdmem.errors import SectionProblem
 from mdmem.facts import find_same_item
 from mdmem.model import Op

@@ -9,7 +9,8 @@ from datetime import date
 from mdmem.addresses import find_section, join_path, matching_sections
 from mdmem.document import Document, Section, blank_line, is_blank, parse, with_line_end
 from mdmem.editors import EditResult
-from mdmem.editors.section import append_to_section, create, same_outline
+from mdmem.editors.outline import create, same_outline
+from mdmem.editors.section import append_to_section
 from mdmem.errors import FactProblem, SectionProblem
 from mdmem.facts import (
     Item,

@@ -1,0 +1,221 @@
+"""Edits of the outline: headings written, renamed and deleted, sections and blocks put in. No other heading may change by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from mdmem.addresses import find_section, join_path, matching_sections
+from mdmem.document import (
+    Document,
+    Section,
+    blank_line,
+    clean_input,
+    fold_space,
+    is_blank,
+    parse,
+    plain_title,
+    split_lines,
+    with_line_end,
+)
+from mdmem.editors import EditResult
+from mdmem.errors import SectionProblem, TextProblem
+from mdmem.model import PATH_SEPARATOR, Op
+from mdmem.model.writes import Action, EditSection
+
+_MAX_LEVEL = 6
+_DEFAULT_LEVEL = 2
+_MAX_QUOTED_CHARS = 80
+_CLOSING_HASHES = re.compile(r"((?:^|[ \t])#*)(#)([ \t]*)$")
+_ATX = re.compile(r"^( {0,3}#{1,6})([ \t]*)")
+_ATX_CLOSING = re.compile(r"[ \t]#+$")
+
+
+def content_bounds(lines: Sequence[str]) -> tuple[int, int]:
+    """The numbers of the first line that is not blank and of the line after the last one."""
+    first = next((number for number, line in enumerate(lines) if not is_blank(line)), len(lines))
+    return first, next((number for number in range(len(lines), first, -1) if not is_blank(lines[number - 1])), first)
+
+
+def strip_blank_lines(text: str) -> str:
+    """A text with LF and without blank lines around it."""
+    lines = with_line_end(text, "\n").split("\n")
+    first, end = content_bounds(lines)
+    return "\n".join(lines[first:end])
+
+
+def body_escapes(reason: str) -> SectionProblem:
+    """The refusal of a text that would not stay in its section."""
+    return SectionProblem(
+        "body-escapes-section", f"the text does not stay in its section: {reason}", "Close what is open; use deeper headings."
+    )
+
+
+def same_outline(document: Document, result: Document) -> bool:
+    """True if two documents have the same headings and as many lines of front matter."""
+    return result.front == document.front and _outline(result.sections) == _outline(document.sections)
+
+
+def _outline(sections: Iterable[Section]) -> list[tuple[int, str]]:
+    return [(section.level, section.title) for section in sections]
+
+
+def _keeps_outline(document: Document, text: str, outline: Sequence[tuple[int, str]]) -> bool:
+    """True if a new text of a document has these headings (level, title), and the same front matter."""
+    result = parse(text)
+    return result.front == document.front and _outline(result.sections) == list(outline)
+
+
+def heading(level: int, title: str) -> str:
+    """The ATX heading (without line end) of a title.
+
+    Raises:
+        TextProblem: `bad-text`: a title that is empty, has several lines or would not read back.
+    """
+    name = fold_space(clean_input(title, "title"))
+    if not name or len(split_lines(title.strip())) > 1:
+        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} is no title: one line that is not empty")
+    escaped = _CLOSING_HASHES.sub(r"\1\\\2\3", name)
+    line = f"{'#' * level} {escaped}"
+    sections = parse(line, fragment=True).sections
+    if len(sections) != 1 or name not in (sections[0].title, plain_title(sections[0].title)):
+        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a heading")
+    return line
+
+
+def rename(document: Document, section: Section, title: str) -> EditResult:
+    """Give a section another title, in the style of heading that it has.
+
+    Raises:
+        TextProblem: `bad-text`: a title that cannot be a heading, or not this one.
+    """
+    name = heading(section.level, title)[section.level + 1 :]
+    if name == section.title:
+        return EditResult(text=document.text, op=Op.RENAME, section=section.path)
+    outline = [(s.level, name if s.index == section.index else s.title) for s in document.sections]
+    before, after = document.bom + document.slice(0, section.start), document.slice(section.body, len(document.lines))
+    for lines in _renamed_headings(document, section, name):
+        text = before + lines + after
+        if _keeps_outline(document, text, outline):
+            return EditResult(text=text, op=Op.RENAME, section=(*section.path[:-1], name))
+    raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be this heading")
+
+
+def _renamed_headings(document: Document, section: Section, name: str) -> Iterator[str]:
+    """The lines of a heading with another title: in its own style first, then as ATX for a title that setext does not take."""
+    first, last = document.lines[section.start], document.lines[section.body - 1]
+    match = _ATX.match(first) if section.body == section.start + 1 else None
+    if match:
+        yield f"{match[1]}{match[2] or ' '}{name}{_after_title(first[match.end() :])}"
+        return
+    yield name + first[len(first.rstrip("\r\n")) :] + last
+    yield f"{'#' * section.level} {name}" + last[len(last.rstrip("\r\n")) :]
+
+
+def _after_title(line: str) -> str:
+    """What stands after the title in the rest of an ATX heading: white space, closing `#`s, the line end."""
+    title = line.rstrip(" \t\r\n")
+    if title.endswith("#") and _ATX_CLOSING.search(" " + title, len(title.rstrip("#"))):
+        title = title.rstrip("#").rstrip(" \t")
+    return line[len(title) :]
+
+
+def delete(document: Document, section: Section, subtree: bool) -> EditResult:
+    """Take out a section; one with subsections only as a `subtree`.
+
+    Raises:
+        SectionProblem: `has-subsections`, or `body-escapes-section` where another heading would change.
+    """
+    if section.tree_end > section.end and not subtree:
+        raise SectionProblem("has-subsections", f"{join_path(section.path)!r} has subsections", "--subtree deletes them too.")
+    text = document.bom + document.slice(0, section.start) + document.slice(section.tree_end, len(document.lines))
+    deleted = range(section.index, section.index + 1 + len(document.subsections(section)))
+    if not _keeps_outline(document, text, _outline(s for s in document.sections if s.index not in deleted)):
+        raise body_escapes("without it the sections around it would change")
+    return EditResult(text=text, op=Op.DELETE, section=section.path)
+
+
+def create(document: Document, change: EditSection) -> EditResult:
+    """Create the missing part of a path, with the change's text as the body of the last section.
+
+    It stands at the end of its parent, one level below it, or after `change.after`.
+
+    Raises:
+        SectionProblem: the parent or `after` is missing or ambiguous, the level would be deeper than 6, the text escapes.
+        TextProblem: a title or a text that cannot be stored.
+    """
+    if change.action in (Action.REPLACE, Action.RENAME, Action.DELETE):
+        find_section(document, change.section or "", change.nth)
+    parent, missing = _nearest_parent(document, [part.strip() for part in (change.section or "").split(PATH_SEPARATOR)])
+    if parent is None:
+        parent = _single_title(document) if change.after is None else _parent_of(document, find_section(document, change.after))
+    level, line = _level_and_line(document, parent, change.after)
+    if level + len(missing) - 1 > _MAX_LEVEL:
+        raise SectionProblem("body-escapes-section", f"the section would be deeper than {_MAX_LEVEL} levels")
+    headings = [heading(level + depth, title) for depth, title in enumerate(missing)]
+    body = strip_blank_lines(clean_input(change.text))
+    if any(section.level < level + len(headings) for section in parse(body, fragment=True).sections):
+        raise body_escapes("it has a heading at or above the section's own level")
+    path = (*(parent.path if parent else ()), *(title.lstrip("#").strip() for title in headings))
+    text = insert_blocks(document, line, "\n\n".join([*headings, body] if body else headings))
+    return EditResult(text=text, op=Op.CREATE, section=path)
+
+
+def _nearest_parent(document: Document, titles: list[str]) -> tuple[Section | None, list[str]]:
+    """The deepest section of a path that exists, and the titles that are missing below it."""
+    for count in range(len(titles) - 1, 0, -1):
+        address = PATH_SEPARATOR.join(titles[:count])
+        if matching_sections(document, address):
+            return find_section(document, address), titles[count:]
+    return None, titles
+
+
+def _single_title(document: Document) -> Section | None:
+    tops = [section for section in document.sections if len(section.path) == 1]
+    return tops[0] if len(tops) == 1 and tops[0].level == 1 else None
+
+
+def _parent_of(document: Document, section: Section) -> Section | None:
+    ancestors = [s for s in document.sections[: section.index] if s.tree_end > section.start]
+    return ancestors[-1] if ancestors else None
+
+
+def _level_and_line(document: Document, parent: Section | None, after: str | None) -> tuple[int, int]:
+    """The level of a new section and the line before which it goes."""
+    if after is None:
+        if parent:
+            return parent.level + 1, parent.tree_end
+        return min((s.level for s in document.sections if len(s.path) == 1), default=_DEFAULT_LEVEL), len(document.lines)
+    sibling = find_section(document, after)
+    if parent and sibling.path[:-1] != parent.path:
+        raise SectionProblem("section-not-found", f"{after!r} does not stand directly below {join_path(parent.path)!r}")
+    return sibling.level, sibling.tree_end
+
+
+def insert_blocks(document: Document, line: int, text: str) -> str:
+    """The text of a document with `text` (LF) as blocks of its own before a line.
+
+    Raises:
+        SectionProblem: `open-block`, or `body-escapes-section` where another heading would change.
+    """
+    end = document.line_end
+    before, after = document.bom + document.slice(0, line), document.slice(line, len(document.lines))
+    ends_bare = not after and bool(document.lines) and not document.lines[-1].endswith(("\n", "\r"))
+    if line and not before.endswith(("\n", "\r")):
+        before += end
+    if line and not is_blank(document.lines[line - 1]):
+        before += blank_line(before, end)
+    inserted = with_line_end(text, end) + ("" if ends_bare else end) + (end if after else "")
+    fragment = parse(text, fragment=True)
+    outline = [
+        *_outline(section for section in document.sections if section.start < line),
+        *_outline(fragment.sections),
+        *_outline(section for section in document.sections if section.start >= line),
+    ]
+    if fragment.open_line is None and _keeps_outline(document, before + inserted + after, outline):
+        return before + inserted + after
+    if document.open_line is not None:
+        number = document.open_line + 1
+        message = f"the file ends inside an open fence or comment (line {number})"
+        raise SectionProblem("open-block", message, "Close it first.", line=number)
+    raise body_escapes("it would change what stands around it")
