@@ -9,7 +9,7 @@ endif
 ROUNDS ?= 10
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all test-plain suite lint explore docs bench clean
+.PHONY: demo test test-all test-plain suite lint explore mutants docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
@@ -32,6 +32,10 @@ explore: $(STAMP)
 	@for round in $$(seq $(ROUNDS)); do \
 		$(VENV)/bin/python -m pytest -q -n 2 -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
 	done
+
+# Whether the tests notice a change of one thing: `make mutants` (a night), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).
+mutants: $(STAMP)
+	nice -n 10 $(VENV)/bin/python tests/mutants.py $(ROOMS) $(if $(SAMPLE),--sample $(SAMPLE))
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

@@ -1,0 +1,462 @@
+"""Whether the tests notice: each room's mutants, tried on the tests that run the line that was changed.
+
+    python tests/mutants.py [ROOM…] [--sample N] [--seed N] [--jobs N] [--seconds N] [--only WORDS] [--again]
+
+First it is measured which test of the room's test files runs which lines (again only for files that changed since). Then, for each mutant, a child with the
+mutant in place of its module runs those tests, quick ones first, until one fails. What came of it is kept in `.mutants/`: a run that was
+interrupted goes on, and a survivor is tried again when the tests have changed. Why a survivor is none is said in `mutants_allowed.toml`.
+
+There are maintained tools. mutmut leaves out the methods of dataclasses, and copies the program to a place that the tests which start
+processes leave again; cosmic-ray runs one command for every mutant, which is all tests or too few.
+"""
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+import tomllib
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import coverage
+import pytest
+from mutations import Mutant, functions, mutants
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Room:
+    """Modules, and the test files that are to notice what changes in them."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+ROOMS = {
+    "files": Room(
+        ("mdmem/files.py",), ("test_files", "test_durability", "test_recover", "test_templates", "test_apply_overtaken", "test_unindexed")
+    ),
+    "repo": Room(
+        ("mdmem/repo/*.py",),
+        (
+            "test_repo",
+            "test_git_files",
+            "test_locks",
+            "test_durability",
+            "test_recover",
+            "test_apply*",
+            "test_purge*",
+            "test_history_replay",
+        ),
+    ),
+    "changes": Room(
+        ("mdmem/changes/*.py",),
+        (
+            *("test_apply*", "test_recover", "test_durability", "test_tasks", "test_review", "test_contradictions", "test_purge*"),
+            *("test_secret_writes", "test_cli_writes", "test_cli_history"),
+        ),
+    ),
+    "document": Room(("mdmem/document.py",), ("test_document", "test_scan", "test_editors_*", "test_show")),
+    "facts": Room(("mdmem/facts.py",), ("test_facts", "test_editors_facts", "test_entries", "test_chains", "test_contradictions")),
+}
+STRICT = {"files", "repo", "changes"}
+"""The rooms in which every survivor is to be killed or explained."""
+GOAL = 0.9
+ALLOWED = Path(__file__).with_name("mutants_allowed.toml")
+KEPT = ROOT / ".mutants"
+START_SECONDS = 20.0
+"""What a child may take beside its tests, on a busy machine."""
+SLOWER = 5.0
+"""How many times longer than measured a test may take there."""
+MEASURING_SECONDS = 1200.0
+LOADED_BEFORE = ("hypothesis", "markdown_it", "git", "tantivy", "mistune", "yaml")
+"""What the children need not load each for itself: nothing of this, and nothing that starts threads when it is loaded."""
+OPTIONS = ["-q", "-p", "no:cacheprovider", "--tb=line", "-W", "ignore::pytest.PytestAssertRewriteWarning", "--rootdir", str(ROOT)]
+
+
+def digest(*data: bytes) -> str:
+    whole = hashlib.sha256()
+    for part in data:
+        whole.update(part)
+    return whole.hexdigest()[:20]
+
+
+# Children at work.
+
+
+@dataclass(frozen=True)
+class Child:
+    """A process that has until `limit`, of the monotonic clock; `done` is told its exit status, None where the time was up."""
+
+    number: int
+    limit: float
+    done: Callable[[int | None], None]
+
+
+def fork(work: Callable[[], int], log: Path) -> int:
+    number = os.fork()
+    if number:
+        return number
+    status = 70
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with log.open("wb") as output, Path(os.devnull).open() as nothing:
+            for stream, file in ((0, nothing), (1, output), (2, output)):
+                os.dup2(file.fileno(), stream)
+        os.chdir(ROOT)
+        status = int(work())
+    except BaseException:
+        traceback.print_exc()
+        raise
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def run_all(starts: Iterable[Callable[[int], Child]], jobs: int) -> None:
+    """Keep as many children at work as there are seats; each start is told the number of its seat."""
+    waiting, children = iter(starts), dict[int, Child]()
+    try:
+        while True:
+            for seat in sorted(set(range(jobs)).difference(children)):
+                if begin := next(waiting, None):
+                    children[seat] = begin(seat)
+            if not children:
+                return
+            time.sleep(0.01)
+            for seat, child in list(children.items()):
+                if _has_ended(child):
+                    del children[seat]
+    finally:
+        for child in children.values():
+            os.killpg(child.number, signal.SIGKILL)
+
+
+def _has_ended(child: Child) -> bool:
+    ended, status = os.waitpid(child.number, os.WNOHANG)
+    if ended:
+        child.done(os.waitstatus_to_exitcode(status))
+    elif time.monotonic() > child.limit:
+        os.killpg(child.number, signal.SIGKILL)
+        os.waitpid(child.number, 0)
+        child.done(None)
+    else:
+        return False
+    with suppress(ProcessLookupError):
+        os.killpg(child.number, signal.SIGKILL)  # what a test has left
+    return True
+
+
+# Which test runs which lines.
+
+
+class Stopwatch:
+    """Keeps what each test runs apart from what others run, and how long it takes."""
+
+    def __init__(self, measure: coverage.Coverage) -> None:
+        self._measure = measure
+        self._failed: set[str] = set()
+        self._seconds: dict[str, float] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._measure.switch_context(item.nodeid)
+        started = time.monotonic()
+        try:
+            return (yield)
+        finally:
+            self._measure.switch_context("")
+            self._seconds[item.nodeid] = time.monotonic() - started
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not report.passed:
+            self._failed.add(report.nodeid)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Of those that passed."""
+        return {test: seconds for test, seconds in self._seconds.items() if test not in self._failed}
+
+
+def test_files(room: Room) -> list[tuple[Path, Path]]:
+    """Each test file of a room with the place of what was measured of it."""
+    paths = sorted({path for pattern in room.tests for path in (ROOT / "tests").glob(f"{pattern}.py")})
+    return [(path, KEPT / "measured" / path.stem) for path in paths]
+
+
+def measure(rooms: Iterable[Room], jobs: int) -> None:
+    """Measure the test files that have changed since they were."""
+    every = sorted({each for room in rooms for each in test_files(room)})
+    due = [(path, place) for path, place in every if _measured_digest(place) != digest(path.read_bytes())]
+    modules = {str(path.relative_to(ROOT)): path.read_bytes() for path in (ROOT / "mdmem").rglob("*.py")}
+    for text in modules.values():
+        _keep(KEPT / "modules" / digest(text), text)
+    seen = {name: digest(text) for name, text in modules.items()}
+
+    def begin(path: Path, place: Path) -> Callable[[int], Child]:
+        def start(_: int) -> Child:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            number = fork(lambda: _measure_one(path, place, seen), place.with_suffix(".log"))
+            return Child(number, time.monotonic() + MEASURING_SECONDS, lambda status: print(f"measured {path.name}: {status}", flush=True))
+
+        return start
+
+    run_all((begin(path, place) for path, place in due), jobs)
+
+
+def _measured_digest(place: Path) -> str | None:
+    try:
+        return str(json.loads(place.with_suffix(".json").read_text())["digest"])
+    except FileNotFoundError:
+        return None
+
+
+def _measure_one(path: Path, place: Path, modules: Mapping[str, str]) -> int:
+    lines = place.with_suffix(".lines")
+    lines.unlink(missing_ok=True)
+    measure = coverage.Coverage(data_file=str(lines), include=[str(ROOT / "mdmem" / "*")], config_file=False)
+    stopwatch = Stopwatch(measure)
+    measure.start()
+    status = pytest.main([*OPTIONS, str(path)], plugins=[stopwatch])
+    measure.stop()
+    measure.save()
+    told = {"digest": digest(path.read_bytes()), "seconds": stopwatch.seconds, "modules": dict(modules)}
+    place.with_suffix(".json").write_text(json.dumps(told))
+    return int(status)
+
+
+def _keep(place: Path, data: bytes) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.exists():
+        place.write_bytes(data)
+
+
+class Tests:
+    """Of one module: which tests run its lines, by what was measured."""
+
+    def __init__(self, room: Room, module: str, text: str) -> None:
+        self._module = module
+        self._now = functions(text)
+        self._by_line: dict[tuple[str, int], set[str]] = {}
+        self._by_function: dict[str, set[str]] = {}
+        self.seconds: dict[str, float] = {}
+        for _, place in test_files(room):
+            self._add(place, text)
+
+    def _add(self, place: Path, text: str) -> None:
+        """A function that has changed since is taken as a whole."""
+        told = json.loads(place.with_suffix(".json").read_text())
+        data = coverage.CoverageData(str(place.with_suffix(".lines")))
+        data.read()
+        contexts = data.contexts_by_lineno(str(ROOT / self._module))
+        if not contexts or self._module not in told["modules"]:
+            return
+        old = (KEPT / "modules" / told["modules"][self._module]).read_text()
+        self.seconds |= told["seconds"]
+        was, old_lines, lines = functions(old), old.splitlines(), text.splitlines()
+        for name, (first, last) in was.items():
+            here = {line: told["seconds"].keys() & contexts[line] for line in range(first, last + 1) if line in contexts}
+            self._by_function.setdefault(name, set()).update(*here.values())
+            now = self._now.get(name)
+            if now and old_lines[first - 1 : last] == lines[now[0] - 1 : now[1]]:
+                for line, tests in here.items():
+                    self._by_line.setdefault((name, line - first), set()).update(tests)
+            else:
+                self._by_line.setdefault((name, -1), set()).update(*here.values())
+
+    def of(self, mutant: Mutant, seconds: float) -> list[str]:
+        """The tests for a mutant, those of the module's own file and quick ones first, as many as take so long together."""
+        here: set[str] = set()
+        if mutant.function in self._now:
+            lines = range(mutant.line - mutant.start, mutant.last - mutant.start + 1)
+            here = here.union(*(self._by_line.get((mutant.function, line), set()) for line in (*lines, -1)))
+        else:
+            here = here.union(*self._by_function.values())
+        own = f"test_{Path(self._module).stem}"
+        ordered = sorted(here, key=lambda test: (Path(test.partition("::")[0]).stem != own, self.seconds[test]))
+        chosen, total = [], 0.0
+        for test in ordered:
+            total += self.seconds[test]
+            if chosen and total > seconds:
+                break
+            chosen.append(test)
+        return chosen
+
+
+# Trying a mutant.
+
+
+class Chosen:
+    """Has some tests run, in their order, and no others."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self._order = {test: number for number, test in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted((item for item in items if item.nodeid in self._order), key=lambda item: self._order[item.nodeid])
+
+
+def overlay(seat: int) -> Path:
+    """A folder that stands for the project, with the package in it to be changed; each seat has its own."""
+    top = KEPT / "overlays" / str(seat)
+    shutil.rmtree(top, ignore_errors=True)
+    for path in sorted((ROOT / "mdmem").rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
+            place = top / path.relative_to(ROOT)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(path)
+    for name in ("hooks", "templates"):
+        (top / name).symlink_to(ROOT / name)
+    return top
+
+
+def put(top: Path, module: str, text: str | None) -> None:
+    """Put a text in place of a module of an overlay, or (None) the module itself back."""
+    place = top / module
+    for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
+        compiled.unlink()
+    place.unlink()
+    if text is None:
+        place.symlink_to(ROOT / module)
+    else:
+        place.write_text(text)
+
+
+def run_tests(top: Path, tests: Sequence[str]) -> int:
+    sys.path.insert(0, str(top))
+    os.environ["PYTHONPATH"] = str(top)
+    paths = dict.fromkeys(test.partition("::")[0] for test in tests)
+    return pytest.main([*OPTIONS, "-x", *paths], plugins=[Chosen(tests)])
+
+
+KILLED, SURVIVED, UNTESTED = "killed", "survived", "untested"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A mutant of a module and what came of it."""
+
+    module: str
+    mutant: Mutant
+    outcome: str
+
+
+class Verdicts:
+    """What came of the mutants, kept from run to run: survivors until the tests change."""
+
+    def __init__(self, room: str, again: bool) -> None:
+        self._place = KEPT / f"{room}.json"
+        kept = self._place.exists() and not again
+        self._known: dict[str, str] = json.loads(self._place.read_text()) if kept else {}
+        self._tests = digest(*(path.read_bytes() for path, _ in test_files(ROOMS[room])))
+
+    def of(self, module: str, mutant: Mutant) -> str | None:
+        key = self._key(module, mutant)
+        return KILLED if self._known.get(key) == KILLED else self._known.get(f"{key} {self._tests}")
+
+    def add(self, module: str, mutant: Mutant, outcome: str) -> None:
+        key = self._key(module, mutant)
+        self._known[key if outcome == KILLED else f"{key} {self._tests}"] = outcome
+        new = self._place.with_suffix(".new")
+        new.write_text(json.dumps(self._known))
+        new.replace(self._place)
+
+    def _key(self, module: str, mutant: Mutant) -> str:
+        return f"{module} {digest(mutant.text.encode())}"
+
+
+def sampled(room: Room, count: int | None, seed: int, only: str) -> list[tuple[str, Mutant]]:
+    """A room's mutants, or so many of them, the same for one seed."""
+    paths = sorted({path for pattern in room.modules for path in ROOT.glob(pattern)})
+    found = [(str(path.relative_to(ROOT)), mutant) for path in paths for mutant in mutants(path.read_text())]
+    found = [(module, mutant) for module, mutant in found if only in f"{module} {mutant.name}"]
+    if count is None or count >= len(found):
+        return found
+    drawn = sorted(found, key=lambda each: digest(f"{seed} {each[0]} {each[1].name}".encode()))[:count]
+    return [each for each in found if each in drawn]
+
+
+def try_all(room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts, jobs: int, seconds: float) -> None:
+    """Try the mutants of which nothing is known yet."""
+    tests = {module: Tests(room, module, (ROOT / module).read_text()) for module in dict.fromkeys(module for module, _ in wanted)}
+    tops = [overlay(seat) for seat in range(jobs)]
+    due = [(module, mutant) for module, mutant in wanted if verdicts.of(module, mutant) is None]
+
+    def begin(module: str, mutant: Mutant, number: int) -> Callable[[int], Child]:
+        chosen = tests[module].of(mutant, seconds)
+
+        def start(seat: int) -> Child:
+            def done(status: int | None) -> None:
+                put(tops[seat], module, None)
+                outcome = UNTESTED if not chosen else SURVIVED if status == 0 else KILLED
+                verdicts.add(module, mutant, outcome)
+                how = "out of time" if status is None else f"{time.monotonic() - started:.1f} s, of {len(chosen)} tests"
+                print(f"{number}/{len(due)} {outcome} {module}:{mutant.line} {mutant.name} ({how})", flush=True)
+
+            put(tops[seat], module, mutant.text)
+            expected = START_SECONDS + SLOWER * sum(tests[module].seconds[test] for test in chosen)
+            started = time.monotonic()
+            child = fork(lambda: run_tests(tops[seat], chosen) if chosen else 0, KEPT / f"child-{seat}.log")
+            return Child(child, started + expected, done)
+
+        return start
+
+    run_all((begin(module, mutant, number + 1) for number, (module, mutant) in enumerate(due)), jobs)
+
+
+def allowed() -> dict[str, dict[str, str]]:
+    """For each module the survivors that are none, with the reason."""
+    return tomllib.loads(ALLOWED.read_text()) if ALLOWED.exists() else {}
+
+
+def report(room: str, tried: Sequence[Tried]) -> bool:
+    """Say what came of a room; whether it is as it should be."""
+    left = [each for each in tried if each.outcome != KILLED]
+    explained = allowed()
+    unexplained = [each for each in left if each.mutant.name not in explained.get(each.module, {})]
+    share = (len(tried) - len(left)) / max(len(tried) - len(left) + len(unexplained), 1)
+    print(
+        f"{room}: {len(tried)} tried, {len(tried) - len(left)} killed, {len(left) - len(unexplained)} explained, {share:.1%} of the rest killed"
+    )
+    for each in unexplained:
+        print(f"  {each.outcome} {each.module}:{each.mutant.line} {each.mutant.name}")
+    return share >= GOAL and not (room in STRICT and unexplained)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rooms", nargs="*", help=f"of {', '.join(ROOMS)}; all where none is named")
+    parser.add_argument("--sample", type=int, help="so many mutants of each room, chosen by the seed")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long the tests of one mutant may take together")
+    parser.add_argument("--only", default="", help="mutants with these words in their module or name")
+    parser.add_argument("--again", action="store_true", help="forget what came of earlier runs")
+    wanted = parser.parse_args()
+    rooms = wanted.rooms or list(ROOMS)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the children end too
+    for name in LOADED_BEFORE:
+        importlib.import_module(name)
+    measure([ROOMS[room] for room in rooms], wanted.jobs)
+    good = []
+    for room in rooms:
+        verdicts = Verdicts(room, wanted.again)
+        chosen = sampled(ROOMS[room], wanted.sample, wanted.seed, wanted.only)
+        try_all(ROOMS[room], chosen, verdicts, wanted.jobs, wanted.seconds)
+        good.append(report(room, [Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED) for module, mutant in chosen]))
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""Mutants of a module: its text with one thing changed that a test should notice.
+
+Left alone are words for people (a text with a space in it, and what is interpolated), type annotations, imports, docstrings, `__all__`.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+}
+_SHOWN = 70
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one change.
+
+    `name` says where the change is and what it is, and outlives changes elsewhere in the module. `function` is empty for what a module does
+    when it is loaded, and `start` is the first line of it; `line` and `last` are where the change is.
+    """
+
+    name: str
+    function: str
+    start: int
+    line: int
+    last: int
+    text: str
+
+
+def mutants(text: str) -> list[Mutant]:
+    """Every mutant of a module, in the order of its lines."""
+    data, counted, made = text.encode(), Counter[str](), []
+    starts = [0, *(number + 1 for number, byte in enumerate(data) if byte == ord("\n"))]
+    tree = ast.parse(text)
+    conditions = {id(test) for node in ast.walk(tree) for test in _conditions(node)}
+    for node, scope in _sites(tree):
+        first, last = starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        old = data[first:last].decode()
+        for new in _replacements(node, id(node) in conditions):
+            words = f"{scope.function or 'the module'}: {_short(old)} -> {_short(new)}"
+            counted[words] += 1
+            name = words if counted[words] == 1 else f"{words} ({counted[words]})"
+            changed = (data[:first] + new.encode() + data[last:]).decode()
+            made.append(Mutant(name, scope.function, scope.start, node.lineno, node.end_lineno or node.lineno, changed))
+    return made
+
+
+def functions(text: str) -> dict[str, tuple[int, int]]:
+    """The first and the last line of each function of a module, methods and inner functions with it."""
+    found = {}
+    waiting: list[tuple[ast.AST, str]] = [(ast.parse(text), "")]
+    while waiting:
+        node, name = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            inside = name
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                inside = f"{name}.{child.name}".lstrip(".")
+                if not isinstance(child, ast.ClassDef):
+                    found[inside] = (child.lineno, child.end_lineno or child.lineno)
+            waiting.append((child, inside))
+    return found
+
+
+def _short(code: str) -> str:
+    words = " ".join(code.split())
+    return words if len(words) <= _SHOWN else f"{words[: _SHOWN // 2]}…{words[-_SHOWN // 2 :]}"
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What a node is in: a function (empty: none), which begins at a line, and the name that what is in there begins with."""
+
+    function: str = ""
+    start: int = 1
+    prefix: str = ""
+
+
+def _sites(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, _Scope]]:
+    """The nodes that may be changed."""
+    waiting: list[tuple[ast.AST, _Scope]] = [(tree, _Scope())]
+    while waiting:
+        node, scope = waiting.pop()
+        if isinstance(node, ast.expr | ast.stmt):
+            yield node, scope
+        waiting += [(child, _inside(node, child, scope)) for child in reversed(list(_code_in(node)))]
+
+
+def _inside(node: ast.AST, child: ast.AST, scope: _Scope) -> _Scope:
+    """What a child of a node is in. Defaults are the surrounding code's: they are made when that is run."""
+    if isinstance(node, ast.ClassDef):
+        return replace(scope, prefix=f"{scope.prefix}{node.name}.")
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and child in node.body:
+        return _Scope(f"{scope.prefix}{node.name}", node.lineno, f"{scope.prefix}{node.name}.")
+    return scope
+
+
+def _code_in(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes directly in another that are code."""
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.JoinedStr() | ast.Expr(ast.Constant()):
+            return
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Assign(targets=[ast.Name(id="__all__" | "TYPE_CHECKING" | "T")]):
+            return
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            yield from (default for default in [*node.args.defaults, *node.args.kw_defaults] if default is not None)
+            yield from node.body
+        case ast.ClassDef():
+            yield from node.body
+        case ast.AnnAssign():
+            yield from [node.value] if node.value else []
+        case ast.ExceptHandler():
+            yield from node.body
+        case _:
+            yield from ast.iter_child_nodes(node)
+
+
+# What may stand in place of a node.
+
+
+def _replacements(node: ast.expr | ast.stmt, is_condition: bool) -> Iterator[str]:
+    if isinstance(node, ast.stmt):
+        yield from _other_statements(node)
+    else:
+        yield from (f"({ast.unparse(ast.fix_missing_locations(other))})" for other in _other_expressions(node))
+        if is_condition and not isinstance(node, ast.Compare | ast.UnaryOp | ast.Constant):
+            yield f"({ast.unparse(ast.UnaryOp(ast.Not(), node))})"
+
+
+def _conditions(node: ast.AST) -> list[ast.expr]:
+    """What decides, in a node, which way it goes."""
+    match node:
+        case ast.If(test) | ast.While(test) | ast.IfExp(test) | ast.Assert(test):
+            return [test]
+        case ast.comprehension(ifs=tests):
+            return tests
+        case ast.match_case(guard=ast.expr() as test):
+            return [test]
+        case _:
+            return []
+
+
+def _other_statements(node: ast.stmt) -> Iterator[str]:
+    match node:
+        case ast.Return(ast.Constant(None) | None):
+            return
+        case ast.Return():
+            yield "return None"
+        case ast.Expr(ast.Call() | ast.Await()) | ast.Raise() | ast.AugAssign() | ast.Delete():
+            yield "pass"
+        case ast.Continue():
+            yield "break"
+        case ast.Break():
+            yield "pass"
+
+
+def _other_expressions(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.Compare(left, operators, rights):
+            for number, operator in enumerate(operators):
+                yield ast.Compare(left, [*operators[:number], _COMPARISONS[type(operator)](), *operators[number + 1 :]], rights)
+        case ast.BoolOp(operator, values):
+            yield ast.BoolOp(ast.And() if isinstance(operator, ast.Or) else ast.Or(), values)
+        case ast.UnaryOp(ast.Not() | ast.USub(), operand):
+            yield operand
+        case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS and not _is_prose(left) and not _is_prose(right):
+            yield ast.BinOp(left, _OPERATORS[type(operator)](), right)
+        case ast.Call(function, arguments, keywords):
+            yield from (ast.Call(function, arguments, [other for other in keywords if other is not gone]) for gone in keywords if gone.arg)
+        case ast.Constant(value):
+            yield from (ast.Constant(other) for other in _other_values(value))
+
+
+def _other_values(value: object) -> Iterator[object]:
+    match value:
+        case bool():
+            yield not value
+        case int() | float():
+            yield value + 1
+        case str() if not _is_said(value):
+            yield f"{value}XX"
+        case bytes():
+            yield value + b"XX"
+
+
+def _is_prose(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_said(node.value))
+
+
+def _is_said(text: str) -> bool:
+    return any(character.isspace() for character in text) and any(character.isalpha() for character in text)
