@@ -10,7 +10,8 @@ from mdmem.document import parse
 from mdmem.editors import frontmatter
 from mdmem.facts import parse_text
 from mdmem.history import CommitNote, compose_message
-from mdmem.history.replay import FileChange, Page, build_step
+from mdmem.history.file_changes import FileChange, Page
+from mdmem.history.replay import build_step
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
 from mdmem.model.trail import Commit, Entry, MainlineCommit, Mark, Occurrence, Origin, Revision
 from mdmem.trail import Step, Trail

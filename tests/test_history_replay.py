@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from replays import FACTS, LOG, MEMORY, TOPIC, ReplayedMemory, commit_id, fact, memory, message
 
 from mdmem.entries import entries
-from mdmem.history import commit_origin, replay
+from mdmem.history import commit_origin, file_changes
 from mdmem.model import CommitId, FilePath, Op, Source
 from mdmem.model.trail import Commit, Entry, Fate, MarkKind, MergedLine, Origin
 
@@ -36,7 +36,7 @@ def test_only_changed_sections_are_parsed_into_entries(replayed: ReplayedMemory,
         counts.append(len(parsed))
         return parsed
 
-    monkeypatch.setattr(replay, "entries", counted_entries)
+    monkeypatch.setattr(file_changes, "entries", counted_entries)
     sections[7] = "## 7\n\n- one of 7\n- three of 7\n- two of 7\n\n"
     step = replayed.write("# Memory\n\n" + "".join(sections))
     assert [occurrence.entry.text for occurrence in step.begun] == ["three of 7"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from mdmem import history
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
-from mdmem.history.replay import FileChange, Page, build_step
+from mdmem.history.file_changes import FileChange, Page
+from mdmem.history.replay import build_step
 from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import MainlineCommit, Origin
 from mdmem.repo import first_parent

@@ -1,0 +1,209 @@
+"""Collect what one commit did to occurrences and marks, from the matched entries and from what the commits state. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from mdmem.editors.fact_difference import fact_difference
+from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, match_across
+from mdmem.history.file_changes import EarlierTrail
+from mdmem.history.messages import ParsedNote, section_name
+from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.trail import Commit, Entry, Fate, Mark, MarkKind, Occurrence, Origin
+from mdmem.startup.records import dataclass, field, replace
+from mdmem.trail import Ending
+
+_NO_ORIGINS: Mapping[str, Origin] = MappingProxyType({})
+_CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
+"""The marks by which a fact is no longer current."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitClaims:
+    """A commit with what its message states."""
+
+    commit: Commit
+    note: ParsedNote
+
+    def is_about(self, path: FilePath, section: SectionPath) -> bool:
+        """True if the commit names this section as its own."""
+        return self.note.path in (None, path) and self.note.section == section_name(section)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedSupersession:
+    """A commit states that one fact has another as its successor, or (None) that it has none."""
+
+    claims: CommitClaims
+    old: FactId
+    new: FactId | None
+
+
+@dataclass(slots=True)
+class StepBuilder:
+    """The occurrences and marks of a step, collected while a commit is replayed.
+
+    Call `drop_reverted`, `begin_entries`, `end_entries` and `set_marks` once each, in this order. The last of `claims` are the mainline
+    commit's own, those before it are the side commits', oldest first. `origin` is that of the lines which the commit itself brings in,
+    `merged_origins` are those of lines from side commits, by file and stripped line.
+    """
+
+    number: int
+    claims: list[CommitClaims]
+    trail: EarlierTrail
+    merged_origins: Mapping[FilePath, Mapping[str, Origin]]
+    origin: Origin
+    ended: list[Ending] = field(default_factory=list)
+    begun: list[Occurrence] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    reverted_commits: set[int] = field(default_factory=set)
+    """Numbers of mainline commits whose marks end."""
+    _multi_value_commits: set[CommitId] = field(default_factory=set)
+    """The commits that state that a key has several values."""
+    _ended_rows: set[int] = field(default_factory=set)
+    """The rows of all occurrences that end."""
+    _unapplied: list[StatedSupersession] = field(default_factory=list)
+    """Supersessions of facts that stay in their files."""
+
+    def drop_reverted(self) -> None:
+        """Note the mainline commits that are reverted, and drop the claims of side commits that were reverted on their side."""
+        reverted = {commit for claims in self.claims for commit in claims.note.reverts}
+        self.reverted_commits = {earlier.number for commit in reverted if (earlier := self.trail.commit_with_id(commit))}
+        self.claims = [*(claims for claims in self.claims[:-1] if claims.commit.id not in reverted), self.claims[-1]]
+        self._multi_value_commits = {claims.commit.id for claims in self.claims if claims.note.also}
+
+    # What begins.
+
+    def begin_entries(self, files: Sequence[EntryMatches]) -> None:
+        """Begin the occurrences of new entries and, with their marks, of those that moved."""
+        match_across(files)
+        self._ended_rows = {old.occurrence.number for file in files for old in (*file.unmatched_old, *(moved.old for moved in file.moved))}
+        for file in files:
+            arrivals: list[tuple[Entry, MovedEntry | None]] = [(moved.entry, moved) for moved in file.moved]
+            arrivals += [(entry, None) for entry in file.unmatched_new]
+            for entry, moved in sorted(arrivals, key=lambda arrival: arrival[0].start_line):
+                self._begin(entry, moved)
+
+    def _begin(self, entry: Entry, moved: MovedEntry | None) -> None:
+        origin = self.merged_origins.get(entry.path, _NO_ORIGINS).get(entry.first_line) or self.origin
+        also = origin.commit in self._multi_value_commits
+        if moved is None:
+            self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=also))
+            return
+        before = moved.old.occurrence
+        self.ended.append(Ending(before.number, moved.old.entry, Fate.MOVED))
+        if moved.same_line:
+            origin, also = before.origin, False
+        elif moved.same_section:
+            origin = replace(origin, source=before.origin.source, confidence=before.origin.confidence)
+        self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=before.also or also))
+        row = -len(self.begun)
+        self.marks += [replace(mark, occurrence=row) for mark in self._closing_marks(before.number)]
+
+    # What ends.
+
+    def end_entries(self, files: Sequence[EntryMatches]) -> None:
+        """End what has no counterpart: superseded as the commits state or, in a person's commit, as the difference shows; else removed."""
+        remaining = {old.occurrence.number: old for file in files for old in file.unmatched_old}
+        by_fact: dict[FactId | None, list[OldEntry]] = {}
+        for old in remaining.values():
+            by_fact.setdefault(old.entry.fact, []).append(old)
+        for supersession in self._supersessions():
+            candidates = [old for old in by_fact.get(supersession.old, ()) if old.occurrence.number in remaining]
+            if candidates:
+                in_own_section = [old for old in candidates if supersession.claims.is_about(old.entry.path, old.section)]
+                self._supersede(remaining, (in_own_section or candidates)[0], supersession.new)
+            else:
+                self._unapplied.append(supersession)
+        if self.claims[-1].note.op is None:
+            for file in files:
+                self._end_by_difference(file, remaining)
+        self.ended += [Ending(row, old.entry, Fate.REMOVED) for row, old in remaining.items()]
+
+    def _supersede(self, remaining: dict[int, OldEntry], old: OldEntry, successor: FactId | None) -> None:
+        del remaining[old.occurrence.number]
+        self.ended.append(Ending(old.occurrence.number, old.entry, Fate.SUPERSEDED, successor))
+
+    def _end_by_difference(self, file: EntryMatches, remaining: dict[int, OldEntry]) -> None:
+        """End the facts of a file for which the difference shows a successor."""
+        facts = [old for old in file.unmatched_old if old.occurrence.number in remaining and old.entry.fact]
+        change = file.change
+        if not (facts and change.before and change.after and any(entry.fact for entry in file.unmatched_new)):
+            return
+        new_facts = {(entry.section, entry.fact) for entry in file.unmatched_new}
+        before = file.sections.renamed(change.before.document)
+        for pair in fact_difference(before, change.after.document, file.sections.paths).supersedes:
+            candidates = [old for old in facts if old.entry.fact == pair.old and old.occurrence.number in remaining]
+            in_one_section = [old for old in candidates if (old.section, pair.new) in new_facts]
+            if candidates:
+                self._supersede(remaining, (in_one_section or candidates)[0], pair.new)
+
+    def _supersessions(self) -> Iterator[StatedSupersession]:
+        """The supersessions that the commits state; where side commits replaced a fact several times, with the last successor."""
+        stated = [StatedSupersession(claims, old, new) for claims in self.claims for old, new in claims.note.supersedes]
+        successors: dict[FactId, list[tuple[int, FactId | None]]] = {}
+        for index, supersession in enumerate(stated):
+            successors.setdefault(supersession.old, []).append((index, supersession.new))
+        for index, supersession in enumerate(stated):
+            new, last_index, passed = supersession.new, index, {supersession.old}
+            while new is not None and new not in passed and not self._is_live(new):
+                following = next(((later, fact) for later, fact in successors.get(new, ()) if later > last_index), None)
+                if following is None:
+                    break
+                passed.add(new)
+                last_index, new = following
+            if len(passed) == 1 or new != supersession.old:
+                yield replace(supersession, new=new)
+
+    def _is_live(self, fact: FactId) -> bool:
+        return any(True for _ in self._live_occurrences(fact))
+
+    def _live_occurrences(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
+        """The occurrences of a fact that are live after this step, with their rows; rows of those that begin here are negative."""
+        for occurrence in self.trail.occurrences_of(fact):
+            if occurrence.ended is None and occurrence.number not in self._ended_rows:
+                yield occurrence.number, occurrence
+        for number, occurrence in enumerate(self.begun, 1):
+            if occurrence.entry.fact == fact:
+                yield -number, occurrence
+
+    # Marks.
+
+    def set_marks(self) -> None:
+        """Set the marks that the commits state."""
+        for supersession in self._unapplied:
+            if not self._had_ended_before(supersession):
+                self._mark(MarkKind.SUPERSEDED, supersession.claims, supersession.old, supersession.new)
+        for claims in self.claims:
+            for fact in claims.note.retracts:
+                self._mark(MarkKind.RETRACTED, claims, fact, None)
+            self.marks += [Mark(kind=MarkKind.CONTRADICTS, begun=self.number, one=a, other=b) for a, b in claims.note.contradicts]
+            self.marks += [Mark(kind=MarkKind.RESOLVED, begun=self.number, one=a, other=b) for a, b in claims.note.resolves]
+
+    def _had_ended_before(self, supersession: StatedSupersession) -> bool:
+        """True if a fact that a side commit replaced had already ended here in that commit's section; other sections do not count."""
+        claims = supersession.claims
+        if claims is self.claims[-1]:
+            return False
+        occurrences = self.trail.occurrences_of(supersession.old)
+        in_section = [each for each in occurrences if claims.is_about(each.entry.path, each.entry.section)]
+        return bool(in_section) and all(each.ended is not None for each in in_section)
+
+    def _mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None) -> None:
+        """Mark one live occurrence of a fact: in the commit's own section before others, then the newest."""
+        candidates = [
+            ((claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, row), row)
+            for row, each in self._live_occurrences(fact)
+            if not self._is_closed(row) and not (fact == other and row < 0)
+        ]
+        if candidates:
+            self.marks.append(Mark(kind=kind, begun=self.number, one=fact, other=other, occurrence=max(candidates)[1]))
+
+    def _closing_marks(self, row: int) -> list[Mark]:
+        """The marks in force by which an earlier occurrence is no longer current."""
+        return [mark for mark in self.trail.marks_of(row) if mark.kind in _CLOSING and mark.begun not in self.reverted_commits]
+
+    def _is_closed(self, row: int) -> bool:
+        in_this_step = any(mark.occurrence == row and mark.kind in _CLOSING for mark in self.marks)
+        return in_this_step or (row > 0 and bool(self._closing_marks(row)))
