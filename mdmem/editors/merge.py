@@ -17,29 +17,36 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Hunk:
-    """Lines of the changed text, from `start` up to `end`, and what stood there before the change (from line `at` on)."""
+    """Lines `start` up to `end` of the changed text, and the lines that stood there before the change (from line `old_start` on)."""
 
     start: int
     end: int
-    at: int
-    before: tuple[str, ...]
+    old_start: int
+    old_lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _SearchRange:
-    """Lines `start` up to `end` of the changed text, and the lines `top` up to `bottom` as they are now: where each stands among these."""
+    """Lines `start` up to `end` of the changed text, which are now among the lines `now_start` up to `now_end`.
+
+    `now_of` gives the line in which each of them stands now; what was changed since is not in it. Both its sides ascend.
+    """
 
     start: int
     end: int
-    top: int
-    bottom: int
-    places: dict[int, int]
+    now_start: int
+    now_end: int
+    now_of: dict[int, int]
+
+
+_Placement = tuple[int, _Hunk]
+"""A hunk, and the line in which its lines begin now."""
 
 
 def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None = None) -> EditResult:
-    """The document without the change that made `after` of `before`; everything later stays.
+    """Take the change that made `after` of `before` out of a document; everything later stays.
 
-    What has been taken back already stays as it is.
+    What is undone already stays as it is.
 
     Args:
         now: the file as it is.
@@ -51,214 +58,232 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
         SectionProblem: `revert-conflict`, with the lines as they are (`now`) and as they would become (`then`): they were changed
             again since.
     """
-    old, changed, lines = lines_without_ends(before), lines_without_ends(after), list(now.lines)
+    changed, old = lines_without_ends(after), lines_without_ends(before)
     hunks = _hunks(changed, old)
     if only is not None:
-        came, went = _lines_of(after, only), _lines_of(before, only)
-        hunks = [part for hunk in hunks for part in _parts(hunk, changed, came, went)]
-    here, end = lines_without_ends(now.text), now.line_end
-    grounds = _grounds(changed, here, after, now)
-    strays = _unmatched(here, grounds, hunks)
-    apart = {n for ground in grounds[:-1] for n in range(ground.top, ground.bottom)}
-    found: list[tuple[int, _Hunk]] = []
-    for hunk in reversed(hunks):
-        ground = _ground_of(hunk, changed, grounds)
-        start, below = _between(hunk, ground)
-        there = [here[n] for n in range(start, below) if ground is not grounds[-1] or n not in apart]
-        if _is_undone(hunk, changed, ground.places, there, strays):
-            continue
-        placed = _placed(hunk, changed, ground.places, ground.bottom)
-        if placed is None and not any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.before)):
-            continue  # blank lines that others have come between
-        if placed is None:
-            raise _conflict(hunk, changed, start, here[start:below])
-        found.append(placed)
-    found.sort(key=lambda placed: placed[0], reverse=True)
-    for place, part in found:
-        lines[place : place + part.end - part.start] = [with_line_end(line, end) + end for line in part.before]
-    text = _ended(lines, now)
-    return EditResult(text, Op.REVERT, _section_of(text, now, *found[-1]) if found else ())
+        added, removed = _lines_of(after, only), _lines_of(before, only)
+        hunks = [part for hunk in hunks for part in _parts_about(hunk, changed, added, removed)]
+    current = lines_without_ends(now.text)
+    ranges = _search_ranges(changed, current, after, now)
+    placements = sorted(_placements(hunks, changed, current, ranges), key=lambda placement: placement[0], reverse=True)
+    lines, end = list(now.lines), now.line_end
+    for line, hunk in placements:
+        lines[line : line + hunk.end - hunk.start] = [with_line_end(old_line, end) + end for old_line in hunk.old_lines]
+    text = _join_lines(lines, now)
+    return EditResult(text=text, op=Op.REVERT, section=_section_of(text, now, *placements[-1]) if placements else ())
 
 
-def _section_of(text: str, now: Document, place: int, hunk: _Hunk) -> SectionPath:
-    """The section that a hunk's lines came back to; where only lines went, or blank ones came, the one that they stood in."""
-    first = next((n for n, line in enumerate(hunk.before) if line.strip()), None)
-    return (() if first is None else parse(text).path_at(place + first)) or now.path_at(place)
+def _section_of(text: str, now: Document, line: int, hunk: _Hunk) -> SectionPath:
+    """The section that a hunk's old lines came back to; where lines only went, or blank ones came back, the one that they stood in."""
+    first = next((number for number, old_line in enumerate(hunk.old_lines) if old_line.strip()), None)
+    return (() if first is None else parse(text).path_at(line + first)) or now.path_at(line)
 
 
-def _matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int]]:
-    """What two lists of lines have in common: where it begins in each, and how long it is."""
-    top = 0
-    while top < min(len(one), len(other)) and one[top] == other[top]:
-        top += 1
-    end = 0
-    while end < min(len(one), len(other)) - top and one[-1 - end] == other[-1 - end]:
-        end += 1
-    middle = SequenceMatcher(None, one[top : len(one) - end], other[top : len(other) - end], autojunk=False)
-    blocks = [(a + top, b + top, size) for a, b, size in middle.get_matching_blocks() if size]
-    return [(0, 0, top), *blocks, (len(one) - end, len(other) - end, end)]
+def _join_lines(lines: list[str], now: Document) -> str:
+    """The text of some lines. Only the last one may lack a line end, and only if the file's last one did."""
+    last = len(lines) - 1
+    text = now.bom + "".join(
+        line if line.endswith(("\n", "\r")) or number == last else line + now.line_end for number, line in enumerate(lines)
+    )
+    ends_with_line_end = now.text.endswith(("\n", "\r")) or not now.text
+    return text if ends_with_line_end or not text.endswith(now.line_end) else text.removesuffix(now.line_end)
+
+
+# The change: what differs between two texts.
+
+
+def _matching_blocks(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
+    """The lines that two lists have in common: where each run begins in them, and how long it is."""
+    shorter = min(len(left), len(right))
+    head = 0
+    while head < shorter and left[head] == right[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and left[-1 - tail] == right[-1 - tail]:
+        tail += 1
+    middle = SequenceMatcher(None, left[head : len(left) - tail], right[head : len(right) - tail], autojunk=False)
+    blocks = [(a + head, b + head, size) for a, b, size in middle.get_matching_blocks() if size]
+    return [(0, 0, head), *blocks, (len(left) - tail, len(right) - tail, tail)]
+
+
+def _matching_lines(left: Sequence[str], right: Sequence[str]) -> dict[int, int]:
+    """Which line of the right list each line of the left one is, for those that they have in common."""
+    return {a + n: b + n for a, b, size in _matching_blocks(left, right) for n in range(size)}
 
 
 def _hunks(changed: Sequence[str], old: Sequence[str]) -> list[_Hunk]:
     hunks = []
-    at = place = 0
-    for start, other, size in _matching(changed, old):
-        if start > at or other > place:
-            hunks.append(_Hunk(at, start, place, tuple(old[place:other])))
-        at, place = start + size, other + size
+    line = old_line = 0
+    for start, old_start, size in _matching_blocks(changed, old):
+        if start > line or old_start > old_line:
+            hunks.append(_Hunk(line, start, old_line, tuple(old[old_line:old_start])))
+        line, old_line = start + size, old_start + size
     return hunks
 
 
 def _lines_of(text: str, facts: frozenset[FactId]) -> set[int]:
-    return {n for item in items(parse(text)) if item.fact.id in facts for n in range(item.start, item.end)}
+    return {line for item in items(parse(text)) if item.fact.id in facts for line in range(item.start, item.end)}
 
 
-def _parts(hunk: _Hunk, changed: Sequence[str], came: set[int], went: set[int]) -> Iterator[_Hunk]:
-    """What of a hunk is about the lines that `came` and `went`: all of it, where the rest of it is blank."""
-    mine = [n for n in range(hunk.start, hunk.end) if n in came]
-    back = [n for n, _ in enumerate(hunk.before, hunk.at) if n in went]
-    others = [changed[n] for n in range(hunk.start, hunk.end) if n not in came]
-    others += [line for n, line in enumerate(hunk.before, hunk.at) if n not in went]
-    if not mine and not back:
+def _parts_about(hunk: _Hunk, changed: Sequence[str], added: set[int], removed: set[int]) -> Iterator[_Hunk]:
+    """The parts of a hunk about some lines that the change `added` and `removed`; the whole of it if its other lines are blank."""
+    new_lines = [line for line in range(hunk.start, hunk.end) if line in added]
+    old_lines = [line for line, _ in enumerate(hunk.old_lines, hunk.old_start) if line in removed]
+    others = [changed[line] for line in range(hunk.start, hunk.end) if line not in added]
+    others += [words for line, words in enumerate(hunk.old_lines, hunk.old_start) if line not in removed]
+    if not new_lines and not old_lines:
         return
-    if not any(line.strip() for line in others):
+    if not any(words.strip() for words in others):
         yield hunk
         return
-    before = tuple(hunk.before[n - hunk.at] for n in back)
-    if not mine:
-        at = hunk.start if back[0] == hunk.at else hunk.end
-        yield _Hunk(at, at, back[0], before)
-    for start in (n for n in mine if n - 1 not in mine):
-        end = next(n for n in range(start + 1, hunk.end + 1) if n not in mine)
-        yield _Hunk(start, end, hunk.at, before if start == mine[0] else ())
+    old_words = tuple(hunk.old_lines[line - hunk.old_start] for line in old_lines)
+    if not new_lines:
+        start = hunk.start if old_lines[0] == hunk.old_start else hunk.end
+        yield _Hunk(start, start, old_lines[0], old_words)
+    for start in (line for line in new_lines if line - 1 not in new_lines):
+        end = next(line for line in range(start + 1, hunk.end + 1) if line not in new_lines)
+        yield _Hunk(start, end, hunk.old_start, old_words if start == new_lines[0] else ())
 
 
-def _places(changed: Sequence[str], now: Sequence[str]) -> dict[int, int]:
-    """Where each line of the changed text stands now."""
-    return {start + n: other + n for start, other, size in _matching(changed, now) for n in range(size)}
-
-
-def _grounds(changed: Sequence[str], here: Sequence[str], after: str, now: Document) -> list[_SearchRange]:
-    """Where one was moved, each section by itself; and last the file without those that were."""
-    places = _places(changed, here)
-    apart = list(_by_section(changed, here, parse(after), now)) if len(places) < len(changed) else []
-    moved = [ground for ground in apart if places.get(ground.start) != ground.top]
-    lines = {n for ground in moved for n in range(ground.start, ground.end)}
-    taken = {place for ground in moved for place in range(ground.top, ground.bottom)}
-    kept = {n: place for n, place in places.items() if n not in lines and place not in taken}
-    return [*(apart if moved else ()), _SearchRange(0, len(changed), 0, len(here), kept)]
-
-
-def _by_section(changed: Sequence[str], here: Sequence[str], then: Document, now: Document) -> Iterator[_SearchRange]:
-    olds, news = _by_path(then), _by_path(now)
-    for path, old in olds.items():
-        new = news.get(path)
-        if new:
-            found = _places(changed[old.start : old.end], here[new.start : new.end])
-            yield _SearchRange(old.start, old.end, new.start, new.end, {old.start + n: new.start + place for n, place in found.items()})
-
-
-def _by_path(document: Document) -> dict[SectionPath, Section]:
-    """The sections that no other has the path of."""
-    count = Counter(section.path for section in document.sections)
-    return {section.path: section for section in document.sections if count[section.path] == 1}
-
-
-def _ground_of(hunk: _Hunk, changed: Sequence[str], grounds: Sequence[_SearchRange]) -> _SearchRange:
-    """The section that a hunk's lines came into, or went from, where that stands by itself; else the file."""
-    bare = _bare(hunk, changed)
-    first = bare.start if bare.start < bare.end else bare.start - 1
-    return next((ground for ground in grounds if ground.start <= first and bare.end <= ground.end), grounds[-1])
-
-
-def _unmatched(here: Sequence[str], grounds: Sequence[_SearchRange], hunks: Sequence[_Hunk]) -> Counter[str]:
-    """The lines that stand now, but not in the place of any of the changed text, and that the change did not take out."""
-    known = {place for ground in grounds for place in ground.places.values()}
-    return Counter(line for n, line in enumerate(here) if n not in known) - Counter(line for hunk in hunks for line in hunk.before)
-
-
-def _placed(hunk: _Hunk, changed: Sequence[str], places: dict[int, int], lines: int) -> tuple[int, _Hunk] | None:
-    """Where a hunk's lines stand now, and the hunk; without blank lines around it, where only these do not stand by it any more.
-
-    None where its lines were changed since.
-    """
-    for one in (hunk, _bare(hunk, changed)):
-        place = _place(one, places, len(changed), lines)
-        if place is not None:
-            return place, one
-    return None
-
-
-def _bare(hunk: _Hunk, changed: Sequence[str]) -> _Hunk:
-    """A hunk without the blank lines around what came with it and around what went."""
+def _without_blank_edges(hunk: _Hunk, changed: Sequence[str]) -> _Hunk:
+    """A hunk without the blank lines around what was added and around what was removed."""
     start, end = hunk.start, hunk.end
     while end > start and not changed[end - 1].strip():
         end -= 1
     while start < end and not changed[start].strip():
         start += 1
-    return _Hunk(start, end, hunk.at, _trimmed(hunk.before)) if start < end else hunk
+    return _Hunk(start, end, hunk.old_start, _strip_blank(hunk.old_lines)) if start < end else hunk
 
 
-def _trimmed(lines: Sequence[str]) -> tuple[str, ...]:
+def _strip_blank(lines: Sequence[str]) -> tuple[str, ...]:
     """Lines without the blank ones around them."""
-    said = [n for n, line in enumerate(lines) if line.strip()]
-    return tuple(lines[said[0] : said[-1] + 1]) if said else ()
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    return tuple(lines[filled[0] : filled[-1] + 1]) if filled else ()
 
 
-def _place(hunk: _Hunk, places: dict[int, int], total: int, lines: int) -> int | None:
-    """Where a hunk's lines stand now; None where they were changed since."""
+# Where the lines of the changed text are now.
+
+
+def _search_ranges(changed: Sequence[str], current: Sequence[str], after: str, now: Document) -> list[_SearchRange]:
+    """Each section by itself if any of them was moved; and last the whole file without those that were."""
+    now_of = _matching_lines(changed, current)
+    sections = list(_section_ranges(changed, current, parse(after), now)) if len(now_of) < len(changed) else []
+    moved = [section for section in sections if now_of.get(section.start) != section.now_start]
+    moved_from = {line for section in moved for line in range(section.start, section.end)}
+    moved_to = {line for section in moved for line in range(section.now_start, section.now_end)}
+    rest = {line: now_line for line, now_line in now_of.items() if line not in moved_from and now_line not in moved_to}
+    whole = _SearchRange(start=0, end=len(changed), now_start=0, now_end=len(current), now_of=rest)
+    return [*(sections if moved else ()), whole]
+
+
+def _section_ranges(changed: Sequence[str], current: Sequence[str], after: Document, now: Document) -> Iterator[_SearchRange]:
+    new_sections = _unique_sections(now)
+    for path, old in _unique_sections(after).items():
+        new = new_sections.get(path)
+        if new:
+            matching = _matching_lines(changed[old.start : old.end], current[new.start : new.end])
+            now_of = {old.start + line: new.start + now_line for line, now_line in matching.items()}
+            yield _SearchRange(start=old.start, end=old.end, now_start=new.start, now_end=new.end, now_of=now_of)
+
+
+def _unique_sections(document: Document) -> dict[SectionPath, Section]:
+    """The sections whose path no other section has."""
+    counts = Counter(section.path for section in document.sections)
+    return {section.path: section for section in document.sections if counts[section.path] == 1}
+
+
+def _range_of(hunk: _Hunk, changed: Sequence[str], ranges: Sequence[_SearchRange]) -> _SearchRange:
+    """The section that a hunk belongs to, where that is searched by itself; else the file."""
+    inner = _without_blank_edges(hunk, changed)
+    first = inner.start if inner.start < inner.end else inner.start - 1
+    return next((section for section in ranges if section.start <= first and inner.end <= section.end), ranges[-1])
+
+
+def _neighbourhood(hunk: _Hunk, within: _SearchRange) -> tuple[int, int]:
+    """The lines that are now between what stood above a hunk and what stood below it: the first, and the one after the last."""
+    kept = tuple(within.now_of)
+    above, below = bisect_left(kept, hunk.start), bisect_left(kept, hunk.end)
+    start = within.now_of[kept[above - 1]] + 1 if above else within.now_start
+    return start, within.now_of[kept[below]] if below < len(kept) else within.now_end
+
+
+# Hunks in the text as it is.
+
+
+def _placements(
+    hunks: Sequence[_Hunk], changed: Sequence[str], current: Sequence[str], ranges: Sequence[_SearchRange]
+) -> Iterator[_Placement]:
+    """Where the hunks that are still to be undone stand now, from the last one to the first."""
+    unmatched = _unmatched(current, ranges, hunks)
+    in_sections = {line for section in ranges[:-1] for line in range(section.now_start, section.now_end)}
+    for hunk in reversed(hunks):
+        within = _range_of(hunk, changed, ranges)
+        start, end = _neighbourhood(hunk, within)
+        neighbours = [current[line] for line in range(start, end) if within is not ranges[-1] or line not in in_sections]
+        if _is_undone(hunk, changed, within.now_of, neighbours, unmatched):
+            continue
+        placement = _placement(hunk, changed, within)
+        if placement is not None:
+            yield placement
+        elif any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.old_lines)):
+            raise _conflict(hunk, changed, start, current[start:end])
+        # Else they are blank lines, and other lines have come between them.
+
+
+def _unmatched(current: Sequence[str], ranges: Sequence[_SearchRange], hunks: Sequence[_Hunk]) -> Counter[str]:
+    """The current lines that are none of the changed text's, and that the change did not remove."""
+    matched = {now_line for section in ranges for now_line in section.now_of.values()}
+    removed = Counter(line for hunk in hunks for line in hunk.old_lines)
+    return Counter(words for line, words in enumerate(current) if line not in matched) - removed
+
+
+def _is_undone(hunk: _Hunk, changed: Sequence[str], now_of: dict[int, int], neighbours: Sequence[str], unmatched: Counter[str]) -> bool:
+    """True if what the change removed is back among its `neighbours`, and what it added is gone.
+
+    Where it only added lines, these must not stand elsewhere either (`unmatched`).
+    """
+    added = [line for line in range(hunk.start, hunk.end) if changed[line].strip()]
+    if any(line in now_of for line in added):
+        return False
+    removed = _strip_blank(hunk.old_lines)
+    if not removed:
+        return bool(added) and not _strip_blank(neighbours) and not any(changed[line] in unmatched for line in added)
+    return any(tuple(neighbours[start : start + len(removed)]) == removed for start in range(len(neighbours)))
+
+
+def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Placement | None:
+    """Where a hunk's lines stand now; without the blank lines around it, if only those have moved away. None: they were changed since."""
+    for candidate in (hunk, _without_blank_edges(hunk, changed)):
+        line = _line_now(candidate, within, len(changed))
+        if line is not None:
+            return line, candidate
+    return None
+
+
+def _line_now(hunk: _Hunk, within: _SearchRange, total: int) -> int | None:
+    """The line in which a hunk's lines begin now; None if they were changed since. `total`: how many lines the changed text has."""
+    now_of = within.now_of
     if hunk.start < hunk.end:
-        found = [places.get(n) for n in range(hunk.start, hunk.end)]
-        start = found[0]
-        return start if start is not None and found == list(range(start, start + len(found))) else None
-    if total and not lines:
+        lines = [now_of.get(line) for line in range(hunk.start, hunk.end)]
+        start = lines[0]
+        return start if start is not None and lines == list(range(start, start + len(lines))) else None
+    if total and not within.now_end:
         return None
     if hunk.start == 0:
         return 0
-    if (above := places.get(hunk.start - 1)) is not None:
+    above = now_of.get(hunk.start - 1)
+    if above is not None:
         return above + 1
-    return lines if hunk.start == total and not places else places.get(hunk.start)
+    return within.now_end if hunk.start == total and not now_of else now_of.get(hunk.start)
 
 
-def _between(hunk: _Hunk, ground: _SearchRange) -> tuple[int, int]:
-    """The lines that stand now between what stood above a hunk and what stood below it: their first, and the one after the last."""
-    standing = tuple(ground.places)  # from above to below, as are the places
-    above, below = bisect_left(standing, hunk.start), bisect_left(standing, hunk.end)
-    start = ground.places[standing[above - 1]] + 1 if above else ground.top
-    return start, ground.places[standing[below]] if below < len(standing) else ground.bottom
-
-
-def _is_undone(hunk: _Hunk, changed: Sequence[str], places: dict[int, int], there: Sequence[str], strays: Counter[str]) -> bool:
-    """Whether what the change took out is `there`, in its place, again, and what it brought in is not.
-
-    Where it only brought something in, that must not stray elsewhere either.
-    """
-    made = [n for n in range(hunk.start, hunk.end) if changed[n].strip()]
-    if any(n in places for n in made):
-        return False
-    wanted = _trimmed(hunk.before)
-    if not wanted:
-        return bool(made) and not _trimmed(there) and not any(changed[n] in strays for n in made)
-    return any(tuple(there[at : at + len(wanted)]) == wanted for at in range(len(there)))
-
-
-def _conflict(hunk: _Hunk, changed: Sequence[str], start: int, now: Sequence[str]) -> SectionProblem:
-    then, made = hunk.before, changed[hunk.start : hunk.end]
+def _conflict(hunk: _Hunk, changed: Sequence[str], line: int, now: Sequence[str]) -> SectionProblem:
     return SectionProblem(
         "revert-conflict",
-        f"line {start + 1}: what the change made of it was changed again since",
+        f"line {line + 1}: what the change made of it was changed again since",
         "Undo the later change first, or edit the section.",
         now="\n".join(now),
-        then="\n".join(then),
-        made="\n".join(made),
-        line=start + 1,
+        then="\n".join(hunk.old_lines),
+        made="\n".join(changed[hunk.start : hunk.end]),
+        line=line + 1,
     )
-
-
-def _ended(lines: list[str], now: Document) -> str:
-    """The lines as a text; only the last may be without a line end, if the file's last was."""
-    text = now.bom + "".join(
-        line if line.endswith(("\n", "\r")) or number == len(lines) - 1 else line + now.line_end for number, line in enumerate(lines)
-    )
-    closed = now.text.endswith(("\n", "\r")) or not now.text
-    return text if closed or not text.endswith(now.line_end) else text.removesuffix(now.line_end)
