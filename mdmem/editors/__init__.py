@@ -1,4 +1,4 @@
-"""Pure functions from a document to the text that it becomes. Each result is parsed again and checked before it leaves."""
+"""Pure functions from a document to its new text. Each result is parsed again and checked before it is returned."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """What an edit makes of a document. `section` is the path afterwards; `supersedes` what the edit itself knows of.
+    """What an editor makes of a document.
 
-    `cleared` is the document on the way, without what has to go out in a commit of its own before.
+    `section` is the path afterwards, `supersedes` what the edit itself states. `intermediate` is the document without the lines that have
+    to go out in a commit of their own first.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Entries of a day's log: appended under the heading of their minute, never changing what stands there."""
+"""Entries of a day's log: appended under the heading of their minute. What stands in the log never changes."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ def new_log(template: str, day: date) -> str:
     return template.replace("{day}", day.isoformat())
 
 
-def _minute(document: Document, minute: str) -> Section | None:
-    """The file's last heading, if it is exactly that minute's."""
+def _last_minute(document: Document, minute: str) -> Section | None:
+    """The file's last section, if it is exactly that minute's."""
     last = document.sections[-1] if document.sections else None
     return last if last and last.level == _TIME_LEVEL and last.title == minute else None
 
 
 def log(document: Document, minute: str, item: str, again: bool = False) -> EditResult:
-    """The log with a list item (`facts.write`) under the heading `## HH:MM` of its minute, at the end.
+    """Append a list item (`facts.write_item`) to a log, under the heading `## HH:MM` of its minute.
 
     The same entry twice in a day is written once, unless `again`.
 
     Raises:
         SectionProblem: `open-block`: the file ends inside an open fence or comment.
     """
-    line = document.open_line
-    if line is not None:
-        raise SectionProblem(
-            "open-block", f"the log ends inside an open fence or comment (line {line + 1})", "Close it with an editor.", line=line + 1
-        )
-    if not again and (known := find_same_item(document, item)):
-        return EditResult(document.text, Op.LOG, document.path_at(known.start))
-    last = _minute(document, minute)
+    if document.open_line is not None:
+        line = document.open_line + 1
+        message = f"the log ends inside an open fence or comment (line {line})"
+        raise SectionProblem("open-block", message, "Close it with an editor.", line=line)
+    same = None if again else find_same_item(document, item)
+    if same is not None:
+        return EditResult(text=document.text, op=Op.LOG, section=document.path_at(same.start))
+    last = _last_minute(document, minute)
     if last is None:
-        return EditResult(_new_minute(document, minute, item), Op.LOG, _minute_path(document, minute))
-    # After blank lines the entry goes below them: what stands in a log is a prefix of what it becomes.
+        return EditResult(text=_new_minute(document, minute, item), op=Op.LOG, section=_minute_path(document, minute))
+    # After blank lines the entry goes below them, so that the old log is a prefix of the new one.
     ends_blank = is_blank(document.lines[-1])
     text = insert_blocks(document, len(document.lines), item) if ends_blank else append_to_section(document, last, item)
-    return EditResult(text, Op.LOG, last.path)
+    return EditResult(text=text, op=Op.LOG, section=last.path)
 
 
 def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
-    above = [s.path for s in document.sections if s.level < _TIME_LEVEL and s.tree_end == len(document.lines)]
-    return (*(above[-1] if above else ()), minute)
+    open_titles = [s.path for s in document.sections if s.level < _TIME_LEVEL and s.tree_end == len(document.lines)]
+    return (*(open_titles[-1] if open_titles else ()), minute)
 
 
 def _new_minute(document: Document, minute: str, item: str) -> str:
