@@ -16,7 +16,7 @@ from conftest import EMAIL, NAME, World
 from workspaces import HAND, MARK, NOW, SEED, Desk, append, by_hand, code_of, desk, gits, refused, where_modes_count
 
 from mdmem import files, hookfiles
-from mdmem.changes import apply
+from mdmem.changes import pending
 from mdmem.errors import MdmemError
 from mdmem.hookfiles import install
 from mdmem.memory import Memory
@@ -674,7 +674,7 @@ class TestAsking:
 
 class TestSave:
     def save(self, at: Desk, text: str | None = None) -> tuple[str, ...]:
-        commit, paths = apply.save(at.workspace, text, say)
+        commit, paths = pending.save(at.workspace, text, say)
         assert (commit is not None) == bool(paths)
         assert commit in (None, at.git("rev-parse", "HEAD").strip())
         return paths
@@ -713,7 +713,7 @@ class TestSave:
         at.write("memory/new.md", "# New\n")
         at.hook("commit-msg", REFUSES)
         before = at.standing()
-        assert code_of(lambda: apply.save(at.workspace, None, say)) == "commit-failed"
+        assert code_of(lambda: pending.save(at.workspace, None, say)) == "commit-failed"
         assert at.standing() == before
 
     @pytest.mark.parametrize("hooked", [False, True])
@@ -739,10 +739,10 @@ class TestSave:
             at.write(path, after)
         before = at.standing()
         for other in (frozenset[str](), frozenset({"append", "shrink", "secret"} - {allow})):
-            assert code_of(lambda other=other: apply.save(at.workspace, None, say, other)) == code
+            assert code_of(lambda other=other: pending.save(at.workspace, None, say, other)) == code
         assert at.standing() == before
         if allow:
-            commit, paths = apply.save(at.workspace, None, say, frozenset({allow}))
+            commit, paths = pending.save(at.workspace, None, say, frozenset({allow}))
             assert (bool(commit), paths) == (True, (path,))
 
     def test_a_long_file_that_is_renamed_is_not_lost(self, at: Desk):
@@ -769,9 +769,9 @@ class TestSave:
         (at.root / "memory" / "x.md").unlink()
         make(at.root / "memory" / "x.md")
         heard: list[str] = []
-        assert apply.save(at.workspace, None, heard.append) == (None, ())
+        assert pending.save(at.workspace, None, heard.append) == (None, ())
         by_hand(at, "MEMORY.md", "edited")
-        commit, paths = apply.save(at.workspace, None, heard.append)
+        commit, paths = pending.save(at.workspace, None, heard.append)
         assert (bool(commit), paths) == (True, ("MEMORY.md",))
         assert heard == [f"memory/x.md is not saved: {why}"] * 2
         assert at.git("status", "--porcelain", "-uall").split()[1:] == ["memory/x.md"]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import MARK, NOW, SEED, Desk, append, desk
+from workspaces import MARK, NOW, SEED, Desk, append, apply, desk
 
 from mdmem import files
-from mdmem.changes import apply
+from mdmem.changes import pending
 from mdmem.errors import MdmemError
 from mdmem.model import FilePath
 from mdmem.model.writes import Change, Contradict, Log
@@ -156,7 +156,7 @@ def leave(at: Desk, left: files.Record) -> None:
 def nothing_to_change(at: Desk) -> tuple[str, ...]:
     """The next command, which has nothing to do but to settle what was left: what it says."""
     heard: list[str] = []
-    done = apply.apply(at.workspace, append("- lives in Oslo", "Home"), heard.append)
+    done = apply(at.workspace, append("- lives in Oslo", "Home"), heard.append)
     assert not done.changed
     return tuple(heard)
 
@@ -219,7 +219,7 @@ class TestLeft:
             at.write("MEMORY.md", text)
         before = at.standing()
         heard: list[str] = []
-        commit, _ = apply.save(at.workspace, None, heard.append)
+        commit, _ = pending.save(at.workspace, None, heard.append)
         assert commit
         assert heard == ["MEMORY.md was changed after an interrupted write; it is kept as it is"]
         assert at.standing().files == before.files
@@ -301,7 +301,7 @@ class TestLeft:
         leave(at, record())
         at.write("MEMORY.md", AFTER)
         heard: list[str] = []
-        assert apply.save(at.workspace, None, heard.append) == (None, ())
+        assert pending.save(at.workspace, None, heard.append) == (None, ())
         assert heard == ["finished an interrupted write of MEMORY.md"]
         assert at.subjects() == ["MEMORY.md: append Work", "seed"]
         settled(at)
@@ -312,7 +312,7 @@ class TestLeft:
         at.write("memory/a.md", "# Other\n")
         heard: list[str] = []
         with pytest.raises(MdmemError):
-            apply.apply(at.workspace, change, heard.append)
+            apply(at.workspace, change, heard.append)
         assert heard == ["memory/a.md was changed after an interrupted write; it is kept as it is"]
 
     def test_reading_and_dry_runs_leave_it_to_the_next_write(self, at: Desk):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import World
 
-from mdmem.changes import apply
+from mdmem.changes import APPLIERS
 from mdmem.errors import MdmemError
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
 from mdmem.repo import commits, worktree
@@ -83,7 +83,7 @@ class Desk:
         return open_at(self.root)
 
     def apply(self, change: Change) -> WriteResult:
-        return apply.apply(self.workspace, change, lambda _: None)
+        return apply(self.workspace, change)
 
     def subjects(self, path: str = "") -> list[str]:
         """The subjects of the commits, newest first."""
@@ -112,6 +112,11 @@ def _files(root: Path, skipped: set[str]) -> dict[str, bytes | str]:
             relative = str(place.relative_to(root))
             found[relative] = f"{place.lstat().st_mode:o}" if not place.is_file() or place.is_symlink() else place.read_bytes()
     return found
+
+
+def apply(workspace: Workspace, change: Change, say: Callable[[str], None] = lambda _: None) -> WriteResult:
+    """Carry out a change as `Memory.apply` does, but for the event and the catch-up."""
+    return APPLIERS[type(change)].apply(workspace, change, say)
 
 
 def append(text: str = MARK, section: str | None = "Work", file: str | None = None, **options: Any) -> EditSection:

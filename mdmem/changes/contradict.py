@@ -1,36 +1,63 @@
-"""What is said of two facts without changing a text: that they contradict each other, or that they do not."""
+"""Marks on two facts, which change no text: that they contradict each other, or that they do not."""
 
 from __future__ import annotations
 
 from mdmem import history
 from mdmem.catchup import trail_update
+from mdmem.changes import plan as planning
+from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
+from mdmem.changes.recover import lock_workspace, recover
 from mdmem.document import preamble_etag, section_etag
 from mdmem.errors import FactProblem
 from mdmem.model import FactId, FileKind, Op, Provenance
 from mdmem.model.trail import MarkKind
-from mdmem.model.writes import Contradict, Resolve
+from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass
-from mdmem.workspace import Workspace
+from mdmem.workspace import Say, Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class MarkPlan:
-    """What a commit is to say; `changes` is False where that has been said and still holds. `etag` is of the section of the first fact."""
+    """What a commit is to state; `changes` is False where that was stated and still holds. `etag` is of the section of the first fact."""
 
     note: history.CommitNote
     etag: str
     changes: bool
 
 
-def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
-    """What a mark of two facts comes to.
+def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> WriteResult:
+    """Mark two facts as contradicting each other, or as not doing so.
 
     Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`; `same-fact`: both name one fact.
+        MdmemError: the change is refused, or git failed; nothing is changed.
+    """
+    options = complete_options(workspace, change.options)
+    with lock_workspace(workspace, say):
+        recover(workspace, say)
+        plan = plan_mark(workspace, change)
+        planning.refuse_errors(planning.secrets_in_options(options), options.allow)
+        writes = plan.changes and not options.dry_run
+        commit = commit_note(workspace, with_provenance(workspace, plan.note, options)) if writes else None
+    return WriteResult(
+        changed=plan.changes,
+        path=plan.note.path,
+        section=plan.note.section,
+        etag=plan.etag,
+        commit=commit,
+        diff="" if options.dry_run else None,
+        op=plan.note.op,
+    )
+
+
+def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
+    """Plan a mark of two facts; nothing is written.
+
+    Raises:
+        FactProblem: `fact-not-found`, `fact-ambiguous`; `same-fact`: both names mean one fact.
     """
     kinds = tuple(FileKind)
-    places = [
+    locations = [
         lookup.require_one_location(
             workspace,
             lookup.current_locations(workspace, lookup.locate_fact(workspace, name, kinds)),
@@ -39,26 +66,27 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
         )
         for name in (change.one, change.other)
     ]
-    (path, document, first), (_, _, second) = places
+    (path, document, first), (_, _, second) = locations
     pair = first.fact.id, second.fact.id
     if pair[0] == pair[1]:
         raise FactProblem("same-fact", f"{change.one!r} and {change.other!r} are the same fact")
     resolves = isinstance(change, Resolve)
     note = history.CommitNote(
-        Op.RESOLVE if resolves else Op.CONTRADICT,
-        path,
-        document.path_at(first.start),
-        Provenance(),
+        op=Op.RESOLVE if resolves else Op.CONTRADICT,
+        path=path,
+        section=document.path_at(first.start),
+        provenance=Provenance(),
         contradicts=() if resolves else (pair,),
         resolves=(pair,) if resolves else (),
     )
     kind = MarkKind.RESOLVED if resolves else MarkKind.CONTRADICTS
     section = document.section_at(first.start)
     etag = section_etag(document, section) if section else preamble_etag(document)
-    return MarkPlan(note, etag, _last_said(workspace, pair) is not kind)
+    return MarkPlan(note, etag, _mark_in_force(workspace, pair) is not kind)
 
 
-def _last_said(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
-    with trail_update.fresh_trail(workspace) as known:
-        said = [mark.kind for mark in known.pair_marks() if {mark.one, mark.other} == set(pair)]
-    return said[-1] if said else None
+def _mark_in_force(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
+    """The last mark on two facts that is in force."""
+    with trail_update.fresh_trail(workspace) as trail:
+        kinds = [mark.kind for mark in trail.pair_marks() if {mark.one, mark.other} == set(pair)]
+    return kinds[-1] if kinds else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from mdmem import files, repo
+from mdmem import repo
 from mdmem.changes import plan as planning
 from mdmem.changes import purge_history
-from mdmem.changes.apply import recover
 from mdmem.changes.purge_history import PurgeNote, PurgePlan, PurgeResult, PurgeScope
+from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import FactProblem
 from mdmem.facts import id_prefix, parse_item
 from mdmem.model import FactId, FileKind
@@ -35,8 +35,7 @@ def run_purge(workspace: Workspace, wanted: Purge, say: Say) -> PurgeResult:
         FactProblem: no such fact, or several. MdmemError: it cannot be purged, or not to the end; running it again completes it.
     """
     _require_clean_note(wanted)
-    workspace.ensure_state()
-    with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say):
+    with lock_workspace(workspace, say):
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         recover(workspace, say)
         words, fact = _named(workspace, wanted.fact)

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 from mdmem import history
 from mdmem.catchup import trail_update
+from mdmem.changes import plan as planning
+from mdmem.changes.apply import apply_edit, preview
+from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
 from mdmem.changes.plan import RevertEdit
+from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.transaction import Transaction
 from mdmem.document import decode, parse
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
@@ -16,9 +21,9 @@ from mdmem.model.writes import Revert, WriteResult
 from mdmem.queries import lookup
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
-from mdmem.workspace import Workspace
+from mdmem.workspace import Say, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,39 @@ class _RevertTarget:
     path: FilePath | None = None
     fact: FactId | None = None
     undone_by: CommitId | None = None
+
+
+def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
+    """Take one change back, file by file, and what it stated without changing a text by a commit that says so. All of it, or nothing.
+
+    Raises:
+        MdmemError: it cannot be taken back, or failed; files, git index and HEAD are as they were.
+    """
+    options = complete_options(workspace, change.options)
+    plan = plan_revert(workspace, replace(change, options=options))
+    for edit in plan.files:
+        planning.plan_edit(workspace, edit, planning.target_path(workspace, edit))  # what cannot be done is refused before anything is
+    if plan.note is not None:
+        planning.refuse_errors(planning.secrets_in_options(options), options.allow)
+    if options.dry_run:
+        results = [preview(workspace, edit) for edit in plan.files]
+        if plan.note is not None:
+            results.append(_note_result(plan.note, None, ""))
+        return combine_results(plan, results, dry_run=True)
+    with lock_workspace(workspace, say), Transaction() as transaction:
+        results = [apply_edit(workspace, edit, say, transaction) for edit in plan.files]
+        if plan.note is not None:
+            recover(workspace, say)
+            commit = commit_note(workspace, with_provenance(workspace, plan.note, options))
+            results.append(_note_result(plan.note, commit))
+    return combine_results(plan, results, dry_run=False)
+
+
+def _note_result(note: history.CommitNote, commit: CommitId | None, diff: str | None = None) -> WriteResult:
+    """The answer for a note that changes no text."""
+    return WriteResult(
+        changed=True, path=note.path, section=note.section, etag=None, commit=commit, removed=note.retracts, diff=diff, op=note.op
+    )
 
 
 def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:

@@ -1,16 +1,15 @@
-"""What the user's hooks made of a change before git had it. Loaded only where they, or somebody's save, made something of it."""
+"""What the user's hooks made of a change before git had it. Pure; loaded only where they, or somebody's save, made something of it."""
 
 from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
 
-from mdmem import files, history, hookfiles
-from mdmem.changes.plan import Plan
+from mdmem import history
 from mdmem.document import parse_bytes
 from mdmem.editors import merge
 from mdmem.errors import MdmemError, RepositoryProblem
-from mdmem.workspace import Workspace
+from mdmem.model import FilePath
 
 _WORD = re.compile(r"\w+")
 _MARKERS = ("- ", "* ", "+ ")
@@ -18,58 +17,50 @@ _ALIKE = 0.6
 """From here on two lines are alike, as `difflib` has it for close matches."""
 
 
-def contains_change(made: bytes | None, plan: Plan) -> bool:
-    """Whether a text has the change in it, written in another way: a hook may put Markdown into a form of its own."""
-    removed, added = _changed(plan)
-    there, meant = f" {_words(made)} ", f" {_words(plan.after)} "
-    came, went = ([f" {words} " for words in map(_words, lines) if words] for lines in (added, removed))
-    return all(words in there for words in came) and not any(words in there for words in went if words not in meant)
+def contains_change(data: bytes | None, before: bytes | None, after: bytes) -> bool:
+    """True if a text has the change in it, in another form perhaps: a hook may format Markdown in its own way."""
+    removed, added = _changed_lines(before, after)
+    words, meant = f" {_words(data)} ", f" {_words(after)} "
+    added_words, removed_words = ([f" {line_words} " for line_words in map(_words, lines) if line_words] for lines in (added, removed))
+    return all(line in words for line in added_words) and not any(line in words for line in removed_words if line not in meant)
 
 
-def was_made_by_hook(workspace: Workspace, made: bytes | None, plan: Plan) -> bool:
-    """Whether a hook of the user's made this of what we wrote, and not somebody who saved the file meanwhile, as it was before perhaps.
+def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> bool:
+    """True if a hook may have made this of what was written, rather than somebody who saved the file meanwhile.
 
-    By then there are hooks, and all that differs is white space, list markers, and the words of lines that we brought in, which are alike.
+    All that differs then is white space, list markers, and the words of lines that the change added, which are alike.
     """
-    if made is None or made == plan.before or hookfiles.has_only_our_hooks(workspace.repository.hooks_dir):
-        return False
-    ours, others = _forms(plan.after), _forms(made)
-    if "".join(ours) == "".join(others):
+    ours, theirs = _forms(after), _forms(data)
+    if "".join(ours) == "".join(theirs):
         return True
-    came = set(_forms("\n".join(_changed(plan)[1])))
-    return len(ours) == len(others) and all(
-        one == other or (one in came and SequenceMatcher(None, one, other).ratio() >= _ALIKE)
-        for one, other in zip(ours, others, strict=True)
+    added = set(_forms("\n".join(_changed_lines(before, after)[1])))
+    return len(ours) == len(theirs) and all(
+        our_line == their_line or (our_line in added and SequenceMatcher(None, our_line, their_line).ratio() >= _ALIKE)
+        for our_line, their_line in zip(ours, theirs, strict=True)
     )
 
 
-def remove_change(plan: Plan) -> bool:
-    """Take our change out of what somebody, or a hook, made of the file, whose own changes stay; whether that could be done."""
-    now = files.read(plan.full_path)
-    if now is None or now == plan.before:
-        return True
+def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | None:
+    """Take a change out of a file that somebody, or a hook, saved with it, and leave theirs; None where the two cannot be told apart."""
     try:
-        theirs = merge.undo(parse_bytes(now), plan.edited.text, plan.old.text if plan.old else "").text.encode()
+        return merge.undo(parse_bytes(data), after.decode(), _text(before)).text.encode()
     except MdmemError:
-        return False
-    if plan.before is None and not theirs.strip():
-        files.remove(plan.full_path)
-        return True
-    return now == theirs or files.replace(plan.full_path, theirs, now, files.temporary_name())
+        return None
 
 
-def reworded_problem(made: bytes | None, plan: Plan) -> RepositoryProblem:
-    """The failure of a change that a hook put in other words."""
-    line = next((other for one, other in zip(_lines(plan.after), _lines(made or b""), strict=False) if _words(one) != _words(other)), "")
+def reworded_problem(path: FilePath, committed: bytes | None, after: bytes) -> RepositoryProblem:
+    """The failure of a change that a hook put into other words."""
+    lines = zip(_lines(after), _lines(committed), strict=False)
+    reworded = next((their_line for our_line, their_line in lines if _words(our_line) != _words(their_line)), "")
     hint = "Say it as the hook has it, or have the hook leave memory alone."
-    return RepositoryProblem("commit-failed", f"a hook writes in other words what was written to {plan.path}: {line}", hint)
+    return RepositoryProblem("commit-failed", f"a hook writes in other words what was written to {path}: {reworded}", hint)
 
 
-def _changed(plan: Plan) -> tuple[list[str], list[str]]:
-    return history.changed_lines(plan.old.text if plan.old else "", plan.edited.text)
+def _changed_lines(before: bytes | None, after: bytes) -> tuple[list[str], list[str]]:
+    return history.changed_lines(_text(before), _text(after))
 
 
-def _lines(text: bytes | str) -> list[str]:
+def _lines(text: bytes | str | None) -> list[str]:
     """The lines that are not blank."""
     return [line for line in map(str.strip, _text(text).splitlines()) if line]
 
@@ -81,8 +72,8 @@ def _forms(text: bytes | str) -> list[str]:
 
 def _words(text: bytes | str | None) -> str:
     """The words of a text alone, a space between them."""
-    return " ".join(_WORD.findall(_text(text or "")))
+    return " ".join(_WORD.findall(_text(text)))
 
 
-def _text(said: bytes | str) -> str:
-    return said if isinstance(said, str) else said.decode("utf-8", "replace")
+def _text(text: bytes | str | None) -> str:
+    return text if isinstance(text, str) else (text or b"").decode("utf-8", "replace")

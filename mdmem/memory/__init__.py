@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mdmem import changes
 from mdmem.events import EventRecorder
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reviews import ReviewResult
@@ -22,7 +23,7 @@ from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, r
 if TYPE_CHECKING:
     from mdmem import doctor, hookfiles, secrets, stats
     from mdmem.catchup import background, index
-    from mdmem.changes import apply, purge, review, tasks
+    from mdmem.changes import pending, purge, review, tasks
     from mdmem.changes.purge_history import PurgePlan, PurgeResult
     from mdmem.doctor import Finding
     from mdmem.memory import adopting, figures, guards
@@ -47,7 +48,7 @@ else:
     review = late.module("mdmem.changes.review")
     search = late.module("mdmem.queries.search")
     tasks = late.module("mdmem.changes.tasks")
-    apply = late.module("mdmem.changes.apply")
+    pending = late.module("mdmem.changes.pending")
     tag_catalogue = late.module("mdmem.search.tags")
     secrets = late.module("mdmem.secrets")
     stats = late.module("mdmem.stats")
@@ -108,7 +109,8 @@ class Memory:
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
-        return self._write(apply.EVENT_VERBS[type(change)], change.options, lambda: apply.apply(self.workspace, change, self._say))
+        applier = changes.APPLIERS[type(change)]
+        return self._write(changes.EVENT_VERBS[type(change)], change.options, lambda: applier.apply(self.workspace, change, self._say))
 
     def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
         """Have something written, and the index catch up."""
@@ -153,7 +155,7 @@ class Memory:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
         with self._watch("save") as watch:
-            commit, paths = apply.save(self.workspace, text, self._say, allow)
+            commit, paths = pending.save(self.workspace, text, self._say, allow)
             watch.done(commit is not None, commit=commit)
         if commit:
             _catch_up(self.workspace)

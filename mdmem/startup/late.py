@@ -57,6 +57,8 @@ MODULES = frozenset(
         "mdmem.queries.as_of",
         "mdmem.catchup.trail_update",  # with SQLite
         "mdmem.changes.apply",
+        "mdmem.changes.pending",
+        "mdmem.changes.user_hooks",
         "mdmem.repo.locks",
         "mdmem.repo.staged_changes",
         "mdmem.search.tags",

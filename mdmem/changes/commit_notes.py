@@ -1,0 +1,53 @@
+"""What a commit of mdmem states besides the change: who says so; and the commit that states something and changes no file."""
+
+from __future__ import annotations
+
+import os
+
+from mdmem import history, repo
+from mdmem.errors import UsageProblem
+from mdmem.model import CommitId, Provenance, Source
+from mdmem.model.writes import WriteOptions
+from mdmem.repo import commits
+from mdmem.startup.records import replace
+from mdmem.workspace import Workspace
+
+
+def complete_options(workspace: Workspace, options: WriteOptions) -> WriteOptions:
+    """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or the setting.
+
+    Raises:
+        UsageProblem: the confidence is out of its range.
+    """
+    confidence = options.source.confidence if options.confidence is None else options.confidence
+    if not 0 <= confidence <= 1:
+        raise UsageProblem(f"confidence is {confidence:g}, which is not from 0 to 1")
+    actor = options.actor or os.environ.get("MDMEM_ACTOR") or workspace.settings.actor
+    return replace(options, confidence=confidence, actor=actor)
+
+
+def with_provenance(workspace: Workspace, note: history.CommitNote, options: WriteOptions) -> history.CommitNote:
+    """Add to a note whose statement it is, by complete options; and the agent, where an agent says that the user said so."""
+    provenance = Provenance(
+        source=options.source,
+        confidence=options.source.confidence if options.confidence is None else options.confidence,
+        actor=options.actor,
+        session=options.session,
+        reason=options.reason,
+    )
+    claims = options.source is Source.USER_STATED and options.actor in workspace.settings.agents
+    return replace(note, provenance=provenance, claimed_by=options.actor if claims else None)
+
+
+def commit_note(workspace: Workspace, note: history.CommitNote) -> CommitId:
+    """Make a commit that says something of facts and changes no file; what is staged stays staged."""
+    repository, settings = workspace.repository, workspace.settings
+    repository.require_ready(settings.allow_detached, repository.branch())
+    order = commits.CommitOrder(
+        paths=(),
+        message=history.compose_message(note, "", ""),
+        date=repo.raw_date(workspace.now()),
+        hook_timeout=settings.hook_timeout,
+        identity=workspace.identity(),
+    )
+    return commits.commit(repository, order).id

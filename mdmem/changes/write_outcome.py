@@ -1,0 +1,86 @@
+"""What became of a write: judged from what is on disk, what git committed, what was meant and what failed. Pure."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from mdmem.errors import RepositoryProblem
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem.changes import user_hooks
+else:
+    user_hooks = late.module("mdmem.changes.user_hooks")
+
+
+class WriteOutcome(Enum):
+    """How a write ended."""
+
+    COMMITTED = auto()
+    """The commit holds the change, in another form perhaps."""
+    REWORDED = auto()
+    """A hook of the user's put the change into other words, and git committed those."""
+    OVERTAKEN = auto()
+    """Somebody saved over the file before git read it: git committed their save."""
+    INTERRUPTED = auto()
+    """Git committed it, but the process was interrupted before it could say so."""
+    FAILED = auto()
+    """Nothing is committed; the file holds what was written, or never did."""
+    SAVED_OVER = auto()
+    """Git did not commit as somebody saved over the file before git read it: it can be tried again."""
+    ABANDONED = auto()
+    """Somebody saved over the file, and trying again is of no use: hooks took too long, or the process was interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteEvidence:
+    """What there is to see once git has answered, or something has failed.
+
+    Args:
+        before: the bytes that the file held before; None where it was not there.
+        after: the bytes that were written.
+        problem: what failed; None where git says that it committed.
+        is_committed: whether there is a commit of the write.
+        committed: what that commit holds of the file.
+        on_disk: what the file holds now; looked at only where nothing is committed.
+        has_user_hooks: whether a commit runs hooks of the user's.
+    """
+
+    before: bytes | None
+    after: bytes
+    problem: BaseException | None = None
+    is_committed: bool = False
+    committed: bytes | None = None
+    on_disk: bytes | None = None
+    has_user_hooks: bool = False
+
+
+def judge_write(evidence: WriteEvidence) -> WriteOutcome:
+    """Say what became of a write."""
+    if evidence.is_committed:
+        return _judge_commit(evidence)
+    if isinstance(evidence.problem, OSError) or holds_write(evidence, evidence.on_disk):
+        return WriteOutcome.FAILED
+    if isinstance(evidence.problem, RepositoryProblem) and evidence.problem.code != "hook-timeout":
+        return WriteOutcome.SAVED_OVER
+    return WriteOutcome.ABANDONED
+
+
+def _judge_commit(evidence: WriteEvidence) -> WriteOutcome:
+    before, after, committed = evidence.before, evidence.after, evidence.committed
+    if evidence.problem is not None:
+        return WriteOutcome.INTERRUPTED
+    if committed == after or user_hooks.contains_change(committed, before, after):
+        return WriteOutcome.COMMITTED
+    return WriteOutcome.REWORDED if holds_write(evidence, committed) else WriteOutcome.OVERTAKEN
+
+
+def holds_write(evidence: WriteEvidence, data: bytes | None) -> bool:
+    """True if a file holds what was written, or what a hook of the user's made of that."""
+    if data == evidence.after:
+        return True
+    if data is None or data == evidence.before or not evidence.has_user_hooks:
+        return False
+    return user_hooks.looks_like_work_of_hook(data, evidence.before, evidence.after)
