@@ -1,8 +1,8 @@
 """Text <-> sections: a Markdown document as a lossless partition of its text.
 
 A section is a heading that is a direct child of the document, its own text (up to the next heading of any level) and its
-subsections. Lines end at `\\n`, `\\r\\n` or `\\r` only. Line numbers in here count from 0 and ranges are half open. What a heading and
-a block is, markdown-it-py says; `scan` reads most texts without loading it.
+subsections. Lines end at `\\n`, `\\r\\n` or `\\r` only. Line numbers in here count from 0 and ranges are half open. markdown-it-py decides
+what is a heading and what a block; `scan` reads most texts without loading it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MAX_NESTING = 100_000
 _MAX_INLINE_TITLE = 1000
 """A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
 _MARKUP = re.compile(r"[\\`*_\[<&\0]")
-"""Without one of these the inline parser changes nothing but white space."""
+"""If a title has none of these, the inline parser changes nothing but its white space."""
 UNSPACED = (
     "["
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
@@ -49,10 +49,10 @@ UNSPACED = (
     "\uac00-\ud7af"  # Hangul: written with spaces, but a word carries its particles
     "]+"
 )
-"""A pattern: runs of scripts that are written without spaces. Not compiled here, as that takes longer than most commands have use for it."""
+"""A pattern for runs of scripts that are written without spaces. Not compiled here: that takes longer than most commands that never use it."""
 _CACHED_TITLES = 8192
 _CACHED_TEXTS = 4
-"""One edit parses its file as it was and as it becomes several times: to change it, to check the change, to answer."""
+"""One edit parses its file several times, before and after: to change it, to check the change, to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Section:
 class Document:
     """A parsed text. `bom` and the joined `lines` are the text; the first `front` lines are front matter and opaque.
 
-    `open_line` is the line in which the fence, comment or HTML block opens that the text ends inside of.
+    If the text ends inside a fence, comment or HTML block, `open_line` is the line in which that opens.
     """
 
     bom: str
@@ -85,22 +85,22 @@ class Document:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks, in their order."""
+        """All blocks in their order."""
         return tuple(starmap(Block, spans(self.pieces, self.lines)))
 
     @property
     def text(self) -> str:
-        """The whole text, every byte of it."""
+        """The whole text, byte for byte."""
         return self.bom + "".join(self.lines)
 
     @property
     def preamble_end(self) -> int:
-        """The line after the text before the first heading."""
+        """The line after the preamble: that of the first heading."""
         return self.sections[0].start if self.sections else len(self.lines)
 
     @property
     def line_end(self) -> str:
-        """The line end that new text takes: the most frequent one of the file."""
+        """The line end for new text: the most frequent one of the file."""
         if not any("\r" in line for line in self.lines):
             return "\n"
         ends = [line[len(line.rstrip("\r\n")) :] for line in self.lines]
@@ -112,8 +112,8 @@ class Document:
 
     def section_at(self, line: int) -> Section | None:
         """The section whose heading or own text holds the line; None in the preamble."""
-        at = bisect_right(self.sections, line, key=lambda section: section.start)
-        return self.sections[at - 1] if at else None
+        count = bisect_right(self.sections, line, key=lambda section: section.start)
+        return self.sections[count - 1] if count else None
 
     def path_at(self, line: int) -> SectionPath:
         """The path of the section that holds the line; empty in the preamble."""
@@ -121,8 +121,8 @@ class Document:
         return section.path if section else ()
 
     def subsections(self, section: Section) -> tuple[Section, ...]:
-        """Everything below a section, at any depth."""
-        last = bisect_left(self.sections, section.tree_end, lo=section.index + 1, key=lambda other: other.start)
+        """The sections below a section, at any depth."""
+        last = bisect_left(self.sections, section.tree_end, lo=section.index + 1, key=lambda section: section.start)
         return self.sections[section.index + 1 : last]
 
     def blocks_in(self, start: int, end: int) -> tuple[Block, ...]:
@@ -130,7 +130,7 @@ class Document:
         return tuple(starmap(Block, self.spans_in(start, end)))
 
     def spans_in(self, start: int, end: int) -> Iterator[tuple[BlockKind, int, int]]:
-        """The same as kind, first line and the line after the last."""
+        """Kind, first line and the line after the last one of each of the `blocks_in` some lines."""
         first = max(0, bisect_right(self.pieces, start, key=itemgetter(1)) - 1)
         last = bisect_left(self.pieces, end, lo=first, key=itemgetter(1))
         for span in spans(self.pieces[first:last], self.lines):
@@ -184,12 +184,12 @@ def with_line_end(text: str, end: str) -> str:
 
 
 def blank_line(before: str, end: str) -> str:
-    """The blank line that goes after `before` in a file whose line end is `end`: a lone `\\r` and a `\\n` would be one line end."""
+    """The blank line that goes after `before` where lines end in `end`: a lone `\\r` and a `\\n` would be one line end."""
     return "\r" if end == "\n" and before.endswith("\r") else end
 
 
 def is_blank(line: str) -> bool:
-    """Whether a line holds nothing but spaces and tabs."""
+    """True if a line holds nothing but spaces and tabs."""
     return not line.strip(" \t\r\n")
 
 
@@ -211,8 +211,8 @@ _BLOCK_KINDS = {
 }
 
 
-def _by_parser(text: str) -> ScanResult:
-    """What markdown-it finds in a text.
+def _parse_with_markdown_it(text: str) -> ScanResult:
+    """The headings and blocks of a text, by markdown-it.
 
     Raises:
         PathProblem: `unsupported-file`: nested deeper than the parser goes.
@@ -221,23 +221,23 @@ def _by_parser(text: str) -> ScanResult:
         tokens = _parser().parse(text)
     except RecursionError as problem:
         raise PathProblem("unsupported-file", "the file nests lists or quotes too deeply to be edited safely", "Flatten it.") from problem
-    found = ScanResult()
+    result = ScanResult()
     for number, token in enumerate(tokens):
         if token.map is None or token.level > 1:
             continue
         start, end = token.map
         if token.level == 0 and token.type == "heading_open":
-            found.heads.append((start, end, int(token.tag[1]), tokens[number + 1].content))
+            result.heads.append((start, end, int(token.tag[1]), tokens[number + 1].content))
             continue
         kind = BlockKind.ITEM if token.type == "list_item_open" and token.level == 1 else None
         if token.level == 0:
             kind = _BLOCK_KINDS.get(token.type)
         if kind is not None:
-            found.pieces.append((kind, start, end))
-    return found
+            result.pieces.append((kind, start, end))
+    return result
 
 
-def _sections(heads: list[Head], total: int) -> tuple[Section, ...]:
+def _build_sections(heads: list[Head], total: int) -> tuple[Section, ...]:
     tree_ends = [total] * len(heads)
     open_heads: list[int] = []
     paths: list[SectionPath] = []
@@ -249,46 +249,62 @@ def _sections(heads: list[Head], total: int) -> tuple[Section, ...]:
         open_heads.append(index)
     ends = [head[0] for head in heads[1:]] + [total]
     return tuple(
-        Section(index, start, body, ends[index], tree_ends[index], level, title, paths[index])
+        Section(
+            index=index,
+            start=start,
+            body=body,
+            end=ends[index],
+            tree_end=tree_ends[index],
+            level=level,
+            title=title,
+            path=paths[index],
+        )
         for index, (start, body, level, title) in enumerate(heads)
     )
 
 
 def parse(text: str, fragment: bool = False) -> Document:
-    """The document of a text. `parse(text).text == text` holds for every text.
+    """Parse a text. `parse(text).text == text` holds for every text.
 
     Args:
-        text: the text of a file, or of a part of one (`fragment`), which has neither byte order mark nor front matter.
-        fragment: see `text`.
+        text: the text of a file.
+        fragment: it is a part of one, which has neither byte order mark nor front matter.
 
     Raises:
         PathProblem: `unsupported-file`: nested deeper than the parser goes.
     """
-    return _parsed(text, "", 0) if fragment else _parsed_file(text)
+    return _parse(text, "", 0) if fragment else _parse_file(text)
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
-def _parsed_file(text: str) -> Document:
+def _parse_file(text: str) -> Document:
     bom = BOM if text.startswith(BOM) else ""
     body = text[len(bom) :]
-    return _parsed(body, bom, _front_matter_lines(split_lines(body)) if body.startswith("---") else 0)
+    return _parse(body, bom, _front_matter_lines(split_lines(body)) if body.startswith("---") else 0)
 
 
-def _parsed(body: str, bom: str, front: int) -> Document:
+def _parse(body: str, bom: str, front: int) -> Document:
     lines = split_lines(body)
-    found = scan(_source(body, lines, front), front, _by_parser)
-    return Document(bom, tuple(lines), front, _sections(found.heads, len(lines)), tuple(found.pieces), found.open_line)
+    result = scan(_source(body, lines, front), front, _parse_with_markdown_it)
+    return Document(
+        bom=bom,
+        lines=tuple(lines),
+        front=front,
+        sections=_build_sections(result.heads, len(lines)),
+        pieces=tuple(result.pieces),
+        open_line=result.open_line,
+    )
 
 
 def _source(body: str, lines: list[str], front: int) -> str:
-    """The text after the front matter as parsers take it: every line with LF, without NUL."""
-    rest = "".join(lines[front:]) if front else body
-    source = with_line_end(rest, "\n").replace("\0", "\ufffd")
+    """The text after the front matter as parsers expect it: every line with LF, without NUL."""
+    content = "".join(lines[front:]) if front else body
+    source = with_line_end(content, "\n").replace("\0", "\ufffd")
     return source if source.endswith("\n") else source + "\n"
 
 
 def parse_bytes(data: bytes) -> Document:
-    """`parse(decode(data))`."""
+    """Parse the bytes of a file: `parse(decode(data))`."""
     return parse(decode(data))
 
 
@@ -320,7 +336,7 @@ def fold_space(text: str) -> str:
 
 
 def plain_title(title: str) -> str:
-    """A title as addresses are compared: without inline markup, in NFC, white space folded."""
+    """A title as addresses compare it: without inline markup, in NFC, white space folded."""
     if len(title) > _MAX_INLINE_TITLE or not _MARKUP.search(title):
         return fold_space(title)
     return _without_markup(title)
@@ -338,16 +354,16 @@ def lines_without_ends(text: str) -> list[str]:
     return [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
 
 
-def clean_input(text: str, what: str = "text") -> str:
-    """A text that a user gives, fit to be stored: without a leading byte order mark.
+def clean_input(text: str, name: str = "text") -> str:
+    """A user's text as it can be stored: without a leading byte order mark. Messages call it by its `name`.
 
     Raises:
         TextProblem: `bad-text`: a NUL, or bytes that were not UTF-8.
     """
     if "\0" in text:
-        raise TextProblem("bad-text", f"the {what} holds a NUL character")
+        raise TextProblem("bad-text", f"the {name} holds a NUL character")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as problem:
-        raise TextProblem("bad-text", f"the {what} is not UTF-8 (character {problem.start})") from problem
+        raise TextProblem("bad-text", f"the {name} is not UTF-8 (character {problem.start})") from problem
     return text.removeprefix(BOM)

@@ -1,10 +1,10 @@
-"""Markdown -> its headings and blocks, by regular expressions that take a whole block at a time.
+"""Markdown -> its headings and blocks, by regular expressions that match a whole block at a time.
 
-What is read here is read as markdown-it reads it. Where that is not sure (a list item of several lines or a quote of several blocks
-whose text goes on at the margin, link references that are not plain, deep nesting), a *stretch* of the text goes to the parser that the caller brings.
+The scanner reads a text exactly as markdown-it does. Where that is uncertain (a list item of several lines or a quote of several blocks
+whose text goes on at the margin, link references that are not simple, deep nesting), a *stretch* of the text goes to the caller's parser.
 
 Both begin only at *fresh* points: lines before which nothing is open. A block of a CommonMark document depends on nothing before
-such a point, and on what follows only as far as its own last line; so the pieces put together are the whole text's.
+such a point, and on what follows only as far as its own last line; so the pieces put together are those of the whole text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Head = tuple[int, int, int, str]
 
 
 class BlockKind(StrEnum):
-    """What a block is. Headings and thematic breaks are no blocks here: they hold nothing of their own."""
+    """The kinds of block. Headings and thematic breaks are no blocks here: they hold nothing of their own."""
 
     ITEM = "item"
     PARAGRAPH = "paragraph"
@@ -34,7 +34,7 @@ class BlockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block that is a direct child of the document; of a list, each top-level item. Lines `start` up to `end`."""
+    """A direct child of the document, or a top-level item of a list: lines `start` up to `end`."""
 
     kind: BlockKind
     start: int
@@ -42,12 +42,12 @@ class Block:
 
 
 Piece = tuple[BlockKind | None, int, int]
-"""Kind and lines of a block, blank lines after it perhaps included; None: a run of list items, one for each line at the margin."""
+"""Kind and lines of a block, perhaps with the blank lines after it. Kind None: a run of list items, one for each line at the margin."""
 
 
 @dataclass(slots=True)
 class ScanResult:
-    """What stands in a text: headings and pieces in their order, and the line of the block that its end leaves open."""
+    """The headings and pieces of a text in their order, and the line of the block that is open at its end."""
 
     heads: list[Head] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
@@ -55,10 +55,10 @@ class ScanResult:
 
 
 Parser: TypeAlias = "Callable[[str], ScanResult]"
-"""Reads a stretch of text (LF); `open_line` need not be told."""
+"""Reads a stretch of text (LF); it may leave out `open_line`."""
 
 _TRIMMED = "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-"""The white space that markdown-it takes off both ends of a title."""
+"""The white space that markdown-it strips from a title."""
 _PROBE = "# probe\n"
 _SPACE = " \t\r\n"
 _MAX_CODE_INDENT = 4
@@ -81,16 +81,16 @@ _MARKER = r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\n])"
 _RAW = r"<(?ai:script|pre|style|textarea)(?=[\s>])|<!--|<\?|<![A-Za-z]|<!\[CDATA\["
 _TAG = rf"</?(?ai:{_TAG_NAMES})(?=\s|/?>)"
 _DEEP = r"[ \t>+*.)0-9-]{100}"
-"""The beginning of a line that may open so many containers that the parser could not follow them: one a character, or two a tab."""
+"""The beginning of a line that may open more containers than the parser could follow: one a character, or two a tab."""
 
 _OPENER = rf"(?:{_HASHES}|>|{_TICKS}|{_RULE}|{_MARKER}|<!--)"
-"""What surely ends a paragraph that stands further in, as in a list item or a quote; after up to three spaces."""
+"""The beginning of a line that surely ends an indented paragraph, as in a list item or a quote; after up to three spaces."""
 _INTERRUPTS = rf"(?:{_HASHES}|>|{_TICKS}|{_UNDERLINE}|{_RULE}|(?:[-+*]|0{{0,8}}1[.)])[ \t]+[^ \t\n]|<(?![a-z]+:))"
-"""What may end a paragraph that stands beside it, or make it a heading; after up to three spaces. Only of a tag it is not sure."""
+"""The beginning of a line that ends the paragraph above it or makes that a heading; after up to three spaces. Only a tag is uncertain."""
 _FIRST = r"[#>`~=\-+*_<0-9]"
-"""What all of these begin with."""
-_PLAIN = rf"(?![ \t\n<]|{_HASHES}|>|{_TICKS}|{_MARKER}|[-*_][-*_ \t]*\n|=+[ \t]*\n|\[(?![^\[\]\\\n]*\](?!:)))"
-"""Before words that, as a whole line of a container, are a paragraph or go on with one."""
+"""The first characters of all of these."""
+_PARAGRAPH_LINE = rf"(?![ \t\n<]|{_HASHES}|>|{_TICKS}|{_MARKER}|[-*_][-*_ \t]*\n|=+[ \t]*\n|\[(?![^\[\]\\\n]*\](?!:)))"
+"""Before the words of a line in a container that begins a paragraph or goes on with one."""
 _BULLET = rf"[-*+] (?![-* \t]*\n|[ \t])(?!{_DEEP})"
 _BELOW_BULLET = rf"(?:  | ?\t)(?!{_DEEP}){_WORDS}"
 _NUMBER = rf"[0-9]{{1,9}}[.)] (?![ \t\n])(?!{_DEEP})"
@@ -107,14 +107,14 @@ _PARAGRAPH = (
     rf"(?P<paragraph>{_LINE}(?:(?!{_BLANK}| {{0,3}}(?={_FIRST}){_INTERRUPTS}){_LINE})*+)"
     rf"(?:(?P<underline> {{0,3}}{_UNDERLINE})|(?P<unsure_tag>(?= {{0,3}}<(?!!--)))|(?:{_BLANK})*+)"
 )
-_PLAIN_BLOCK = (
+_FREQUENT_BLOCK = (
     rf"(?P<blank>(?:{_BLANK})++)"
     rf"|(?P<heading> {{0,3}}(?P<hashes>#{{1,6}})(?:[ \t](?P<title>[^\n]*))?\n(?:{_BLANK})*+)"
     r"|(?P<comment> {0,3}<!--(?:(?!-->)[^\n])*+-->[^\n]*\n)"
     rf"|(?P<run>{_ITEMS}(?:(?:{_BLANK})*+{_ITEMS})*+(?P<closed>(?:{_BLANK})++(?![ \t])|(?={_OPENER})|\Z)?)"
     rf"|(?![ \t`~>*_+<\[0-9-]){_PARAGRAPH}"
 )
-"""What most memory files are made of; without a match it is one of the others."""
+"""The blocks that most memory files are made of; without a match it is one of the others."""
 _OTHER_BLOCK = (
     rf"(?P<code>{_CODE_INDENT}{_LINE}(?:(?:{_BLANK})*+{_CODE_INDENT}{_WORDS}{_LINE})*+)"
     rf"|(?P<fence> {{0,3}}(?P<ticks>{_TICKS}){_LINE})"
@@ -128,11 +128,11 @@ _OTHER_BLOCK = (
     rf"|{_PARAGRAPH}"
 )
 _CLOSED = rf"{_BLANK}|(?!{_DEEP}) {{0,3}}{_OPENER}|\Z"
-"""After a container: what follows does not go on with it, whatever is in it."""
+"""After a container: the next line does not go on with it, whatever is in it."""
 _LAZY = rf"(?: {{0,3}}(?![ \t\n<]|(?={_FIRST})(?:{_OPENER}|{_UNDERLINE})){_LINE})*+"
-"""Lines that go on with a paragraph of a container, which itself ends before them."""
+"""Lines that go on with a paragraph of a container that itself has ended."""
 _AFTER_LAZY = rf"{_BLANK}|{_OPENER}|\Z"
-_PLAIN_QUOTE = rf"(?: {{0,3}}> ?{_PLAIN}{_LINE})++\Z"
+_PARAGRAPH_QUOTE = rf"(?: {{0,3}}> ?{_PARAGRAPH_LINE}{_LINE})++\Z"
 _EMPTY_QUOTE_LINE = rf"[ \t]*>{_BLANK}"
 _DEEP_LINE = rf"(?m:^){_DEEP}"
 _ITEM = rf"( {{0,3}}{_MARKER})([ \t]*)"
@@ -141,12 +141,12 @@ _RAW_ENDS = {"<!--": "-->", "<?": r"\?>", "<![CDATA[": r"\]\]>"}
 _DECLARATION_END = ">"
 _TEXT_END = r"</(?ai:script|pre|style|textarea)>"
 _FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
-"""Before lines that are a fresh point unless a fence or HTML block is open: they end whatever else there may be."""
+"""Before lines that are a fresh point unless a fence or HTML block is open: they end everything else."""
 
 
 @cache
 def _below(column: int) -> str:
-    """The lines of an item after its first one, its text beginning at `column`."""
+    """The lines of an item after its first one, where its text begins at `column`."""
     return rf"(?:(?:{_BLANK})*+{_indent(column)}(?!{_DEEP}){_WORDS}{_LINE})*+"
 
 
@@ -171,7 +171,7 @@ def _title(words: str) -> str:
 
 
 class _Scanner:
-    """Goes through a text from fresh point to fresh point: `at` is the next one, `line` its number."""
+    """Reads a text from fresh point to fresh point: `at` is the offset of the next one, `line` its line number."""
 
     def __init__(self, source: str, first: int, parser: Parser) -> None:
         self.source = source
@@ -179,13 +179,13 @@ class _Scanner:
         self.at = 0
         self.line = first
         self.points = 0
-        self.found = ScanResult()
+        self.result = ScanResult()
 
     def run(self) -> ScanResult:
-        source, heads, plain = self.source, self.found.heads, re.compile(_PLAIN_BLOCK)
+        source, heads, frequent = self.source, self.result.heads, re.compile(_FREQUENT_BLOCK)
         while self.at < len(source):
-            match = plain.match(source, self.at) or re.compile(_OTHER_BLOCK).match(source, self.at)
-            assert match, "every line is something"
+            match = frequent.match(source, self.at) or re.compile(_OTHER_BLOCK).match(source, self.at)
+            assert match, "every line belongs to a block"
             end = match.end()
             match match.lastgroup:
                 case "blank" | "rule" | "reference":
@@ -217,7 +217,7 @@ class _Scanner:
                     self._take(BlockKind.HTML, end)
                 case _:
                     self._hand_over()
-        return self.found
+        return self.result
 
     def _matches(self, pattern: str, at: int, end: int = sys.maxsize) -> bool:
         return re.compile(pattern).match(self.source, at, end) is not None
@@ -233,7 +233,7 @@ class _Scanner:
     def _take(self, kind: BlockKind | None, end: int) -> None:
         start = self.line
         self._skip(end)
-        self.found.pieces.append((kind, start, self.line))
+        self.result.pieces.append((kind, start, self.line))
 
     def _until(self, kind: BlockKind, closing: str, start: int) -> None:
         """Take a block up to the line in which `closing` stands; without one the rest of the text is in it."""
@@ -241,7 +241,7 @@ class _Scanner:
         if match:
             self._take(kind, self.source.index("\n", match.end() - 1) + 1)
         else:
-            self.found.open_line = self.line
+            self.result.open_line = self.line
             self._take(kind, len(self.source))
 
     def _raw(self, opener: str, start: int) -> None:
@@ -249,7 +249,7 @@ class _Scanner:
         self._until(BlockKind.HTML, _RAW_ENDS.get(opener, by_letter), start)
 
     def _open_run(self, end: int) -> None:
-        """Take a run of items that something may go on with, the last one by itself."""
+        """Take a run of items whose last one may go on: that one by itself."""
         last = self.source.rfind("\n", 0, end - 1) + 1
         while self.source[last] in _SPACE:
             last = self.source.rfind("\n", 0, last - 1) + 1
@@ -275,7 +275,7 @@ class _Scanner:
         if self._matches(_CLOSED, end) or (empty and end == first_end):
             self._take(BlockKind.ITEM, end)
             return
-        if end == first_end and not is_code and self._matches(_PLAIN, match.end()):
+        if end == first_end and not is_code and self._matches(_PARAGRAPH_LINE, match.end()):
             lazy = self._end(_LAZY, end)
             end = self._end(below, lazy)
             if self._matches(_AFTER_LAZY, lazy) and self._matches(_CLOSED, end):
@@ -292,7 +292,7 @@ class _Scanner:
         else:
             lazy = self._end(_LAZY, end)
             goes_on = self._matches("[ \t]*>", lazy)
-            if not goes_on and self._matches(_AFTER_LAZY, lazy) and self._matches(_PLAIN_QUOTE, self.at, end):
+            if not goes_on and self._matches(_AFTER_LAZY, lazy) and self._matches(_PARAGRAPH_QUOTE, self.at, end):
                 self._take(BlockKind.QUOTE, lazy)
             else:
                 self._hand_over()
@@ -300,32 +300,32 @@ class _Scanner:
     def _hand_over(self) -> None:
         """Let the parser read up to a point that proves to be a fresh one.
 
-        Each time it gets one point more: what one call costs must not count where a text needs thousands.
+        Each call gets one point more than the last, so that a text that needs thousands of calls does not pay for each.
         """
         self.points += 1
-        source, found, end, points = self.source, self.found, self.at, self.points
+        source, result, end, points = self.source, self.result, self.at, self.points
         while True:
             for _ in range(points):
                 fresh = re.compile(_FRESH).search(source, end)
                 end = fresh.end() if fresh else len(source)
             whole = end == len(source)
             stretch = source[self.at : end] + ("\n" if whole else "")
-            read = self.parser(stretch + _PROBE)
-            ends_fresh = bool(read.heads) and read.heads[-1][0] == stretch.count("\n")
+            parsed = self.parser(stretch + _PROBE)
+            ends_fresh = bool(parsed.heads) and parsed.heads[-1][0] == stretch.count("\n")
             if ends_fresh or whole:
                 break
             points *= 2
         first = self.line
         self._skip(end)
-        heads = read.heads[:-1] if ends_fresh else read.heads
-        found.heads += [(start + first, body + first, level, title) for start, body, level, title in heads]
-        found.pieces += [(kind, start + first, min(stop + first, self.line)) for kind, start, stop in read.pieces]
+        heads = parsed.heads[:-1] if ends_fresh else parsed.heads
+        result.heads += [(start + first, body + first, level, title) for start, body, level, title in heads]
+        result.pieces += [(kind, start + first, min(stop + first, self.line)) for kind, start, stop in parsed.pieces]
         if not ends_fresh:
-            found.open_line = found.pieces[-1][1]
+            result.open_line = result.pieces[-1][1]
 
 
 def _width(marker: str, space: str) -> int:
-    """How many columns the white space after a list marker has."""
+    """The number of columns of the white space after a list marker."""
     column = len(marker)
     for character in space:
         column += _TAB - column % _TAB if character == "\t" else 1
@@ -338,13 +338,13 @@ def scan(source: str, first: int, parser: Parser) -> ScanResult:
     Args:
         source: the text, its lines ending in LF, the last one too.
         first: the number of its first line.
-        parser: reads the stretches that are not sure.
+        parser: reads the stretches about which the scanner is uncertain.
     """
     return _Scanner(source, first, parser).run()
 
 
 def spans(pieces: Iterable[Piece], lines: Sequence[str]) -> Iterator[tuple[BlockKind, int, int]]:
-    """Kind and lines of each block of pieces, without blank lines at their ends; `lines` are those of the whole text."""
+    """Kind and lines of each block, without the blank lines at its end; `lines` are those of the whole text."""
     for kind, start, end in pieces:
         while end > start + 1 and not lines[end - 1].strip(_SPACE):
             end -= 1

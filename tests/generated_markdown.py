@@ -1,4 +1,4 @@
-"""Markdown as people and programs write it, and worse: a strategy for the property tests."""
+"""Strategies for the property tests: Markdown as people and programs write it, and worse."""
 
 from hypothesis import strategies as st
 
@@ -30,10 +30,10 @@ def _lines(*lines: st.SearchStrategy[str] | str) -> st.SearchStrategy[list[str]]
 
 
 def _atx(levels: st.SearchStrategy[int]) -> st.SearchStrategy[list[str]]:
-    def written(level: int, indent: str, title: str, closing: str) -> list[str]:
+    def heading(level: int, indent: str, title: str, closing: str) -> list[str]:
         return [f"{indent}{'#' * level} {title}{closing}"]
 
-    return st.builds(written, levels, st.sampled_from(["", "", "  "]), titles, st.sampled_from(["", "", " ##", "  "]))
+    return st.builds(heading, levels, st.sampled_from(["", "", "  "]), titles, st.sampled_from(["", "", " ##", "  "]))
 
 
 def headings(lowest: int = 1) -> st.SearchStrategy[list[str]]:
@@ -73,7 +73,7 @@ def _text(parts: list[list[str]], ends: list[str], bare: bool) -> str:
 
 
 def texts(*parts: st.SearchStrategy[list[str]], most: int = 14) -> st.SearchStrategy[str]:
-    """Texts made of such parts, with blank lines of all sorts between them and line ends of one sort or mixed."""
+    """Texts made of these parts, with blank lines of all kinds between them and line ends of one kind or mixed."""
     whole = st.lists(st.one_of(*parts, blanks), max_size=most)
     ends = st.one_of(st.sampled_from(ENDS).map(lambda end: [end]), st.lists(st.sampled_from(ENDS), min_size=2, max_size=5))
     return st.builds(_text, whole, ends, st.booleans())
@@ -101,4 +101,4 @@ _blank_line = st.sampled_from(["", "", " ", "   ", "\t"])
 _awkward = st.lists(st.one_of(_awkward_line, _awkward_line, _awkward_line, _blank_line).map(lambda line: [line]), max_size=12)
 _ends = st.one_of(st.sampled_from(ENDS).map(lambda end: [end]), st.lists(st.sampled_from((*ENDS, "  \n")), min_size=2, max_size=5))
 awkward_documents = st.builds("{}{}".format, _front, st.builds(_text, _awkward, _ends, st.booleans()))
-"""Whatever opens, closes, continues or only resembles a block, at every margin, without regard to what makes sense."""
+"""Lines that open, close, continue or only resemble a block, at every margin, whether or not that makes sense."""

@@ -39,7 +39,7 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         read.append(source)
         return scan(source, first, parser)
 
-    document._parsed_file.cache_clear()
+    document._parse_file.cache_clear()
     monkeypatch.setattr(document, "scan", counted)
     return read
 

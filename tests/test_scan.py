@@ -40,13 +40,13 @@ def by_markdown_it(lines: list[str]) -> Reading:
 
 
 def reading(document: Document) -> Reading:
-    """The same of a parsed document, its lines counted after the front matter."""
+    """Headings and blocks of a parsed document, its lines counted after the front matter."""
     front = document.front
     heads = [(s.start - front, s.body - front, s.level, s.title) for s in document.sections]
     return heads, [(str(b.kind), b.start - front, b.end - front) for b in document.blocks]
 
 
-def ends_open(lines: list[str]) -> bool:
+def ends_inside_block(lines: list[str]) -> bool:
     heads, _ = by_markdown_it([*lines, "\n", "\n", "# probe\n"])
     return not heads or heads[-1][0] != len(lines) + 2
 
@@ -80,20 +80,20 @@ def ends_open(lines: list[str]) -> bool:
 @settings(max_examples=1000)
 def test_a_text_reads_as_markdown_it_reads_it(text: str, fragment: bool) -> None:
     document = parse(text, fragment)
-    rest = list(document.lines[document.front :])
-    assert reading(document) == by_markdown_it(rest)
-    assert (document.open_line is not None) is ends_open(rest)
+    content = list(document.lines[document.front :])
+    assert reading(document) == by_markdown_it(content)
+    assert (document.open_line is not None) is ends_inside_block(content)
     if document.open_line is not None:
         assert document.open_line == document.blocks[-1].start
 
 
-def alone(text: str) -> ScanResult:
-    """What the scanner finds in a text that it must read without help."""
+def scan_alone(text: str) -> ScanResult:
+    """Scan a text that must not need the parser."""
 
-    def no_help(stretch: str) -> ScanResult:
+    def refuse(stretch: str) -> ScanResult:
         raise AssertionError(f"handed over: {stretch!r}")
 
-    return scan(text, 0, no_help)
+    return scan(text, 0, refuse)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def alone(text: str) -> ScanResult:
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n***\n\n- - -\n___\n",
     ],
 )
-def test_what_memory_files_are_made_of_needs_no_parser(text: str) -> None:
-    found = alone(text)
+def test_frequent_blocks_need_no_parser(text: str) -> None:
+    result = scan_alone(text)
     heads, _ = by_markdown_it(split_lines(text))
-    assert found.heads == heads
+    assert result.heads == heads
     assert reading(parse(text)) == by_markdown_it(split_lines(text))
 
 
@@ -129,17 +129,17 @@ def test_what_memory_files_are_made_of_needs_no_parser(text: str) -> None:
         ("> > x\nlazy\n\ntext\n", ["> > x\nlazy\n\n"]),
     ],
 )
-def test_only_what_is_not_sure_goes_to_the_parser(text: str, stretches: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    by_parser = documents_module._by_parser
+def test_only_uncertain_stretches_go_to_the_parser(text: str, stretches: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    stretches_parsed: list[str] = []
+    parse_with_markdown_it = documents_module._parse_with_markdown_it
 
-    def listening(stretch: str) -> ScanResult:
-        asked.append(stretch.removesuffix("# probe\n"))
-        return by_parser(stretch)
+    def record(stretch: str) -> ScanResult:
+        stretches_parsed.append(stretch.removesuffix("# probe\n"))
+        return parse_with_markdown_it(stretch)
 
-    monkeypatch.setattr(documents_module, "_by_parser", listening)
+    monkeypatch.setattr(documents_module, "_parse_with_markdown_it", record)
     document = parse(text, fragment=True)
-    assert asked == stretches
+    assert stretches_parsed == stretches
     assert reading(document) == by_markdown_it(split_lines(text))
 
 
@@ -157,20 +157,20 @@ document = parse("---\\na: 1\\n---\\n# Memory\\n\\n## Work\\n\\n- employer: **Li
 assert find_section(document, "Work") and len(document.blocks) == 3
 print(*(name for name in ("markdown_it", "mdurl") if name in sys.modules))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []
 
 
 @pytest.mark.parametrize("action", [Action.APPEND, Action.PREPEND])
 def test_an_edit_scans_the_text_that_it_makes_once(action: Action, monkeypatch: pytest.MonkeyPatch) -> None:
     document = parse("# Memory\n\n## Facts\n\n" + "".join(f"- fact {number}\n" for number in range(1000)))
-    scanned: list[int] = []
+    lengths: list[int] = []
 
-    def counting(source: str, first: int, parser: Callable[[str], ScanResult]) -> ScanResult:
-        scanned.append(len(source))
+    def scan_and_count(source: str, first: int, parser: Callable[[str], ScanResult]) -> ScanResult:
+        lengths.append(len(source))
         return scan(source, first, parser)
 
-    monkeypatch.setattr(documents_module, "scan", counting)
-    edited = section.edit(document, EditSection("Facts", action, "- one more"))
+    monkeypatch.setattr(documents_module, "scan", scan_and_count)
+    edited = section.edit(document, EditSection(section="Facts", action=action, text="- one more"))
     assert parse(edited.text) is parse("".join(list(edited.text)))
-    assert len(document.text) < sum(scanned) < len(document.text) + 200
+    assert len(document.text) < sum(lengths) < len(document.text) + 200
