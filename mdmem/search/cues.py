@@ -1,4 +1,4 @@
-"""What a question names and asks for, and what an entry shows of it without being searched: speaker, day, kind of answer. Pure.
+"""Cues: the speaker, date and kind of answer that a question names, and those that an entry shows. Pure.
 
 The cues of an entry are one integer of the index: kinds of answer in its low bits, its speaker above them.
 """
@@ -16,11 +16,11 @@ from mdmem.search.terms import STOP_WORDS, SplitText, folded, split_scripts
 from mdmem.startup.records import dataclass
 
 ASKS_CUE, TIME_CUE, AMOUNT_CUE = 1, 2, 4
-"""What an entry shows: it ends in a question, holds words of time, holds an amount."""
+"""Cues of an entry: it ends in a question, holds words of time, holds an amount."""
 _SPEAKER_SHIFT = 3
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3
-"""What happened on a day is written down on it, or a little later."""
+"""Events are written down on their day, or a little later."""
 _YEAR_DIGITS = 4
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "sir"))
 _NAMES_KEPT = 1000
@@ -59,14 +59,14 @@ _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 
 @dataclass(frozen=True, slots=True)
 class NamedDate:
-    """A date that a question names, as far as it does."""
+    """A date named in a question; parts that it leaves open are None."""
 
     year: int | None
     month: int | None
     day: int | None
 
     def includes(self, day: date) -> bool:
-        """Whether what a log of that day says can be of this date."""
+        """True if a log of that day can tell of this date."""
         if self.day is None or self.month is None:
             return (self.year in (None, day.year)) and (self.month in (None, day.month))
         try:
@@ -78,21 +78,21 @@ class NamedDate:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCues:
-    """What a question names and asks for; `names` are its words as `_name` has them."""
+    """The cues of a question; `names` are its words as numbers (`_name`)."""
 
     names: frozenset[int]
     date: NamedDate | None
     answer: int
 
     def names_speaker(self, cues: int) -> bool:
-        """Whether an entry with these cues begins with a name that stands in the question."""
+        """True if an entry with these cues begins with a name of the question."""
         return cues >> _SPEAKER_SHIFT in self.names
 
 
 def entry_cues(entry: Entry, words: Collection[str]) -> int:
-    """The cues of an entry, whose words are given (`words.folded`).
+    """The cues of an entry with these words (`terms.folded`).
 
-    Only in a daily log are the words before a colon someone's who speaks: elsewhere they are a key.
+    Words before a colon name a speaker in a daily log only; elsewhere they are a key.
     """
     numbers = [word for word in words if word.isdigit()]
     time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
@@ -102,19 +102,19 @@ def entry_cues(entry: Entry, words: Collection[str]) -> int:
 
 
 def question_cues(question: str) -> QuestionCues:
-    """What a question names and asks for; of words alone, nothing is looked up."""
+    """The cues of a question, from its words alone."""
     answer = TIME_CUE * bool(_ASKS_TIME.match(question)) | AMOUNT_CUE * bool(_ASKS_AMOUNT.search(question))
-    said = split_scripts(question)
-    words = folded(said.spaced)
+    scripts = split_scripts(question)
+    words = folded(scripts.spaced)
     date = _date(question) if _DIGIT.search(question) or not _MONTH_NAMES.isdisjoint(words) else None
-    return QuestionCues(frozenset(map(_name, _possible_names(said, words))), date, answer)
+    return QuestionCues(frozenset(map(_name, _possible_names(scripts, words))), date, answer)
 
 
 def asking_sentences(text: str) -> str:
-    """The sentences of a text that ask."""
+    """The questions in a text."""
     if not _asks(text):
         return ""
-    return "".join(one for one in _SENTENCE_END.split(_without_bracket(text)) if one.endswith(_MARKS))
+    return "".join(sentence for sentence in _SENTENCE_END.split(_without_bracket(text)) if sentence.endswith(_MARKS))
 
 
 def _asks(text: str) -> bool:
@@ -123,7 +123,7 @@ def _asks(text: str) -> bool:
 
 
 def _without_bracket(text: str) -> str:
-    """A text without what it ends in, in brackets (what a photo shows)."""
+    """A text without the brackets at its end (the caption of a photo)."""
     return _LAST_BRACKET.sub("", text) if text.rstrip().endswith(")") else text
 
 
@@ -137,38 +137,38 @@ def _name(word: str) -> int:
 
 
 def _speaker(text: str) -> int:
-    """The first name, as a number, of whoever a text begins with; 0 where it begins otherwise."""
+    """The first name of the speaker that a text begins with, as a number; 0 for any other text."""
     match = _SPEAKER.match(text) if ":" in text else None
     return _first_name(match[1]) if match else 0
 
 
 @lru_cache(maxsize=_NAMES_KEPT)
 def _first_name(speaker: str) -> int:
-    said = split_scripts(speaker)
-    names = [*said.runs, *(word for word in folded(said.spaced) if word not in _TITLES)]
+    scripts = split_scripts(speaker)
+    names = [*scripts.runs, *(word for word in folded(scripts.spaced) if word not in _TITLES)]
     return _name(names[0]) if names and len(names[0]) > 1 else 0
 
 
-def _possible_names(said: SplitText, words: Iterable[str]) -> Iterator[str]:
-    """Every word but those that stand in any question; these only where a capital says that someone is called so (Will, May)."""
+def _possible_names(scripts: SplitText, words: Iterable[str]) -> Iterator[str]:
+    """Every word that may be a name: no stop words, unless a capital shows that somebody is called so (Will, May)."""
     yield from (word for word in words if word not in STOP_WORDS)
-    for word in said.spaced.split()[1:]:
+    for word in scripts.spaced.split()[1:]:
         if word[0].isupper():
             yield from folded(word)
-    for run in said.runs:
-        yield from (run[at : at + size] for size in range(2, _LONGEST_NAME + 1) for at in range(len(run) - size + 1))
+    for run in scripts.runs:
+        yield from (run[position : position + size] for size in range(2, _LONGEST_NAME + 1) for position in range(len(run) - size + 1))
 
 
 def _date(question: str) -> NamedDate | None:
     if match := _ISO.search(question) or _HAN.search(question):
         year, month, day = (int(part) if part else None for part in match.groups())
         return NamedDate(year, month, day)
-    found = _YEAR.search(question)
-    year = int(found[0]) if found else None
+    year_match = _YEAR.search(question)
+    year = int(year_match[0]) if year_match else None
     for match in _MONTH.finditer(question):
-        name, named = match[0], match[0].casefold()
-        near = re.compile(rf"\b{_NTH},?\s+(?:of\s+)?(?i:{named})\b|\b(?i:{named})\s+{_NTH}\b").search(question)
-        if near or name not in _VERBS_TOO or _YEAR_AFTER.match(question, match.end()):
-            day = int(near[1] or near[2]) if near else None
-            return NamedDate(year, _MONTHS.index(named) + 1, day)
+        name, month_name = match[0], match[0].casefold()
+        day_match = re.compile(rf"\b{_NTH},?\s+(?:of\s+)?(?i:{month_name})\b|\b(?i:{month_name})\s+{_NTH}\b").search(question)
+        if day_match or name not in _VERBS_TOO or _YEAR_AFTER.match(question, match.end()):
+            day = int(day_match[1] or day_match[2]) if day_match else None
+            return NamedDate(year, _MONTHS.index(month_name) + 1, day)
     return NamedDate(year, None, None) if year else None

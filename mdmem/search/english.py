@@ -1,6 +1,6 @@
-"""Facts of the English language that no suffix rule knows: irregular forms, words of one family, words of like meaning, kinds of things.
+"""English that suffix rules do not cover: irregular forms, word families, synonyms, kinds of things.
 
-They say nothing of any memory, and were written without one at hand. Each row is a group of words; one word stands in as many as it needs.
+The tables are general, not drawn from any memory. Each row is a group of words; a word may stand in several groups.
 """
 
 from __future__ import annotations
@@ -151,51 +151,51 @@ def _start(word: str) -> str:
 @cache
 def _forms() -> Mapping[str, list[str]]:
     """The irregular forms by the first letters of their base form."""
-    found: dict[str, list[str]] = defaultdict(list)
+    forms: dict[str, list[str]] = defaultdict(list)
     for form, base in BASE_FORMS.items():
-        found[base[:_START]].append(form)
-    return found
+        forms[base[:_START]].append(form)
+    return forms
 
 
 @cache
 def _written(table: str) -> list[str]:
-    """The groups of a table as they are written, a space before each."""
+    """The groups of a table, each with a space in front."""
     return [f" {group}" for row in table.strip().split("\n") for group in row.split("|")]
 
 
 def _near(start: str, table: str) -> Iterator[str]:
-    """The groups that may have a word whose base form begins so: for a few words of a question not all of a table is taken apart."""
-    begun = [f" {word}" for word in (start, *_forms().get(start, ()))]
-    return (group for group in _written(table) if any(word in group for word in begun))
+    """The groups that may hold a word whose base form begins with `start`, so that a question splits only a few of them."""
+    word_starts = [f" {word}" for word in (start, *_forms().get(start, ()))]
+    return (group for group in _written(table) if any(word in group for word in word_starts))
 
 
 @lru_cache(maxsize=_KEPT)
 def _relatives(start: str) -> list[tuple[str, list[str]]]:
-    """Words whose base form begins so, each with others of its family, both ways, or of like meaning, as the table has them."""
+    """Words whose base form begins with `start`, each with its family (both ways) or its synonyms (one way)."""
     families = ((word, family) for family in map(str.split, _near(start, _FAMILIES)) for word in family)
-    like = ((word, others) for group in _near(start, _LIKE) for word, *others in [group.replace(":", "").split()])
-    return [(word, others) for word, others in chain(families, like) if _start(word) == start]
+    synonyms = ((word, related_words) for group in _near(start, _LIKE) for word, *related_words in [group.replace(":", "").split()])
+    return [(word, related_words) for word, related_words in chain(families, synonyms) if _start(word) == start]
 
 
 @lru_cache(maxsize=_KEPT)
 def _kinds(start: str) -> list[tuple[str, list[str]]]:
-    """Names of kinds of things whose base form begins so, each with examples."""
+    """Names of kinds whose base form begins with `start`, each with examples."""
     split = (group.split(":") for group in _near(start, _MEMBERS))
     return [(name, members.split()) for names, members in split for name in names.split() if _start(name) == start]
 
 
 def related(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
-    """The stems that may stand where a question has this one."""
+    """Stems that may stand in an answer for this stem of a question."""
     return _others(_relatives, stemmed, stem)
 
 
 def members(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
-    """The stems of things of the kind that a question names with this one."""
+    """Stems of things of the kind that this stem names."""
     return _others(_kinds, stemmed, stem)
 
 
 def _others(rows: Callable[[str], list[tuple[str, list[str]]]], stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
-    """A stem has the first letters of its words, so few of them need be stemmed."""
-    groups = (others for word, others in rows(stemmed[:_START]) if stem(word) == stemmed)
-    found = dict.fromkeys(stem(other) for others in groups for other in others)
-    return tuple(other for other in found if other != stemmed)
+    """Stems of the words related to a stem. Only words with its first letters need to be stemmed."""
+    groups = (members for word, members in rows(stemmed[:_START]) if stem(word) == stemmed)
+    stems = dict.fromkeys(stem(candidate) for members in groups for candidate in members)
+    return tuple(candidate for candidate in stems if candidate != stemmed)

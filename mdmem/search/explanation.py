@@ -1,4 +1,4 @@
-"""An explanation in the words that were typed and that were found, in place of their stems. Pure; loaded only where it is asked for."""
+"""Explanations in whole words in place of stems. Pure."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from mdmem.search.terms import folded, stem
 _WORD = re.compile(r"\w+")
 
 
-def explain_in_words(why: Explanation, query: str, entry: Entry) -> Explanation:
-    """The same for a person.
+def explain_in_words(explanation: Explanation, query: str, entry: Entry) -> Explanation:
+    """An explanation for a person to read.
 
-    The query's terms become the words as they were typed, the terms of the index those of the entry and its headings. What stands only
-    beside the entry is not known by its words: there the query's own word is kept, of a related one the stem.
+    Terms of the query become the words that were typed, terms of the index the words of the entry and its headings. The words of its
+    neighbours are not at hand: for these the query's own word is kept, and the stem of a related one.
     """
     typed = _by_stem([query])
-    standing = _by_stem([entry.text, *entry.section])
+    in_entry = _by_stem([entry.text, *entry.section])
 
-    def told(part: ScorePart) -> ScorePart:
-        same = typed.get(part.query_word, part.query_word) if part.term == part.query_word else part.term
-        return ScorePart(part.field, standing.get(part.term, same), typed.get(part.query_word, part.query_word), part.score)
+    def part_in_words(part: ScorePart) -> ScorePart:
+        term_word = typed.get(part.query_word, part.query_word) if part.term == part.query_word else part.term
+        return ScorePart(part.field, in_entry.get(part.term, term_word), typed.get(part.query_word, part.query_word), part.score)
 
-    return Explanation(tuple(map(told, why.parts)), why.factors)
+    return Explanation(tuple(map(part_in_words, explanation.parts)), explanation.factors)
 
 
 def _by_stem(texts: Iterable[str]) -> dict[str, str]:
-    """The first word of each stem."""
-    found: dict[str, str] = {}
+    """The first word with each stem."""
+    words_by_stem: dict[str, str] = {}
     for text in texts:
         for word in _WORD.findall(text):
-            for one in folded(word):
-                found.setdefault(stem(one), word)
-    return found
+            for folded_word in folded(word):
+                words_by_stem.setdefault(stem(folded_word), word)
+    return words_by_stem

@@ -1,8 +1,8 @@
-"""Entries that the index does not hold yet, scored as it would score them: what a person has just saved is found without indexing it.
+"""Entries that are not in the index yet, scored as it will score them, so that a file just saved is found without indexing it.
 
 A score is the BM25 of tantivy (k1 = 1.2, b = 0.75, the length of a field kept in one byte), by the index's own statistics with these entries
-counted in, as they are after an update. What they replace stays counted, as deleted documents do, but for those whose segment an update
-leaves empty and so drops: of a file that is saved time and again. Pure.
+counted in, as after an update. Documents that they replace stay counted, as deleted documents do, except in segments that an update leaves
+empty and drops (a file that is saved again and again). Pure.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from mdmem.startup.records import dataclass
 
 _K1, _B = 1.2, 0.75
 _EXACT = 40
-"""Lengths below this one are kept as they are."""
+"""Shorter lengths are stored exactly."""
 _UNSCALED, _SIGNIFICANT_BITS = 24, 4
-"""A greater length, less the first of these, keeps that many bits."""
+"""A greater length, less the first number, keeps as many bits as the second says."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverlayEntry:
-    """An entry as the index will hold it: the terms of its fields, in their order, its numbers, its row."""
+    """An entry as the index will hold it: the terms of its fields in order, its numbers, its row."""
 
     terms: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Any]
@@ -33,13 +33,13 @@ class OverlayEntry:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], fields: Iterable[str], row: IndexRow) -> OverlayEntry:
-        """The entry whose document has these values."""
+        """The entry of a document with these field values."""
         return cls({name: values[name].split() for name in fields if name in values}, values, row)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldStatistics:
-    """What BM25 knows of a field: the number of documents in the index, and of the terms in that field of all of them."""
+    """BM25 statistics of a field: the number of documents in the index, and of terms in that field over all of them."""
 
     documents: float
     tokens: float
@@ -48,10 +48,10 @@ class FieldStatistics:
 class Overlay:
     """Entries, and the statistics by which they are scored.
 
-    - `hidden`: the documents of the index that are not to be found, by segment and number.
-    - `dropped`: those of them that an update drops.
-    - `statistics`: of a field of the index, one of whose terms is given, if any is known.
-    - `holding`: how many documents of the index have a term in a field.
+    - `hidden`: documents of the index to leave out, by segment and number.
+    - `dropped`: those of them in segments that an update drops.
+    - `statistics`: the statistics of a field, given one of its terms if any is known.
+    - `holding`: the number of documents in the index with a term in a field.
     """
 
     def __init__(
@@ -72,62 +72,66 @@ class Overlay:
         self._counts: dict[str, Counter[str]] = {}
 
     def count(self, field: str, term: str) -> int:
-        """How many more documents will have a term in a field than have it in the index."""
+        """How many documents with a term in a field are added to those of the index."""
         return self._having(field)[term]
 
-    def terms_with_prefix(self, field: str, start: str) -> list[str]:
-        """The terms of the entries in a field that begin so."""
-        return [term for term in self._having(field) if term.startswith(start)]
+    def terms_with_prefix(self, field: str, prefix: str) -> list[str]:
+        """The terms with a prefix in a field of the entries."""
+        return [term for term in self._having(field) if term.startswith(prefix)]
 
     def _having(self, field: str) -> Counter[str]:
-        found = self._counts.get(field)
-        if found is None:
-            found = self._counts[field] = Counter(term for one in self.entries for term in set(one.terms.get(field, ())))
-            for term, count in Counter(term for one in self._dropped for term in set(one.terms.get(field, ()))).items():
-                found[term] -= count
-        return found
+        counts = self._counts.get(field)
+        if counts is None:
+            counts = self._counts[field] = Counter(term for entry in self.entries for term in set(entry.terms.get(field, ())))
+            for term, count in Counter(term for entry in self._dropped for term in set(entry.terms.get(field, ()))).items():
+                counts[term] -= count
+        return counts
 
-    def adjusted_clauses(self, looked_for: Iterable[Clause]) -> list[Clause]:
-        """The clauses with weights by which the index gives the scores that it will give when the entries are in it."""
-        clauses = list(looked_for)
-        self._learn(clauses)
-        return [(name, term, weight * self._growth(name, term), said) for name, term, weight, said in clauses]
+    def adjusted_clauses(self, clauses: Iterable[Clause]) -> list[Clause]:
+        """The clauses with weights adjusted so that the index scores as it will with the entries in it."""
+        clause_list = list(clauses)
+        self._learn(clause_list)
+        return [(name, term, weight * self._growth(name, term), query_word) for name, term, weight, query_word in clause_list]
 
-    def _learn(self, looked_for: Sequence[Clause]) -> None:
-        """Ask for the statistics of the fields, by the rarest term of each: that is found soonest."""
-        for field in {name for name, *_ in looked_for} - self._told.keys():
-            known = {term: self._holding(field, term) for name, term, *_ in looked_for if name == field}
-            self._told[field] = self._ask(field, min((term for term, count in known.items() if count), key=known.__getitem__, default=None))
+    def _learn(self, clauses: Sequence[Clause]) -> None:
+        """Get the statistics of each field by its rarest term, which is found soonest."""
+        for field in {name for name, *_ in clauses} - self._told.keys():
+            counts = {term: self._holding(field, term) for name, term, *_ in clauses if name == field}
+            self._told[field] = self._ask(
+                field, min((term for term, count in counts.items() if count), key=counts.__getitem__, default=None)
+            )
 
     def _growth(self, field: str, term: str) -> float:
         total, holding = self._told[field].documents, self._holding(field, term)
         return _idf(total + self._more, holding + self.count(field, term)) / _idf(total, holding)
 
-    def scores(self, looked_for: Iterable[Clause]) -> list[tuple[float, OverlayEntry]]:
-        """The entries that hold one of the terms, with what that is worth."""
-        found: dict[int, float] = {}
+    def scores(self, clauses: Iterable[Clause]) -> list[tuple[float, OverlayEntry]]:
+        """The entries that hold at least one of the terms, with their BM25 scores."""
+        scores: dict[int, float] = {}
         averages: dict[str, tuple[float, float]] = {}
-        clauses = list(looked_for)
-        self._learn(clauses)
-        for name, term, weight, _ in clauses:
-            having = [(number, times) for number, one in enumerate(self.entries) if (times := one.terms.get(name, ()).count(term))]
-            if having:
+        clause_list = list(clauses)
+        self._learn(clause_list)
+        for name, term, weight, _ in clause_list:
+            occurrences = [(number, times) for number, entry in enumerate(self.entries) if (times := entry.terms.get(name, ()).count(term))]
+            if occurrences:
                 if name not in averages:
                     averages[name] = self._average(name)
                 total, average = averages[name]
                 idf = _idf(total, self._holding(name, term) + self.count(name, term))
-                for number, times in having:
-                    one = self.entries[number]
-                    norm = _K1 * (1 - _B + _B * kept_length(len(one.terms[name])) / average)
-                    found[number] = found.get(number, 0.0) + weight * idf * (_K1 + 1) * times / (times + norm)
-        return [(score, self.entries[number]) for number, score in found.items()]
+                for number, times in occurrences:
+                    entry = self.entries[number]
+                    norm = _K1 * (1 - _B + _B * kept_length(len(entry.terms[name])) / average)
+                    scores[number] = scores.get(number, 0.0) + weight * idf * (_K1 + 1) * times / (times + norm)
+        return [(score, self.entries[number]) for number, score in scores.items()]
 
     def _average(self, field: str) -> tuple[float, float]:
-        """The number of documents, and of the terms that each has in a field, as they will be."""
-        known = self._told[field]
-        total = known.documents + self._more
-        more = sum(len(one.terms.get(field, ())) for one in self.entries) - sum(len(one.terms.get(field, ())) for one in self._dropped)
-        return total, (known.tokens + more) / total
+        """The number of documents and the average length of a field, after an update."""
+        statistics = self._told[field]
+        total = statistics.documents + self._more
+        added = sum(len(entry.terms.get(field, ())) for entry in self.entries) - sum(
+            len(entry.terms.get(field, ())) for entry in self._dropped
+        )
+        return total, (statistics.tokens + added) / total
 
 
 def _idf(total: float, holding: float) -> float:
@@ -135,7 +139,7 @@ def _idf(total: float, holding: float) -> float:
 
 
 def kept_length(length: int) -> int:
-    """The length of a field as the index keeps it."""
+    """The length of a field as the index stores it, in one byte."""
     if length < _EXACT:
         return length
     scaled = length - _UNSCALED

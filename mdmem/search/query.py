@@ -1,4 +1,4 @@
-"""What can be asked, and the same as a query of the index."""
+"""Filters and queries of the user, and the tantivy queries made of them."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from mdmem.startup.records import dataclass
 
 _TOLD_KEPT = 20_000
 _MAX_ASKED = 24
-"""Words of a question; a text that says more has its like among its own words."""
+"""Words of a question; related words are looked for only up to this many."""
 
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 """In letters, where no stemmer tells them apart."""
 
 _SOME_DAY = 1
-"""The first ordinal; what has no day has less."""
+"""The first ordinal; entries without a day have 0."""
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
-"""Between these every zone can tell the seconds of a day; no commit lies outside."""
+"""Days that have a time stamp in every zone; no commit lies outside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What an entry must be; every part that is given must hold, and a part that is not given lets everything pass that is current.
+    """Conditions on an entry. All that are set must hold; with none set, everything current passes.
 
     - `file`: the file's path, a folder above it, or its name.
     - `section`: some contiguous part of the entry's section path, as an address (`Work`, `Work > Employer`); case and markup are
       folded, so everything below a section passes too.
-    - `kind`, `tags` (every one of them), `any_tags` (one of them at least): in any case.
+    - `kind`, `tags` (every one of them), `any_tags` (at least one of them): ignoring case.
     - `since`, `until`: both inclusive, by the entry's day, or where it has none by the day, in `zone` (None: the system's), of the
-      commit that brought it in. What has neither is text that was just written, and counts as today's.
-    - `min_confidence`: from 0 to 1. What has no commit is a person's pending text, which counts as user-stated: it passes.
-    - `log_days_from`: daily logs only from that day on; whatever has no day passes.
+      commit that brought it in. An entry with neither was just written, and counts as today's.
+    - `min_confidence`: from 0 to 1. Text without a commit is a person's pending edit, counts as user-stated and passes.
+    - `log_days_from`: daily logs only from that day on; entries without a day pass.
     - `facts_only`: list items only.
-    - `valid_on`: leaves out what has expired before that day; `until D` holds through D.
-    - `history`: what is superseded, removed or expired passes as well.
-    - `as_of`: what passes is what was current at that landmark, and nothing uncommitted; not together with `history`.
+    - `valid_on`: leaves out entries that expired before that day; `until D` holds through D.
+    - `history`: superseded, removed and expired entries pass as well.
+    - `as_of`: only entries that were current at that mainline commit, nothing uncommitted; not together with `history`.
     """
 
     file: str | None = None
@@ -73,12 +73,12 @@ class Filter:
 
     @property
     def only_current(self) -> bool:
-        """Whether it asks for nothing but what is current, on some day: the everyday search."""
+        """True if nothing is set but the day and the zone: the everyday search."""
         return _narrowing(self) == _NOT_NARROWED
 
     @property
     def reaches_back(self) -> bool:
-        """Whether more than what is current is asked for."""
+        """True if entries that are no longer current may pass."""
         return self.history or self.as_of is not None
 
 
@@ -88,9 +88,9 @@ _NOT_NARROWED = _narrowing(Filter())
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
-    """A search: a query as it was typed, at most so many hits, among those that pass the filter; `today` is the user's.
+    """A query as it was typed, with the most hits to return, their filter and the user's day.
 
-    With `explain`, each match says how its score came about. With a `decay`, logs lose weight with age.
+    With `explain`, each match carries an explanation of its score. With a `decay`, logs lose weight with age.
     """
 
     query: str
@@ -102,19 +102,19 @@ class IndexQuery:
 
 
 Clause = tuple[str, str, float, str]
-"""A field, a term that is looked for in it, what its BM25 there is multiplied by, and the query's own term for it.
+"""A field, the term to find in it, the factor of its BM25 score there, and the query's own term behind it.
 
-A plain tuple: a search makes them by the hundred.
+A plain tuple, since a search makes hundreds of them.
 """
 
 
 class Lexicon:
-    """What an index that does not change knows of words. It keeps what it has told, as one question has words in common with the next.
+    """Counts of terms in one state of an index, cached, since one question shares words with the next.
 
     - `total`: the number of its entries.
-    - `holding`: how many of them hold a term in their own text; what none of them does stands in no field but `heading`.
-    - `heading`: how many of them stand under a heading that holds it.
-    - `beginning`: some of the terms in their text that begin so.
+    - `holding`: how many of them hold a term in their own text; a term that none holds can only stand in `heading`.
+    - `heading`: how many of them stand under a heading with the term.
+    - `beginning`: some of the terms in their text with a prefix.
     """
 
     def __init__(
@@ -126,169 +126,176 @@ class Lexicon:
         self._likes: dict[str, tuple[tuple[str, float], ...]] = {}
 
     def has_term(self, term: str) -> bool:
-        """Whether there is anything to find for a term: many are asked about, few are there."""
+        """True if any entry holds a term; most related terms are in none."""
         return bool(self.holding(term) or self.heading(term))
 
     def rarity(self, term: str) -> float:
-        """How much a term says."""
+        """The rarity of a term (`ranking.rarity`)."""
         return ranking.rarity(self.total, self.holding(term))
 
     def relatives(self, word: str) -> tuple[tuple[str, float], ...]:
-        """The terms that may stand where a question has this one, each with its share of this one's worth."""
-        found = self._likes.get(word)
-        if found is None:
+        """Terms that may stand in an answer for a word of a question, each with its share of the word's weight."""
+        relatives = self._likes.get(word)
+        if relatives is None:
             self.drop_relatives(_TOLD_KEPT)
-            found = self._likes[word] = tuple(_likes(word, self))
-        return found
+            relatives = self._likes[word] = tuple(_likes(word, self))
+        return relatives
 
     def drop_relatives(self, beyond: int = 0) -> None:
-        """Work out again what terms are worth, if more of it is kept than that."""
+        """Empty the cache of relatives if it holds more than `beyond` words."""
         if len(self._likes) >= beyond:
             self._likes.clear()
 
 
 def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
-    """What a query, as it was typed, looks for in an index of a language; none where its words ask for nothing."""
+    """The clauses of a query as it was typed, in an index of a language; none if no word of it is in the index."""
     terms = query_terms(question, language)
     only_weak = weak_terms().issuperset(terms.words)
     worth = {term: ranking.WEAK_WORD_WEIGHT if term in weak_terms() and not only_weak else 1.0 for term in terms.words}
-    words = {**{other: said for said, other in terms.also if said in worth}, **{term: term for term in terms.words}}
-    likes = _all_likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
-    found = []
+    words = {**{variant: query_word for query_word, variant in terms.also if query_word in worth}, **{term: term for term in terms.words}}
+    related_terms = _all_likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
+    clauses = []
     for name, weight in ranking.FIELD_WEIGHTS.items():
         if name == "grams":
-            found += [(name, gram, weight, gram) for gram in terms.grams]
+            clauses += [(name, gram, weight, gram) for gram in terms.grams]
             continue
-        known = lexicon.heading if name == "heading" else lexicon.holding
-        found += [(name, term, weight * worth[said], said) for term, said in words.items() if known(term)]
+        document_count = lexicon.heading if name == "heading" else lexicon.holding
+        clauses += [(name, term, weight * worth[query_word], query_word) for term, query_word in words.items() if document_count(term)]
         share = weight * ranking.RELATED_SHARES[name]
-        found += [
-            (name, like, share * worth.get(said, 1.0) * part, said)
-            for like, (said, part) in likes.items()
-            if known(like) and like not in words
+        clauses += [
+            (name, related_term, share * worth.get(query_word, 1.0) * fraction, query_word)
+            for related_term, (query_word, fraction) in related_terms.items()
+            if document_count(related_term) and related_term not in words
         ]
-    return tuple(found)
+    return tuple(clauses)
 
 
 def _all_likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
-    """Other terms that the answer may have, each with the query's own and its share of that one's worth."""
-    found: dict[str, tuple[str, float]] = {}
+    """Related terms, each with the query's own term and its share of that one's weight."""
+    related_terms: dict[str, tuple[str, float]] = {}
     for word in terms.words:
-        for other, share in lexicon.relatives(word):
-            if other not in terms.words and share > found.get(other, ("", 0.0))[1]:
-                found[other] = word, share
-    for said, joined in terms.joined:
+        for related_term, share in lexicon.relatives(word):
+            if related_term not in terms.words and share > related_terms.get(related_term, ("", 0.0))[1]:
+                related_terms[related_term] = word, share
+    for word, joined in terms.joined:
         if lexicon.has_term(joined):
-            found[joined] = said, ranking.JOINED_WEIGHT
-    return found
+            related_terms[joined] = word, ranking.JOINED_WEIGHT
+    return related_terms
 
 
 def _likes(word: str, lexicon: Lexicon) -> Iterator[tuple[str, float]]:
-    rare = lexicon.rarity(word)
-    if rare < ranking.RARITY_WEIGHT:
+    rarity = lexicon.rarity(word)
+    if rarity < ranking.RARITY_WEIGHT:
         return
-    others = dict.fromkeys(members(word), ranking.MEMBER_SHARE) | dict.fromkeys(related(word), 1.0)
+    candidates = dict.fromkeys(members(word), ranking.MEMBER_SHARE) | dict.fromkeys(related(word), 1.0)
     if not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
-        others |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED_SHARE)
-    yield from ((other, worth * min(1.0, rare / lexicon.rarity(other))) for other, worth in others.items() if lexicon.has_term(other))
-
-
-def _inflected(word: str, lexicon: Lexicon) -> list[str]:
-    """Words of the memory that begin like one which is not in it: in a language without a stemmer, other forms of that."""
-    begins = lexicon.beginning(word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)])
-    return [other for other in begins if abs(len(other) - len(word)) <= _LONGEST_ENDING]
-
-
-def any_term_query(looked_for: Iterable[Clause]) -> Query:
-    """The query of the index for whatever holds one of these terms."""
-    should, fields, term, boost = Occur.Should, schema(), Query.term_query, Query.boost_query
-    return Query.boolean_query(
-        [(should, boost(term(fields, name, said, index_option="freq"), weight)) for name, said, weight, _ in looked_for]
+        candidates |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED_SHARE)
+    yield from (
+        (related_term, worth * min(1.0, rarity / lexicon.rarity(related_term)))
+        for related_term, worth in candidates.items()
+        if lexicon.has_term(related_term)
     )
 
 
-def filtered_query(said: Query, wanted: Filter, today: date) -> Query:
-    """The same query for what passes the filter."""
-    return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
+def _inflected(word: str, lexicon: Lexicon) -> list[str]:
+    """Words of the memory with the same beginning as a word that is not in it: other forms, in a language without a stemmer."""
+    candidates = lexicon.beginning(word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)])
+    return [candidate for candidate in candidates if abs(len(candidate) - len(word)) <= _LONGEST_ENDING]
 
 
-def term_query(one: Clause) -> Query:
-    """The query for the term of a clause, without its weight."""
-    name, said, *_ = one
-    return Query.term_query(schema(), name, said, index_option="freq")
+def any_term_query(clauses: Iterable[Clause]) -> Query:
+    """The tantivy query for entries that hold at least one of these terms."""
+    should, fields, term, boost = Occur.Should, schema(), Query.term_query, Query.boost_query
+    return Query.boolean_query(
+        [(should, boost(term(fields, name, text, index_option="freq"), weight)) for name, text, weight, _ in clauses]
+    )
 
 
-def filter_query(wanted: Filter, today: date) -> Query:
-    """The query of the index for everything that passes the filter."""
-    return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(wanted, today)])
+def filtered_query(query: Query, passing_filter: Filter, today: date) -> Query:
+    """A query restricted to entries that pass a filter."""
+    return Query.boolean_query([(Occur.Must, query), *_conditions(passing_filter, today)])
+
+
+def term_query(clause: Clause) -> Query:
+    """The tantivy query for the term of a clause, without its weight."""
+    name, term, *_ = clause
+    return Query.term_query(schema(), name, term, index_option="freq")
+
+
+def filter_query(passing_filter: Filter, today: date) -> Query:
+    """The tantivy query for all entries that pass a filter."""
+    return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(passing_filter, today)])
 
 
 def file_query(path: str) -> Query:
-    """The query for the entries that belong to a file."""
+    """The tantivy query for the entries of a file."""
     return Query.term_query(schema(), "label", file_label("path", path), index_option="basic")
 
 
-def statement_query(statements: Collection[int], wanted: Filter, today: date) -> Query:
-    """The query for every occurrence of some statements, by their numbers, that passes the filter, and for a few of other statements."""
-    said = Query.term_set_query(schema(), "label", [statement_label(number) for number in statements])
-    return Query.boolean_query([(Occur.Must, said), *_conditions(wanted, today)])
+def statement_query(statements: Collection[int], passing_filter: Filter, today: date) -> Query:
+    """The tantivy query for the occurrences of statements (by number) that pass a filter; a few of other statements match too."""
+    query = Query.term_set_query(schema(), "label", [statement_label(number) for number in statements])
+    return Query.boolean_query([(Occur.Must, query), *_conditions(passing_filter, today)])
 
 
 def label_query(name: str, *values: str) -> Query:
-    """The query for what has a label of this name with one of these values."""
+    """The tantivy query for entries with a label of this name and one of these values."""
     return Query.term_set_query(schema(), "label", [as_label(name, encodable(value)) for value in values])
 
 
-def _conditions(wanted: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
-    """What a filter asks for; none of it adds to a score."""
-    if wanted.as_of is not None:
-        yield Occur.MustNot, _range("begun", FieldType.Integer, lower=wanted.as_of + 1)
-        yield Occur.MustNot, _range("ended", FieldType.Integer, upper=wanted.as_of + 1)
+def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
+    """The conditions of a filter, none of which adds to a score."""
+    if passing_filter.as_of is not None:
+        yield Occur.MustNot, _range("begun", FieldType.Integer, lower=passing_filter.as_of + 1)
+        yield Occur.MustNot, _range("ended", FieldType.Integer, upper=passing_filter.as_of + 1)
     else:
-        yield Occur.MustNot, Query.term_query(schema(), "label", MOVED_LABEL if wanted.history else PAST_LABEL, index_option="basic")
-    for must in _labels(wanted):
-        yield Occur.Must, Query.const_score_query(must, 0.0)
-    if wanted.since is not None or wanted.until is not None:
-        yield Occur.Must, Query.const_score_query(_brought_in(wanted, today), 0.0)
-    if wanted.min_confidence is not None:
-        yield Occur.MustNot, _range("confidence", FieldType.Float, upper=wanted.min_confidence)
-    if wanted.log_days_from is not None:
-        yield Occur.MustNot, _range("day", FieldType.Integer, _SOME_DAY, wanted.log_days_from.toordinal())
-    if wanted.valid_on is not None and not wanted.history:
-        yield Occur.MustNot, _range("until", FieldType.Integer, upper=wanted.valid_on.toordinal())
+        yield (
+            Occur.MustNot,
+            Query.term_query(schema(), "label", MOVED_LABEL if passing_filter.history else PAST_LABEL, index_option="basic"),
+        )
+    for condition in _labels(passing_filter):
+        yield Occur.Must, Query.const_score_query(condition, 0.0)
+    if passing_filter.since is not None or passing_filter.until is not None:
+        yield Occur.Must, Query.const_score_query(_brought_in(passing_filter, today), 0.0)
+    if passing_filter.min_confidence is not None:
+        yield Occur.MustNot, _range("confidence", FieldType.Float, upper=passing_filter.min_confidence)
+    if passing_filter.log_days_from is not None:
+        yield Occur.MustNot, _range("day", FieldType.Integer, _SOME_DAY, passing_filter.log_days_from.toordinal())
+    if passing_filter.valid_on is not None and not passing_filter.history:
+        yield Occur.MustNot, _range("until", FieldType.Integer, upper=passing_filter.valid_on.toordinal())
 
 
-def _labels(wanted: Filter) -> Iterator[Query]:
-    place = None if wanted.file is None else normpath(encodable(wanted.file))
-    if place not in (None, "."):
-        yield label_query("place", place)
-    if wanted.section is not None:
-        yield label_query("part", address_digest(encodable(wanted.section)))
-    if wanted.kind is not None:
-        yield label_query("kind", folded_label(wanted.kind))
-    for tag in wanted.tags:
+def _labels(passing_filter: Filter) -> Iterator[Query]:
+    path = None if passing_filter.file is None else normpath(encodable(passing_filter.file))
+    if path not in (None, "."):
+        yield label_query("place", path)
+    if passing_filter.section is not None:
+        yield label_query("part", address_digest(encodable(passing_filter.section)))
+    if passing_filter.kind is not None:
+        yield label_query("kind", folded_label(passing_filter.kind))
+    for tag in passing_filter.tags:
         yield label_query("tag", folded_label(tag.removeprefix("#")))
-    if wanted.any_tags:
-        yield label_query("tag", *(folded_label(tag.removeprefix("#")) for tag in wanted.any_tags))
-    if wanted.facts_only:
+    if passing_filter.any_tags:
+        yield label_query("tag", *(folded_label(tag.removeprefix("#")) for tag in passing_filter.any_tags))
+    if passing_filter.facts_only:
         yield Query.term_query(schema(), "label", FACT_LABEL, index_option="basic")
 
 
-def _brought_in(wanted: Filter, today: date) -> Query:
-    """From `since` to `until`, by the entry's day; where it has none, by its commit's; where it has none either, by today."""
-    first, last = wanted.since or date.min, wanted.until or date.max
+def _brought_in(passing_filter: Filter, today: date) -> Query:
+    """From `since` to `until`: by the entry's day, else by its commit's, else by today."""
+    first, last = passing_filter.since or date.min, passing_filter.until or date.max
     by_day = _range("day", FieldType.Integer, first.toordinal(), last.toordinal() + 1)
-    start, end = _seconds(first, wanted.zone), _seconds(last, wanted.zone, days=1)
+    start, end = _seconds(first, passing_filter.zone), _seconds(last, passing_filter.zone, days=1)
     has_day, has_time = _range("day", FieldType.Integer, lower=_SOME_DAY), Query.exists_query("time")
     by_commit = Query.boolean_query([(Occur.Must, _range("time", FieldType.Integer, start, end)), (Occur.MustNot, has_day)])
-    ways = [by_day, by_commit]
+    alternatives = [by_day, by_commit]
     if first <= today <= last:
-        ways.append(Query.boolean_query([(Occur.Must, Query.all_query()), (Occur.MustNot, has_day), (Occur.MustNot, has_time)]))
-    return Query.boolean_query([(Occur.Should, way) for way in ways])
+        alternatives.append(Query.boolean_query([(Occur.Must, Query.all_query()), (Occur.MustNot, has_day), (Occur.MustNot, has_time)]))
+    return Query.boolean_query([(Occur.Should, alternative) for alternative in alternatives])
 
 
 def _seconds(day: date, zone: tzinfo | None, days: int = 0) -> int:
-    """When a day (or that many days after it) begins, in seconds since 1970."""
+    """The start of a day (or of that many days after it), in seconds since 1970."""
     near = min(max(day, _FIRST_DAY), _LAST_DAY) + timedelta(days=days)
     return int(datetime.combine(near, time.min, tzinfo=zone).timestamp())
 

@@ -1,4 +1,4 @@
-"""Rows of the index -> what a search answers: one hit each statement, how it stands, in which order. Pure."""
+"""Rows of the index to hits: one for each statement, with its status, in order. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_CURRENT = (Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOV
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A hit of a search, the row that it shows, and if that is wanted, how its score came about."""
+    """A hit, the row behind it, and on request the explanation of its score."""
 
     hit: Hit
     row: IndexRow
@@ -28,26 +28,26 @@ class Match:
 
 
 def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]:
-    """The factors of the score of a row, with what it is worth whatever is asked (`trust`) told apart: file, confidence, contradiction."""
+    """The factors of a row's score, its static factor (`trust`) split into file, confidence and contradiction."""
     for factor in factors:
         if factor.name != "trust":
             yield factor
             continue
-        own = Factor("file", ranking.static_factor(row.kind, 1.0))
-        sure = Factor("confidence", ranking.static_factor(FileKind.EVERGREEN, row.origin.confidence if row.origin else None))
-        weaker = Factor("contradicted", ranking.static_factor(FileKind.EVERGREEN, 1.0, row.lifetime.weaker))
-        yield from (one for one in (own, sure, weaker) if one.value != 1)
+        by_file = Factor("file", ranking.static_factor(row.kind, 1.0))
+        by_confidence = Factor("confidence", ranking.static_factor(FileKind.EVERGREEN, row.origin.confidence if row.origin else None))
+        by_contradiction = Factor("contradicted", ranking.static_factor(FileKind.EVERGREEN, 1.0, row.lifetime.weaker))
+        yield from (part for part in (by_file, by_confidence, by_contradiction) if part.value != 1)
 
 
 def rank_key(match: Match) -> tuple[float, int, int, str, int, float]:
-    """The better score first, then what is more current, then the newer day, then path and line, then what came later."""
+    """Sort by score, then the more current, then the newer day, then path and line, then the later begun."""
     hit = match.hit
     status = _MOST_CURRENT.index(hit.status)
     return -hit.score, status, -(hit.day or date.min).toordinal(), hit.path, hit.start_line, -_newness(match.row)
 
 
 def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
-    """By path and line; of what stood in one place what came later first, then by its words and the last commit that held it."""
+    """Sort by path and line; at one line the later begun first, then by text and the last commit that held it."""
     entry = row.entry
     return entry.path, entry.start_line, -_newness(row), entry.text, row.last or ""
 
@@ -56,22 +56,22 @@ def _newness(row: IndexRow) -> float:
     return math.inf if row.lifetime.begun is None else row.lifetime.begun
 
 
-def visible_rows(rows: Iterable[IndexRow], wanted: Filter, today: date) -> list[IndexRow]:
-    """Of what is current one occurrence of each statement, the first in the file; and every occurrence that is over."""
-    over: list[IndexRow] = []
+def visible_rows(rows: Iterable[IndexRow], passing_filter: Filter, today: date) -> list[IndexRow]:
+    """One occurrence of each current statement, the first in its file, and every occurrence that is no longer current."""
+    past_rows: list[IndexRow] = []
     best: dict[int, IndexRow] = {}
     for row in rows:
         label = statement_number(row.entry)
-        if _status(row, wanted, today) is not Status.CURRENT:
-            over.append(row)
+        if _status(row, passing_filter, today) is not Status.CURRENT:
+            past_rows.append(row)
         elif label not in best or row.entry.start_line < best[label].entry.start_line:
             best[label] = row
-    return [*best.values(), *over]
+    return [*best.values(), *past_rows]
 
 
-def _status(row: IndexRow, wanted: Filter, today: date) -> Status:
-    """How an occurrence stands on that day; with `as_of` nothing is known of what came later."""
-    if wanted.as_of is not None:
+def _status(row: IndexRow, passing_filter: Filter, today: date) -> Status:
+    """The status of an occurrence on a day; with `as_of`, later events do not count."""
+    if passing_filter.as_of is not None:
         return Status.CURRENT
     if row.lifetime.status is not Status.CURRENT:
         return row.lifetime.status
@@ -81,7 +81,7 @@ def _status(row: IndexRow, wanted: Filter, today: date) -> Status:
 
 
 def make_hit(row: IndexRow, score: float, wanted: Filter, today: date) -> Hit:
-    """A row as a search with this filter shows it; with `as_of` it was brought in by its commit, whatever became of it."""
+    """The hit of a row for a search with this filter; with `as_of` its commit is the one that brought it in, whatever came later."""
     entry, origin, life = row.entry, row.origin, row.lifetime
     now = wanted.as_of is None
     brought_in = origin.commit if origin else None
@@ -112,5 +112,5 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date) -> Hit:
 
 @lru_cache(maxsize=_MOMENTS_KEPT)
 def _moment(seconds: int, zone: tzinfo | None) -> datetime:
-    """A time since 1970, with its offset. Most rows of one answer share a few commits."""
+    """A time stamp as a time with its offset; cached, since most rows of an answer share a few commits."""
     return datetime.fromtimestamp(seconds, zone).astimezone(zone)

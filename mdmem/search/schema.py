@@ -28,7 +28,7 @@ from mdmem.startup.records import dataclass, field
 INDEX_VERSION = 8
 
 NEIGHBOURS = 2
-"""Entries on each side, in the same file, whose words an entry is found by too; `ranking` says what for."""
+"""Entries on each side in the same file whose words count for an entry too; see `ranking.FIELD_WEIGHTS`."""
 
 _MAX_NEIGHBOUR_CHARS = 1000
 """Of each neighbour: a long one would drown the entry, and cost five times its size."""
@@ -37,10 +37,10 @@ _TERMS = "terms"
 _NUMBERS = ("day", "time", "until", "begun", "ended", "last", "cues")
 FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"
-"""The label of what is not current any more, moved or not."""
+"""The label of rows that are no longer current, moved or not."""
 MOVED_LABEL = "mark:moved"
 _NEVER = 2**62
-"""When uncommitted text began: after every landmark."""
+"""The number from which on uncommitted text is live: after every mainline commit."""
 _LAST_DAY = date.max.toordinal()
 
 _DAY_NAME = re.compile(r"^\d{4}-\d{2}-\d{2}-?")
@@ -54,14 +54,14 @@ _KEPT = 4096
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """When an entry is part of memory, and what became of it.
+    """The time during which an entry is part of memory, and its fate.
 
-    - `begun`: the landmark from which on it stands, or counts again; None while it is uncommitted.
-    - `ended`: the landmark from which on it is not current any more, because it went or because a mark says so.
-    - `status`: CURRENT, SUPERSEDED or REMOVED; whether it has expired is judged when it is searched for.
-    - `weaker`: it contradicts something that is better founded.
-    - `standing`: it is in the file on disk. What is not counts as removed, where `status` says no better.
-    - `moved`: it went on elsewhere, or counted again later, and that is another row: this one is found by its time only.
+    - `begun`: the number of the mainline commit from which on it is live, or counts again; None while uncommitted.
+    - `ended`: the number from which on it is no longer current: it was taken out, or a mark says so.
+    - `status`: CURRENT, SUPERSEDED or REMOVED; expiry is judged by the search.
+    - `weaker`: it contradicts a better founded entry.
+    - `is_live`: it is in the file on disk. If not, it counts as removed unless `status` says more.
+    - `moved`: it went on elsewhere, or counted again later, as another row: this one is found only for its own time.
     """
 
     begun: int | None = None
@@ -75,27 +75,27 @@ class Lifetime:
 
     @property
     def is_current(self) -> bool:
-        """Whether it is what memory says now."""
+        """True if memory says so now."""
         return self.is_live and self.status is Status.CURRENT and not self.moved
 
 
 @lru_cache(maxsize=_KEPT)
 def live_since(begun: int | None) -> Lifetime:
-    """The life of most: it stands, and nothing became of it. One object for all that came in together."""
+    """The lifetime of most entries: live since a commit. Cached: one object for all that came in together."""
     return Lifetime(begun)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
-    """An entry with what is known of it.
+    """An entry with its origin and lifetime, as the index stores it.
 
     Args:
-        entry: what no longer stands has path and lines of the last commit that held it.
-        origin: the commit that brought it in; None while there is none.
-        uncommitted: whether (part of) its text is in no commit.
-        kind: its file's.
-        life: when it is part of memory.
-        last: of what no longer stands, the last commit that held it.
+        entry: if it is no longer live, with path and lines of the last commit that held it.
+        origin: the commit that brought it in; None while uncommitted.
+        uncommitted: True if (part of) its text is in no commit.
+        kind: the kind of its file.
+        lifetime: when it is part of memory.
+        last: the last commit that held it, if it is no longer live.
     """
 
     entry: Entry
@@ -108,10 +108,9 @@ class IndexRow:
 
 @cache
 def schema() -> Schema:
-    """The fields. A label, `NAME:VALUE`, is compared as a whole; days are ordinals, times seconds since 1970; `factor` multiplies the score.
+    """The fields of a document. Labels (`NAME:VALUE`) match as a whole; days are ordinals, times seconds since 1970.
 
-    A document has the label `path`, the file that it belongs to, or `gone`, the commit that ended it; it is replaced together with all
-    that have the same.
+    Each document has the label `path` (its file) or `gone` (the commit that ended it); all with the same label are replaced together.
     """
     builder = SchemaBuilder()
     builder.add_text_field("label", tokenizer_name="raw", index_option="basic")
@@ -126,24 +125,24 @@ def schema() -> Schema:
 
 
 def prepare(index: Index) -> Index:
-    """`index`, with the analyzer that the fields name, and reloaded only when asked (no thread watches its folder)."""
+    """Register the analyzer of the fields, and reload the index on request only (no thread watches its folder)."""
     index.register_tokenizer(_TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
 
 
 def as_label(name: str, value: str) -> str:
-    """A label as it is indexed."""
+    """A label as indexed."""
     return f"{name}:{value}"
 
 
 def file_label(name: str, path: str) -> str:
-    """A label whose value is a path; two paths never have the same, even where they are no Unicode."""
+    """A label with a path as its value; different paths give different labels, also with lone surrogates."""
     return as_label(name, path if path.isascii() else path.encode("utf-8", "backslashreplace").decode())
 
 
 def address_digest(address: str) -> str:
-    """What a section is labelled with: case and markup folded."""
+    """The label value of a section address: case and markup folded."""
     return _digest(_folded(address)).hex()
 
 
@@ -153,17 +152,17 @@ def _folded(title: str) -> str:
 
 
 def _digest(text: str) -> bytes:
-    """Of a fixed length, since a heading can have any."""
+    """A digest of fixed length, since a heading can have any."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).digest()
 
 
 def folded_label(text: str) -> str:
-    """A kind or tag as it is indexed: in any case."""
+    """A kind or tag as indexed: case folded."""
     return encodable(text).casefold()
 
 
 def _parts(section: SectionPath) -> Iterator[str]:
-    """The labels of every contiguous part of a section path."""
+    """Labels of every contiguous part of a section path."""
     titles = [_folded(title) for title in section]
     count = len(titles)
     parts = [PATH_SEPARATOR.join(titles[start:end]) for start in range(count) for end in range(start + 1, count + 1)]
@@ -176,45 +175,45 @@ def _part_label(part: str) -> str:
 
 
 def statement_number(entry: Entry) -> int:
-    """What the occurrences of one statement in one section have in common; what is no fact is told by its text."""
-    said = (entry.fact, "") if entry.fact else ("", entry.text)
-    return int.from_bytes(_digest("\n".join((entry.path, PATH_SEPARATOR.join(entry.section), *said))))
+    """A number shared by the occurrences of one statement in one section; of an entry that is no fact, by its text."""
+    statement = (entry.fact, "") if entry.fact else ("", entry.text)
+    return int.from_bytes(_digest("\n".join((entry.path, PATH_SEPARATOR.join(entry.section), *statement))))
 
 
 def statement_label(number: int) -> str:
-    """The label of a statement, which a few others have too: were it nobody else's, labels would take a quarter as much room as the text."""
+    """The label of a statement, shared with a few others: unique ones would take a quarter as much room as the text."""
     return as_label("said", f"{number % _STATEMENT_LABELS:x}")
 
 
 @lru_cache(maxsize=_KEPT)
 def _places(path: str) -> tuple[str, ...]:
-    """The labels of a path, of the folders it lies in, and of the file's name."""
+    """Labels of a path, of its folders and of the file's name."""
     pure = Path(path)
-    places = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
-    return tuple(as_label("place", encodable(place)) for place in places)
+    labelled_paths = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
+    return tuple(as_label("place", encodable(labelled_path)) for labelled_path in labelled_paths)
 
 
 @lru_cache(maxsize=_KEPT)
 def _names(path: str) -> str:
-    """The words that a path adds to its entries: not the suffix, not a day's digits, not the name that every memory has."""
+    """The words that a path adds to its entries, without the suffix, the digits of a day and the name `memory`."""
     whole = Path(path)
     parts = (*whole.parent.parts, whole.stem)
     plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
     return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
 
 
-def _near(rows: Sequence[IndexRow], at: int) -> Sequence[int]:
-    """The places of what stands beside an entry and is about the same, its own too: on one day all is, elsewhere a heading parts subjects."""
-    beside = range(max(0, at - NEIGHBOURS), min(len(rows), at + NEIGHBOURS + 1))
-    entry = rows[at].entry
+def _near(rows: Sequence[IndexRow], position: int) -> Sequence[int]:
+    """The positions of an entry and of its neighbours on the same subject: in a daily log all, elsewhere those of the same section."""
+    nearby = range(max(0, position - NEIGHBOURS), min(len(rows), position + NEIGHBOURS + 1))
+    entry = rows[position].entry
     if entry.day is not None:
-        return beside
-    return [number for number in beside if rows[number].entry.section == entry.section]
+        return nearby
+    return [nearby_position for nearby_position in nearby if rows[nearby_position].entry.section == entry.section]
 
 
 @dataclass(frozen=True, slots=True)
 class _IndexedWords:
-    """The words of an entry: folded, as they are indexed, as much of that as its neighbours take, and what has no spaces."""
+    """The words of an entry: folded, as indexed, as added to its neighbours, and its runs in scripts without spaces."""
 
     words: list[str]
     indexed: str
@@ -224,16 +223,16 @@ class _IndexedWords:
 
 @lru_cache(maxsize=_KEPT)
 def _said(text: str, language: str) -> _IndexedWords:
-    said = split_scripts(text)
-    words = folded(said.spaced)
-    indexed = stemmed(words, text_language(said.spaced, words, language))
-    beside = indexed if len(said.spaced) <= _MAX_NEIGHBOUR_CHARS else terms(said.spaced[:_MAX_NEIGHBOUR_CHARS], language)
-    return _IndexedWords(words, indexed, beside, said.runs)
+    scripts = split_scripts(text)
+    words = folded(scripts.spaced)
+    indexed = stemmed(words, text_language(scripts.spaced, words, language))
+    neighbour_words = indexed if len(scripts.spaced) <= _MAX_NEIGHBOUR_CHARS else terms(scripts.spaced[:_MAX_NEIGHBOUR_CHARS], language)
+    return _IndexedWords(words, indexed, neighbour_words, scripts.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class _SectionFields:
-    """What the entries of a section have in common: the words of the headings and of the path, labels, the second part of what is stored."""
+    """Fields shared by the entries of a section: words of headings and path, labels, the second part of the stored row."""
 
     heading: str
     runs: tuple[str, ...]
@@ -243,14 +242,14 @@ class _SectionFields:
 
 @lru_cache(maxsize=_KEPT)
 def _place(path: FilePath, day: date | None, section: SectionPath, language: str) -> _SectionFields:
-    said = split_scripts(" ".join((*section, _names(path))))
+    scripts = split_scripts(" ".join((*section, _names(path))))
     dumped = json.dumps([path, day and day.isoformat(), section], ensure_ascii=False, separators=(",", ":"))
-    return _SectionFields(terms(said.spaced, language), said.runs, (*_places(path), *_parts(section)), dumped)
+    return _SectionFields(terms(scripts.spaced, language), scripts.runs, (*_places(path), *_parts(section)), dumped)
 
 
 @dataclass(frozen=True, slots=True)
 class _LifetimeFields:
-    """What rows have in common that came in and went together: numbers, labels, the first part of what is stored."""
+    """Fields shared by rows that came in and ended together: numbers, labels, the first part of the stored row."""
 
     numbers: Mapping[str, float]
     labels: tuple[str, ...]
@@ -272,76 +271,76 @@ def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life
     return _LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
 
 
-def _labels(entry: Entry, owner: str, place: _SectionFields, course: _LifetimeFields) -> list[str]:
-    """What a row is filtered by."""
-    found = [owner, statement_label(statement_number(entry)), *place.labels]
+def _labels(entry: Entry, owner: str, section_fields: _SectionFields, lifetime_fields: _LifetimeFields) -> list[str]:
+    """The labels that a row is filtered by."""
+    labels = [owner, statement_label(statement_number(entry)), *section_fields.labels]
     if entry.tags:
-        found += [as_label("tag", folded_label(tag)) for tag in entry.tags]
+        labels += [as_label("tag", folded_label(tag)) for tag in entry.tags]
     if entry.kind is not None:
-        found.append(as_label("kind", folded_label(entry.kind)))
+        labels.append(as_label("kind", folded_label(entry.kind)))
     if entry.fact is not None:
-        found.append(FACT_LABEL)
-    found += course.labels
-    return found
+        labels.append(FACT_LABEL)
+    labels += lifetime_fields.labels
+    return labels
 
 
 def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
-    """Rows as they stand, or stood, in their files."""
+    """Rows sorted by path and line."""
     return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
 
 
-def documents(path: FilePath, rows: Sequence[IndexRow], language: str, gone: CommitId | None = None) -> Iterator[Document]:
-    """The documents of rows that stand, or stood, near each other; the arguments are those of `values`."""
-    return (Document.from_dict(found, schema()) for found in document_fields(path, rows, language, gone))
+def documents(path: FilePath, rows: Sequence[IndexRow], language: str, ended_by: CommitId | None = None) -> Iterator[Document]:
+    """Documents of rows of one file; the arguments are those of `document_fields`."""
+    return (Document.from_dict(fields, schema()) for fields in document_fields(path, rows, language, ended_by))
 
 
-def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, gone: CommitId | None = None) -> Iterator[dict[str, Any]]:
-    """What the fields of the documents hold of rows that stand, or stood, near each other.
+def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, ended_by: CommitId | None = None) -> Iterator[dict[str, Any]]:
+    """The field values of the documents of rows of one file.
 
     Args:
-        path: their file's.
-        rows: in file order.
-        language: that words are stemmed in.
-        gone: the commit that ended them all; None where they are the file's own.
+        path: the file.
+        rows: its rows, in file order.
+        language: the language to stem words in.
+        ended_by: the commit that ended all of them; None for the rows of the file as it is.
     """
-    owner = as_label("gone", gone) if gone else file_label("path", path)
-    said = [_said(row.entry.text, language) for row in rows]
-    beside = [one.beside for one in said]
-    known, course = None, None
-    for at, row in enumerate(rows):
-        entry, own = row.entry, said[at]
-        if course is None or known != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
-            known = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
-            course = _course(*known)
-        near = _near(rows, at)
-        place = _place(path, entry.day, entry.section, language)
-        found: dict[str, Any] = {
-            **course.numbers,
-            "label": _labels(entry, owner, place, course),
+    owner = as_label("gone", ended_by) if ended_by else file_label("path", path)
+    words_of_rows = [_said(row.entry.text, language) for row in rows]
+    neighbour_words = [words.beside for words in words_of_rows]
+    shared, lifetime_fields = None, None
+    for position, row in enumerate(rows):
+        entry, own_words = row.entry, words_of_rows[position]
+        if lifetime_fields is None or shared != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
+            shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
+            lifetime_fields = _course(*shared)
+        near = _near(rows, position)
+        section_fields = _place(path, entry.day, entry.section, language)
+        fields: dict[str, Any] = {
+            **lifetime_fields.numbers,
+            "label": _labels(entry, owner, section_fields, lifetime_fields),
             "day": entry.day.toordinal() if entry.day else ranking.NO_DAY,
-            "cues": entry_cues(entry, own.words),
-            "text": own.indexed,
-            "around": " ".join([own.indexed if other == at else beside[other] for other in near]),
-            "heading": place.heading,
-            "row": _dump(entry, course, place),
+            "cues": entry_cues(entry, own_words.words),
+            "text": own_words.indexed,
+            "around": " ".join([own_words.indexed if neighbour == position else neighbour_words[neighbour] for neighbour in near]),
+            "heading": section_fields.heading,
+            "row": _dump(entry, lifetime_fields, section_fields),
         }
         if entry.until is not None:
-            found["until"] = entry.until.toordinal()
-            found["last"] = min(found["last"], found["until"])
-        if at - 1 in near and (asked := asking_sentences(rows[at - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])):
-            found["asked"] = terms(split_scripts(asked).spaced, language)
-        if own.runs or place.runs:
-            found["grams"] = " ".join(grams((*own.runs, *place.runs)))
-        yield found
+            fields["until"] = entry.until.toordinal()
+            fields["last"] = min(fields["last"], fields["until"])
+        if position - 1 in near and (question := asking_sentences(rows[position - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])):
+            fields["asked"] = terms(split_scripts(question).spaced, language)
+        if own_words.runs or section_fields.runs:
+            fields["grams"] = " ".join(grams((*own_words.runs, *section_fields.runs)))
+        yield fields
 
 
 def _plain_line(text: str) -> str:
-    """The first line of most entries is told by their text."""
+    """The first line that most entries with this text have; only others are stored."""
     return "- " + text.partition("\n")[0]
 
 
-def _dump(entry: Entry, course: _LifetimeFields, place: _SectionFields) -> bytes:
-    """A list in three parts. What the entries of a file, and of a section, have in common comes first and is written once."""
+def _dump(entry: Entry, lifetime_fields: _LifetimeFields, section_fields: _SectionFields) -> bytes:
+    """The stored row: a JSON list in three parts (shared by rows of one commit, shared by a section, its own)."""
     fact = "null" if entry.fact is None else json.dumps(entry.fact, ensure_ascii=False)
     text = json.dumps(entry.text, ensure_ascii=False)
     own = f"{fact},{entry.start_line},{entry.end_line},{text}"
@@ -354,14 +353,14 @@ def _dump(entry: Entry, course: _LifetimeFields, place: _SectionFields) -> bytes
                 [entry.kind, entry.key, entry.tags, until, None if plain else first_line], ensure_ascii=False, separators=(",", ":")
             )[1:-1]
         )
-    return f"[{course.dumped},{place.dumped},[{own}]]".encode("utf-8", "surrogatepass")
+    return f"[{lifetime_fields.dumped},{section_fields.dumped},[{own}]]".encode("utf-8", "surrogatepass")
 
 
 def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> str:
-    lived = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live, life.moved]
-    said = origin and [origin.commit, origin.time, origin.source, origin.confidence]
+    lifetime_values = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live, life.moved]
+    origin_values = origin and [origin.commit, origin.time, origin.source, origin.confidence]
     return json.dumps(
-        [said, uncommitted, kind, lived[:1] if life == live_since(life.begun) else lived, last],
+        [origin_values, uncommitted, kind, lifetime_values[:1] if life == live_since(life.begun) else lifetime_values, last],
         ensure_ascii=False,
         separators=(",", ":"),
     )
@@ -373,23 +372,25 @@ def _day(text: str | None) -> date | None:
 
 @lru_cache(maxsize=_KEPT)
 def _origin(commit: str, time: int, source: str, confidence: float) -> Origin:
-    """One object for all that a commit brought in: what a search shows of a row is made a dozen times for each question."""
+    """The origin, cached: one object for all that a commit brought in, since each search makes a dozen."""
     return Origin(CommitId(commit), time, Source(source), confidence)
 
 
-def _life(begun: int | None, *more: Any) -> Lifetime:
-    if not more:
+def _life(begun: int | None, *rest: Any) -> Lifetime:
+    if not rest:
         return live_since(begun)
-    ended, status, successor, contradicts, *rest = more
-    return Lifetime(begun, ended, Status(status), successor, tuple(contradicts), *rest)
+    ended, status, successor, contradicts, *tail = rest
+    return Lifetime(begun, ended, Status(status), successor, tuple(contradicts), *tail)
 
 
 def row_from_document(document: Document) -> IndexRow:
-    """The row that a document of the index was made of."""
+    """The row stored in a document of the index."""
     stored: bytes = document.get_all("row")[0]
     values = json.loads(stored.decode("utf-8", "surrogatepass"))
-    (said, uncommitted, file_kind, lived, last), (path, day, section), (fact, start, end, text, *more) = values
-    kind, key, tags, until, first_line = more or _NOTHING_MORE
+    (origin_values, uncommitted, file_kind, lifetime_values, last), (path, day, section), (fact, start, end, text, *optional) = values
+    kind, key, tags, until, first_line = optional or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line
     entry = Entry(FilePath(path), start, end, tuple(section), _day(day), text, kind, key, tuple(tags), _day(until), fact, first_line)
-    return IndexRow(entry, _origin(*said) if said else None, uncommitted, _KINDS[file_kind], _life(*lived), last)
+    return IndexRow(
+        entry, _origin(*origin_values) if origin_values else None, uncommitted, _KINDS[file_kind], _life(*lifetime_values), last
+    )

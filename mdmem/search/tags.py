@@ -1,4 +1,4 @@
-"""The catalogue of labels: which tags memory uses, how often, and which facts bear most of some. Pure."""
+"""The catalogue of tags: which are used and how often, and the facts with most of some tags. Pure."""
 
 from __future__ import annotations
 
@@ -11,33 +11,36 @@ from mdmem.search.schema import folded_label
 from mdmem.startup.records import dataclass
 
 _COUNTED = 3
-"""So many tags of a fact are what it is about; those after them are remarks, and would fill the catalogue (design)."""
+"""The first tags of a fact that count: those after them are remarks, and would fill the catalogue (design)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TagCount:
-    """A tag without its `#`, as it is most often written, and the number of facts that bear it."""
+    """A tag without its `#` in its most frequent spelling, and the number of facts with it."""
 
     tag: str
     count: int
 
 
 def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
-    """The tags of facts, most used first, then by name; a tag is one in any case, and a fact counts once a section."""
+    """The tags of facts, most used first, then by name. Spellings differ in case only; a fact counts once a section."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}
-    for hit in once.values():
+    facts_once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}
+    for hit in facts_once.values():
         for name, tag in {folded_label(tag): tag for tag in reversed(hit.tags[:_COUNTED])}.items():
             spellings[name][tag] += 1
-    found = [TagCount(min(said, key=lambda tag: (-said[tag], tag)), said.total()) for said in spellings.values()]
-    return tuple(sorted(found, key=lambda one: (-one.count, folded_label(one.tag))))
+    counts = [
+        TagCount(min(spelling_counts, key=lambda tag: (-spelling_counts[tag], tag)), spelling_counts.total())
+        for spelling_counts in spellings.values()
+    ]
+    return tuple(sorted(counts, key=lambda count: (-count.count, folded_label(count.tag))))
 
 
 def most_tagged(facts: Iterable[Hit], tags: Iterable[str]) -> tuple[Hit, ...]:
-    """Facts in the order of how many of the tags they bear, then the newest first; what is not committed yet is the newest."""
-    wanted = {folded_label(tag) for tag in tags}
+    """Facts by the number of these tags that they have, then newest first; uncommitted facts are the newest."""
+    wanted_tags = {folded_label(tag) for tag in tags}
 
     def order(hit: Hit) -> tuple[int, float]:
-        return -len(wanted & {folded_label(tag) for tag in hit.tags}), -(hit.since.timestamp() if hit.since else math.inf)
+        return -len(wanted_tags & {folded_label(tag) for tag in hit.tags}), -(hit.since.timestamp() if hit.since else math.inf)
 
     return tuple(sorted(facts, key=order))

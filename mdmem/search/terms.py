@@ -64,7 +64,7 @@ class SplitText:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a query asks for, without repetition, as it stands in the index.
+    """The terms of a query as they stand in the index, each once.
 
     `joined`: the first of two neighbouring words, and both written as one. `also`: a word, and the same stemmed in another language.
     """
@@ -76,12 +76,12 @@ class Terms:
 
 
 def encodable(text: str) -> str:
-    """`text` with what is no Unicode (bytes of a command line or a file name that are not UTF-8) replaced, so that the index takes it."""
+    """`text` with lone surrogates replaced (bytes of a command line or file name that are not UTF-8), so that the index takes it."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def split_scripts(text: str) -> SplitText:
-    """The words of a text (NFKC), and its runs without spaces; what is no Unicode is replaced."""
+    """The words of a text (NFKC) and its runs in scripts without spaces; lone surrogates are replaced."""
     if text.isascii():
         return SplitText(text, ())
     normal = unicodedata.normalize("NFKC", encodable(text))
@@ -107,12 +107,12 @@ def folded(text: str) -> list[str]:
 
 
 def stem(word: str, language: str = ENGLISH) -> str:
-    """A folded word without its inflection, which its script tells how to take off; in Latin script, the language."""
+    """The stem of a folded word, by the language of its script; for Latin script, by `language`."""
     return _stems(language)[word]
 
 
 class _Stems(dict[str, str]):
-    """Words of one language with their stems, each worked out where it is first asked for."""
+    """The stems of words in one language, computed at first use."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -123,8 +123,8 @@ class _Stems(dict[str, str]):
             self.clear()
         script = None if word.isascii() else _script(word)
         base = _base(word, self._language) if script is None else word
-        found = self[word] = "".join(_stemming(script or self._language).analyze(base))
-        return found
+        stemmed_word = self[word] = "".join(_stemming(script or self._language).analyze(base))
+        return stemmed_word
 
 
 @cache
@@ -133,33 +133,33 @@ def _stems(language: str) -> _Stems:
 
 
 def _script(word: str) -> str | None:
-    """The language most written in the script of a word, if there is a stemmer for it."""
+    """The main language of a word's script, if it has a stemmer."""
     return next((language for first, last, language in _SCRIPTS if first <= word[0] <= last), None)
 
 
 def _base(word: str, language: str) -> str:
-    """A form that the stemmer does not know, as one that it does."""
+    """An irregular form as a form that the stemmer handles."""
     if language == ENGLISH:
         return english.BASE_FORMS.get(word, word)
-    return next((word.removesuffix(end) + other for end, other in _ENDINGS.get(language, ()) if word.endswith(end)), word)
+    return next((word.removesuffix(end) + replacement for end, replacement in _ENDINGS.get(language, ()) if word.endswith(end)), word)
 
 
 def text_language(spaced: str, words: Sequence[str], language: str) -> str:
-    """What a text is stemmed as in a memory of a language; `words` are its own, folded."""
+    """The language to stem a text in, in a memory of `language`; `words` are its folded words."""
     if language == ENGLISH or language in _WITHOUT_STOP_WORDS:
         return _latin(language)
-    english = sum(word in STOP_WORDS for word in words)
-    return ENGLISH if english and english > sum(_stop_words(spaced, language)) else _latin(language)
+    english_stop_words = sum(word in STOP_WORDS for word in words)
+    return ENGLISH if english_stop_words and english_stop_words > sum(_stop_words(spaced, language)) else _latin(language)
 
 
 @cache
 def _latin(language: str) -> str:
-    """The language of the words in Latin script, in a memory of this language."""
-    return ENGLISH if any(language == other for _, _, other in _SCRIPTS) else language
+    """The language of Latin script in a memory of `language`."""
+    return ENGLISH if any(language == script_language for _, _, script_language in _SCRIPTS) else language
 
 
 def _stop_words(spaced: str, language: str) -> list[bool]:
-    """Of each word of a text, whether it is a stop word of the language, which the library knows with its accents."""
+    """For each word of a text, True if it is a stop word; the library's lists are written with accents."""
     return [_stops(word, language) for word in _lowering().analyze(spaced)]
 
 
@@ -169,67 +169,71 @@ def _stops(word: str, language: str) -> bool:
 
 
 def terms(text: str, language: str = ENGLISH) -> str:
-    """The words of a text as they are indexed, with spaces between them."""
+    """The terms of a text as they are indexed, joined by spaces."""
     words = folded(text)
     return stemmed(words, text_language(text, words, language))
 
 
 def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
-    """The same of folded words in a language."""
+    """The terms of folded words in a language, joined by spaces."""
     return " ".join(map(_stems(language).__getitem__, words))
 
 
 def query_terms(query: str, language: str = ENGLISH) -> Terms:
-    """The terms of a query, whatever it is: operators, quotes and brackets mean nothing, and nothing raises.
+    """The terms of a query. Operators, quotes and brackets have no meaning; nothing raises.
 
-    Stop words of the language that it is in count only where there is nothing else; a single character only where it stands alone.
+    Stop words of its language count only if there is nothing else; a single character only if it stands alone.
     """
     text = split_scripts(query[:_MAX_QUERY_CHARS])
-    pieces = [gram for run in text.runs for gram in _pairs(run) or [run]]
+    query_grams = [gram for run in text.runs for gram in _pairs(run) or [run]]
     words = folded(text.spaced)
-    own = text_language(text.spaced, words, language)
-    kept = _telling(text.spaced, words, own, language) or ([] if pieces else words)
-    stems = dict.fromkeys(stem(word, own) for word in kept)
+    query_language = text_language(text.spaced, words, language)
+    searched = _telling(text.spaced, words, query_language, language) or ([] if query_grams else words)
+    stems = dict.fromkeys(stem(word, query_language) for word in searched)
     pairs = {
-        stem(one + other, own): stem(one, own) for one, other in pairwise(words[:MAX_TERMS]) if not STOP_WORDS.issuperset((one, other))
+        stem(first + second, query_language): stem(first, query_language)
+        for first, second in pairwise(words[:MAX_TERMS])
+        if not STOP_WORDS.issuperset((first, second))
     }
-    joined = tuple((said, term) for term, said in pairs.items() if term not in stems)
-    also = tuple(_also(kept, own, ENGLISH if own != ENGLISH else _latin(language)))[:MAX_TERMS]
-    return Terms(tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(pieces))[:MAX_TERMS], joined, also)
+    joined = tuple((word, term) for term, word in pairs.items() if term not in stems)
+    also = tuple(_also(searched, query_language, ENGLISH if query_language != ENGLISH else _latin(language)))[:MAX_TERMS]
+    return Terms(tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(query_grams))[:MAX_TERMS], joined, also)
 
 
-def _telling(spaced: str, words: Sequence[str], own: str, language: str) -> list[str]:
-    """The words of a query without the stop words of the language that it is in, and of the one that the memory has in another script."""
-    telling = [(word, own == ENGLISH and word in STOP_WORDS) for word in words]
-    if language != ENGLISH and own == _latin(language) and language not in _WITHOUT_STOP_WORDS:
-        telling = [(word, stops or other) for (word, stops), other in zip(telling, _stop_words(spaced, language), strict=True)]
-    return [word for word, stops in telling if not stops]
+def _telling(spaced: str, words: Sequence[str], query_language: str, language: str) -> list[str]:
+    """The words of a query without the stop words of its language, and of the memory's language in another script."""
+    words_and_stops = [(word, query_language == ENGLISH and word in STOP_WORDS) for word in words]
+    if language != ENGLISH and query_language == _latin(language) and language not in _WITHOUT_STOP_WORDS:
+        words_and_stops = [
+            (word, stops or stops_too) for (word, stops), stops_too in zip(words_and_stops, _stop_words(spaced, language), strict=True)
+        ]
+    return [word for word, stops in words_and_stops if not stops]
 
 
-def _also(words: Iterable[str], own: str, other: str) -> Iterator[tuple[str, str]]:
-    """The words that another language stems in another way."""
-    if own == other:
+def _also(words: Iterable[str], query_language: str, other_language: str) -> Iterator[tuple[str, str]]:
+    """Pairs of a stem and the stem in another language, where they differ."""
+    if query_language == other_language:
         return
     for word in dict.fromkeys(words):
-        if stem(word, other) != stem(word, own):
-            yield stem(word, own), stem(word, other)
+        if stem(word, other_language) != stem(word, query_language):
+            yield stem(word, query_language), stem(word, other_language)
 
 
 @lru_cache(maxsize=_RELATIVES_KEPT)
 def related(term: str) -> tuple[str, ...]:
-    """The terms that may stand in an answer where its question has this one."""
+    """Terms that may stand in an answer for this term of its question."""
     return english.related(term, stem)
 
 
 @lru_cache(maxsize=_RELATIVES_KEPT)
 def members(term: str) -> tuple[str, ...]:
-    """The terms for things of the kind that a question names."""
+    """Terms for things of the kind that a question names."""
     return english.members(term, stem)
 
 
 @cache
 def weak_terms() -> frozenset[str]:
-    """The terms that say how a question is put more often than what it is about."""
+    """Terms that more often shape a question than name its subject."""
     return frozenset(map(stem, _WEAK_WORDS.split()))
 
 
