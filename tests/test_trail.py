@@ -575,7 +575,7 @@ class TestDamagedTable:
         self._damage(teller, "UPDATE occurrences SET section = x'ff'")
         with pytest.raises(MdmemError) as failure:
             teller.on("2026-05-01").history(asked)
-        assert (failure.value.code, failure.value.hint) == ("storage", "Try again: it is built anew from the commits.")
+        assert (failure.value.code, failure.value.hint) == ("storage", "Try again: it is rebuilt from the commits.")
         assert teller.on("2026-05-01").history(asked) == before
 
     def test_one_that_takes_no_more_is_built_anew_at_once(self, teller: Teller) -> None:
@@ -1178,7 +1178,7 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
     with trail_update.fresh_trail(workspace) as known, Trail.in_memory() as anew:
         replay.replay_new_commits(workspace, anew, workspace.repository.head())
         assert known.dump() == anew.dump()
-        revisions = [row for newest in known.newest_revisions() for row in known.revisions(newest.lineage, quiet=True)]
+        revisions = [row for newest in known.newest_revisions() for row in known.revisions(newest.lineage, include_unchanged=True)]
         for landmark in known.commits_after():
             standing = [one for one in revisions if one.begun <= landmark.number and (one.ended is None or one.ended > landmark.number)]
             told = sorted((one.path, one.section, one.nth, one.text) for one in standing)

@@ -237,7 +237,7 @@ def require_equal(table: Trail, model: Model) -> None:
         assert list(table.newest_revisions(path)) == [one for one in model.newest() if one.lineage in ever]
         rows = {one.number for one in model.occurrences if one.entry.path == path and one.ended is None}
         assert list(table.marks(path)) == [one for one in model.in_force() if one.occurrence in rows]
-        assert list(table.marks(path, ever=True)) == [one for one in model.marks if one.occurrence in rows]
+        assert list(table.marks(path, include_ended=True)) == [one for one in model.marks if one.occurrence in rows]
     for fact in FACTS:
         assert list(table.occurrences_of(fact)) == [one for one in model.occurrences if one.entry.fact == fact]
         assert list(table.predecessors_of(fact)) == model.succeeded_by(fact)
@@ -253,11 +253,11 @@ def require_equal(table: Trail, model: Model) -> None:
         assert list(table.pair_marks(number)) == then
     for row in range(1, len(model.occurrences) + 1):
         assert list(table.marks_of(row)) == [one for one in model.in_force() if one.occurrence == row]
-        assert list(table.marks_of(row, ever=True)) == [one for one in model.marks if one.occurrence == row]
+        assert list(table.marks_of(row, include_ended=True)) == [one for one in model.marks if one.occurrence == row]
     assert list(table.newest_revisions()) == model.newest()
     for lineage in {one.lineage for one in model.revisions} | {99}:
         every = [one for one in reversed(model.revisions) if one.lineage == lineage]
-        assert list(table.revisions(lineage, quiet=True)) == every
+        assert list(table.revisions(lineage, include_unchanged=True)) == every
         assert list(table.revisions(lineage, 2)) == [one for one in every if not one.unchanged_text][:2]
     for text in ("", "one\n- two", f"- {ODD}\n", "\udce9", "absent"):
         assert list(table.revisions_containing(text)) == [one for one in model.revisions if text in one.text]
@@ -516,7 +516,7 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "marks": lambda table: table.marks(),
     "marks in a file": lambda table: table.marks(PATH),
     "marks_of": lambda table: table.marks_of(30),
-    "marks_of ever": lambda table: table.marks_of(30, ever=True),
+    "marks_of ever": lambda table: table.marks_of(30, include_ended=True),
     "pairs": lambda table: table.pair_marks(),
     "pairs then": lambda table: table.pair_marks(30),
     "revisions": lambda table: table.revisions(3, 3),

@@ -37,7 +37,7 @@ def entry_identity(entry: Entry) -> Hashable:
 def marks_by_occurrence(known: Trail, path: FilePath) -> dict[int, tuple[Mark, ...]]:
     """What commits say, or said, of the occurrences that stand in a file, by their rows."""
     found: dict[int, tuple[Mark, ...]] = defaultdict(tuple)
-    for mark in known.marks(path, ever=True):
+    for mark in known.marks(path, include_ended=True):
         found[mark.occurrence] += (mark,)
     return found
 

@@ -210,7 +210,7 @@ def ended_rows(workspace: Workspace, known: Trail, above: int, upto: int) -> Ite
 
 
 def _past_rows(workspace: Workspace, known: Trail, occurrence: Occurrence) -> Iterator[IndexRow]:
-    *before, last = _lives(occurrence, known.marks_of(occurrence.number, ever=True))
+    *before, last = _lives(occurrence, known.marks_of(occurrence.number, include_ended=True))
     kind = workspace.kind_of(occurrence.entry.path)
     for life in (*before, replace(last, is_live=False, moved=occurrence.fate is Fate.MOVED)):
         yield IndexRow(occurrence.entry, occurrence.origin, False, kind, life, occurrence.last)

@@ -1,4 +1,4 @@
-"""What the trail is made of: entries, when and why they stood, and what was said of them."""
+"""The records of the trail: mainline commits, entries and their occurrences, revisions of sections, marks, contradictions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The commit that brought a line in, and what it says of the line. `time` is in seconds since 1970."""
+    """The commit that brought in a line, with the source and confidence that it states. `time` is in seconds since 1970."""
 
     commit: CommitId
     time: int
@@ -25,7 +25,7 @@ class Entry:
 
     Lines count from 1 and are inclusive. `text` is the Markdown without outermost list marker, kind, trailing tags, comments and
     block id. `tags` are the entry's own and then the file's. `fact` is set for list items only. `first_line` is the first line as it
-    stands in the file without white space around it.
+    is in the file, without white space around it.
     """
 
     path: FilePath
@@ -46,7 +46,7 @@ class Entry:
 class MainlineCommit:
     """One commit of HEAD's first-parent line. They are numbered from 1, oldest first; `time` is the author's, in seconds since 1970.
 
-    What a `merge` brought in may be the word of side commits.
+    Lines that a `merge` brought in may come from side commits.
     """
 
     number: int
@@ -58,7 +58,7 @@ class MainlineCommit:
 
 
 class Fate(StrEnum):
-    """How an occurrence came to stand no longer where it stood."""
+    """How an occurrence ended."""
 
     MOVED = "moved"
     SUPERSEDED = "superseded"
@@ -67,11 +67,11 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One entry that stands in one place from one commit to another.
+    """One entry in one place (file and section) from one commit to another.
 
-    `begun` and `ended` are numbers of landmarks: it stands from `begun` on and no longer at `ended` (None: it stands at HEAD). While
-    it stands, the lines of `entry` are those of the commit in which it began, afterwards those of `last`, the last commit that held
-    it. `successor` took its place. `also` says that its key has several values. `number` is its row in the table, 0 before it has one.
+    `begun` and `ended` are numbers of mainline commits: it is there from `begun` on and no longer at `ended` (None: it is live, HEAD has
+    it). While it is live, the lines of `entry` are those of the commit in which it began, afterwards those of `last`, the last commit that
+    had it. `successor` is the fact that replaced it. `also` tells that its key has several values. `number` is its row, 0 before it has one.
     """
 
     entry: Entry
@@ -87,11 +87,11 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The own text of one section, heading included, without blank lines at its end, as it stands from one commit to another.
+    """The own text of one section, heading included, without blank lines at its end, from one commit to another.
 
-    `lineage` tells sections apart, whatever their headings and files are called in time: it is the number of its first revision, 0
-    before there is one. `nth` counts the sections of the file with this path, from 1. `quiet` says that it differs from the one
-    before in its place only (heading above, file, `nth`), and not in its bytes. The empty path is the text before the first heading.
+    `lineage` tells sections apart, however their headings and files are renamed: it is the number of the first revision, 0 before there is
+    one. `nth` counts the sections of the file with this path, from 1. `unchanged_text` marks a revision that differs from the one before
+    in its place only (heading above, file, `nth`), and not in its bytes. The empty path is the text before the first heading.
     """
 
     lineage: int
@@ -106,7 +106,7 @@ class Revision:
 
 
 class MarkKind(StrEnum):
-    """What a commit can say of facts without changing a text."""
+    """What a commit can state of facts without changing a text."""
 
     SUPERSEDED = "superseded"
     RETRACTED = "retracted"
@@ -116,9 +116,9 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a commit says of facts, from landmark `begun` on until a revert takes it back (`ended`).
+    """What a commit states of facts, from mainline commit `begun` on until a revert takes it back (`ended`).
 
-    Superseded and retracted: of one standing occurrence (its row's number) of the fact `one`, which `other` took the place of.
+    Superseded and retracted: of one live occurrence (its row) of the fact `one`, which `other` replaced.
     Contradicts and resolved: of the facts `one` and `other`.
     """
 
@@ -134,7 +134,7 @@ class Mark:
 class Claim:
     """A fact as somebody states it in one place. `line` counts from 1, `time` is in seconds since 1970, `until` holds through that day.
 
-    `also` says that its key was said to have several values.
+    `also` tells that its key has several values, as a commit states.
     """
 
     id: FactId
@@ -154,7 +154,7 @@ class Claim:
 class Conflict:
     """Two claims that contradict each other: by the `key` of both (else None), or because somebody `marked` them, or both.
 
-    `weaker` is the one that is worse founded, None where neither is. That says nothing of which is right.
+    `weaker` is the claim with less behind it, None where neither has. That does not tell which is right.
     """
 
     one: Claim
@@ -176,7 +176,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class MergedLine:
-    """A line, without white space around it, of a section that a merge changed, and the commit beside the merge's line that brought it in."""
+    """A line, without white space around it, of a section that a merge changed, and the side commit that brought it in."""
 
     path: FilePath
     line: str

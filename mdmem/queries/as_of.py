@@ -88,5 +88,5 @@ def _against(
 def _stood(known: Trail, one: Occurrence, number: int) -> bool:
     """Whether an occurrence stood at a landmark, and nothing said that it did not count."""
     there = one.begun <= number and (one.ended is None or one.ended > number)
-    marks = known.marks_of(one.number, ever=True) if there else ()
+    marks = known.marks_of(one.number, include_ended=True) if there else ()
     return there and not any(mark.begun <= number and (mark.ended is None or mark.ended > number) for mark in marks)

@@ -1,4 +1,4 @@
-"""What one landmark did, and the rows that this adds and changes."""
+"""What one mainline commit did, and the rows that this adds and changes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry, Fate, MainlineCommit, Mark, MergedLine, Occurrence, Revision
 from mdmem.startup.records import dataclass
 from mdmem.trail.revision_texts import lineage_rows, shorten
-from mdmem.trail.rows import SqlRow, blob, bulk_blob, columns, join_words, last_columns, maybe_blob
+from mdmem.trail.rows import SqlRow, blob, bulk_blob, join_words, last_columns, maybe_blob, occurrence_columns
 from mdmem.trail.storage import Store, broken_trail
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of an occurrence, named by its row. `entry` has the lines (tags, date) of the last commit that held it."""
+    """The end of the occurrence in row `number`. `entry` has the lines, tags and date of the last commit that had it."""
 
     number: int
     entry: Entry
@@ -25,11 +25,11 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one landmark did.
+    """What one mainline commit did.
 
-    `gone` are rows of revisions that ended; a begun revision with the lineage 0 begins its own. A mark on an occurrence that begins
-    in this very step has, for its row, the negative of its place in `begun`, counted from 1. `cleared` are numbers of landmarks whose
-    marks end here. `paths` are the memory files touched. `brought` are the lines that a merge has from its side, each of a file once.
+    `ended_revisions` are rows; a revision with the lineage 0 begins its own. A mark on an occurrence that begins in this very step has, for
+    its row, the negative of its position in `begun`, counted from 1. `reverted_commits` are numbers of mainline commits whose marks end
+    here. `paths` are the memory files touched. `merged_lines` are those that a merge has from side commits, each of a file once.
     """
 
     ended: tuple[Ending, ...] = ()
@@ -42,107 +42,113 @@ class Step:
     merged_lines: tuple[MergedLine, ...] = ()
 
 
-def append(store: Store, landmark: MainlineCommit, step: Step) -> None:
-    """As `Versions.append`."""
+def append(store: Store, commit: MainlineCommit, step: Step) -> None:
+    """Add a commit and what it did, as `Trail.append`."""
+    number = commit.number
     with store.writing():
-        number = _add_landmark(store, landmark)
+        _add_commit(store, commit)
         store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", [(number, blob(path)) for path in step.paths])
-        _bring(store, number, step.merged_lines)
-        _end(store, number, step.ended)
-        store.run_many("UPDATE marks SET ended = ? WHERE begun = ? AND ended IS NULL", [(number, one) for one in step.reverted_commits])
-        first = _begin(store, number, step.begun)
-        _revise(store, number, step.ended_revisions, step.revisions)
-        _mark(store, number, step.marks, first, step.begun)
+        _add_merged_lines(store, number, step.merged_lines)
+        _end_occurrences(store, number, step.ended)
+        store.run_many("UPDATE marks SET ended = ? WHERE begun = ? AND ended IS NULL", [(number, begun) for begun in step.reverted_commits])
+        first = _begin_occurrences(store, number, step.begun)
+        _end_revisions(store, number, step.ended_revisions)
+        _begin_revisions(store, number, step.revisions)
+        _add_marks(store, number, step.marks, first, step.begun)
 
 
-def _add_landmark(store: Store, landmark: MainlineCommit) -> int:
-    before = store.rows("SELECT number, reached FROM landmarks ORDER BY number DESC LIMIT 1")
-    last, reached = before[0] if before else (0, landmark.time)
-    if landmark.number != last + 1:
-        raise ValueError(f"landmark {landmark.number} does not follow {last}")
-    said = (blob(landmark.commit), landmark.time, blob(landmark.author), blob(landmark.message), int(landmark.merge))
-    store.run("INSERT INTO landmarks VALUES (?, ?, ?, ?, ?, ?, ?)", landmark.number, *said, max(reached, landmark.time))
-    return landmark.number
+def _add_commit(store: Store, commit: MainlineCommit) -> None:
+    newest = store.rows("SELECT number, reached FROM landmarks ORDER BY number DESC LIMIT 1")
+    last, reached = newest[0] if newest else (0, commit.time)
+    if commit.number != last + 1:
+        raise ValueError(f"commit {commit.number} does not follow {last}")
+    columns = (blob(commit.commit), commit.time, blob(commit.author), blob(commit.message), int(commit.merge))
+    store.run("INSERT INTO landmarks VALUES (?, ?, ?, ?, ?, ?, ?)", commit.number, *columns, max(reached, commit.time))
 
 
-def _bring(store: Store, landmark: int, brought: Sequence[MergedLine]) -> None:
-    first = _next(store, "sides") if brought else 0
-    sides = {commit: number for number, commit in enumerate(dict.fromkeys(one.commit for one in brought), first)}
+def _add_merged_lines(store: Store, number: int, lines: Sequence[MergedLine]) -> None:
+    first = _next_row(store, "sides") if lines else 0
+    side_rows = {commit: row for row, commit in enumerate(dict.fromkeys(line.commit for line in lines), first)}
     store.run_many(
         "INSERT INTO sides VALUES (?, ?, ?, ?, ?, ?)",
-        [(number, landmark, blob(one.id), one.time, blob(one.author), blob(one.message)) for one, number in sides.items()],
+        [(row, number, blob(commit.id), commit.time, blob(commit.author), blob(commit.message)) for commit, row in side_rows.items()],
     )
     store.run_many(
         "INSERT INTO brought VALUES (?, ?, ?, ?)",
-        [(landmark, bulk_blob(one.path), bulk_blob(one.line), sides[one.commit]) for one in brought],
+        [(number, bulk_blob(line.path), bulk_blob(line.line), side_rows[line.commit]) for line in lines],
     )
 
 
-def _end(store: Store, landmark: int, ended: Sequence[Ending]) -> None:
+def _end_occurrences(store: Store, number: int, endings: Sequence[Ending]) -> None:
     changed = store.run_many(
         "UPDATE occurrences SET ended = ?, fate = ?, successor = ?, last_start = ?, last_end = ?, last_tags = ?, last_until = ?"
         " WHERE number = ? AND ended IS NULL",
-        [(landmark, one.fate.value, maybe_blob(one.successor), *last_columns(one.entry), one.number) for one in ended],
+        [(number, each.fate.value, maybe_blob(each.successor), *last_columns(each.entry), each.number) for each in endings],
     )
-    if changed != len(ended):
-        raise broken_trail(f"landmark {landmark} ends an occurrence that does not stand")
+    if changed != len(endings):
+        raise broken_trail(f"commit {number} ends an occurrence that is not live")
 
 
-def _begin(store: Store, landmark: int, begun: Sequence[Occurrence]) -> int:
+def _begin_occurrences(store: Store, number: int, begun: Sequence[Occurrence]) -> int:
     """Add occurrences; the row of the first."""
-    if any(one.begun != landmark for one in begun):
-        raise ValueError(f"landmark {landmark} begins an occurrence of another one")
-    first = _next(store, "occurrences")
+    if any(occurrence.begun != number for occurrence in begun):
+        raise ValueError(f"commit {number} begins an occurrence of another one")
+    first = _next_row(store, "occurrences")
     store.run_many(
         f"INSERT INTO occurrences VALUES ({', '.join('?' * 19)}{', NULL' * 7})",
-        ((number, landmark, *row) for number, row in enumerate(columns(begun), first)),
+        ((row, number, *columns) for row, columns in enumerate(occurrence_columns(begun), first)),
     )
     return first
 
 
-def _revise(store: Store, landmark: int, gone: Sequence[int], begun: Sequence[Revision]) -> None:
-    if any(one.begun != landmark for one in begun):
-        raise ValueError(f"landmark {landmark} begins a revision of another one")
-    changed = store.run_many("UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL", [(landmark, one) for one in gone])
-    if changed != len(gone):
-        raise broken_trail(f"landmark {landmark} ends a revision that does not stand")
-    new: list[SqlRow] = []
-    for number, one in enumerate(begun, _next(store, "revisions") if begun else 0):
-        if one.lineage:
-            _insert_revisions(store, new)
-            new.clear()
-            shorten(store, one.lineage, number, blob(one.text))
-        place = bulk_blob(one.path), bytearray(join_words(one.section)), one.nth
-        new.append((number, one.lineage or number, landmark, *place, int(one.unchanged_text), bulk_blob(one.text)))
-    _insert_revisions(store, new)
+def _end_revisions(store: Store, number: int, rows: Sequence[int]) -> None:
+    changed = store.run_many("UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL", [(number, row) for row in rows])
+    if changed != len(rows):
+        raise broken_trail(f"commit {number} ends a revision that is not live")
+
+
+def _begin_revisions(store: Store, number: int, begun: Sequence[Revision]) -> None:
+    if any(revision.begun != number for revision in begun):
+        raise ValueError(f"commit {number} begins a revision of another one")
+    waiting: list[SqlRow] = []
+    for row, revision in enumerate(begun, _next_row(store, "revisions") if begun else 0):
+        if revision.lineage:
+            _insert_revisions(store, waiting)
+            waiting.clear()
+            shorten(store, revision.lineage, row, blob(revision.text))
+        location = bulk_blob(revision.path), bytearray(join_words(revision.section)), revision.nth
+        unchanged = int(revision.unchanged_text)
+        waiting.append((row, revision.lineage or row, number, *location, unchanged, bulk_blob(revision.text)))
+    _insert_revisions(store, waiting)
 
 
 def _insert_revisions(store: Store, rows: Sequence[SqlRow]) -> None:
     store.run_many("INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, 0, 0, ?)", rows)
 
 
-def _mark(store: Store, landmark: int, marks: Sequence[Mark], first: int, begun: Sequence[Occurrence]) -> None:
-    for one in marks:
-        row, path = one.occurrence, None
+def _add_marks(store: Store, number: int, marks: Sequence[Mark], first: int, begun: Sequence[Occurrence]) -> None:
+    """Add marks; `first` is the row of the first occurrence of those that began in the same step."""
+    for mark in marks:
+        row, path = mark.occurrence, None
         if row < 0:
             path = blob(begun[-row - 1].entry.path)
             row = first - row - 1
         elif row:
             ((path,),) = store.rows("SELECT path FROM occurrences WHERE number = ?", row) or [(None,)]
         if row and path is None:
-            raise broken_trail(f"landmark {landmark} marks an occurrence that is not there")
+            raise broken_trail(f"commit {number} marks an occurrence that is not there")
         store.run(
             "INSERT INTO marks VALUES (NULL, ?, ?, ?, ?, ?, NULL, ?, ?)",
-            *(one.kind.value, one.begun, blob(one.one), maybe_blob(one.other), row, landmark, path),
+            *(mark.kind.value, mark.begun, blob(mark.one), maybe_blob(mark.other), row, number, path),
         )
 
 
-def cut(store: Store, number: int, dropped: Iterable[tuple[MainlineCommit, Collection[FilePath]]]) -> None:
-    """Take out what the landmarks after `number` did; of each of them, and the files that it changed something in, a note stays."""
-    for landmark, paths in dropped:
-        store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(landmark.commit), landmark.number, join_words(tuple(sorted(paths))))
+def cut(store: Store, number: int, dropped_commits: Iterable[tuple[MainlineCommit, Collection[FilePath]]]) -> None:
+    """Take out what the mainline commits after `number` did; each is noted with the files in which it changed something."""
+    for commit, paths in dropped_commits:
+        store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(commit.commit), commit.number, join_words(tuple(sorted(paths))))
     _cut_revisions(store, number)
-    store.run("DELETE FROM occurrences WHERE number > ?", _last(store, "occurrences", "begun", number))
+    store.run("DELETE FROM occurrences WHERE number > ?", _last_row(store, "occurrences", "begun", number))
     store.run(
         "UPDATE occurrences SET ended = NULL, fate = NULL, successor = NULL,"
         " last_start = NULL, last_end = NULL, last_tags = NULL, last_until = NULL WHERE ended > ?",
@@ -151,26 +157,26 @@ def cut(store: Store, number: int, dropped: Iterable[tuple[MainlineCommit, Colle
     store.run("DELETE FROM marks WHERE added > ?", number)
     store.run("UPDATE marks SET ended = NULL WHERE ended > ?", number)
     store.run("DELETE FROM brought WHERE landmark > ?", number)
-    store.run("DELETE FROM sides WHERE number > ?", _last(store, "sides", "landmark", number))
+    store.run("DELETE FROM sides WHERE number > ?", _last_row(store, "sides", "landmark", number))
     store.run("DELETE FROM touched WHERE landmark > ?", number)
     store.run("DELETE FROM landmarks WHERE number > ?", number)
 
 
-def _cut_revisions(store: Store, landmark: int) -> None:
-    last = _last(store, "revisions", "begun", landmark)
+def _cut_revisions(store: Store, number: int) -> None:
+    last = _last_row(store, "revisions", "begun", number)
     for (lineage,) in set(store.rows("SELECT lineage FROM revisions WHERE number > ?", last)):
         for row in islice((row for row in lineage_rows(store, lineage) if row[0] <= last), 1):
             store.run("UPDATE revisions SET next = NULL, head = 0, tail = 0, text = ? WHERE number = ?", row[-1], row[0])
     store.run("DELETE FROM revisions WHERE number > ?", last)
-    store.run("UPDATE revisions SET ended = NULL WHERE ended > ?", landmark)
+    store.run("UPDATE revisions SET ended = NULL WHERE ended > ?", number)
 
 
-def _next(store: Store, table: str) -> int:
-    ((number,),) = store.rows(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")
-    return int(number)
+def _next_row(store: Store, table: str) -> int:
+    ((row,),) = store.rows(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")
+    return int(row)
 
 
-def _last(store: Store, table: str, column: str, landmark: int) -> int:
-    """The last row that a landmark up to this one made; met from the end, where the newer rows are."""
-    found = store.rows(f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", landmark)
-    return int(found[0][0]) if found else 0
+def _last_row(store: Store, table: str, column: str, number: int) -> int:
+    """The last row that a mainline commit up to `number` added; looked for from the end, where the newer rows are."""
+    rows = store.rows(f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number)
+    return int(rows[0][0]) if rows else 0

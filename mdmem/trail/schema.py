@@ -1,0 +1,59 @@
+"""The tables of the trail, and how its file is recognised."""
+
+from __future__ import annotations
+
+TRAIL_VERSION = 3
+"""A file of another version counts as empty."""
+APPLICATION_ID = 0x6D646D76
+"""Tells the file apart from those of other programs (`PRAGMA application_id`)."""
+
+# `landmarks` are the mainline commits. `reached` is the latest time up to a commit; the few commits that are older than that are late,
+# which makes `last_commit_before` quick without a row ever changing. `added` is the commit that brought a mark in: a mark that moved along
+# with its occurrence has an older `begun`. `sides` are the side commits from which merges have lines, and `brought` are these lines.
+SCHEMA = f"""
+CREATE TABLE about (settings BLOB);
+CREATE TABLE landmarks (
+    number INTEGER PRIMARY KEY, id BLOB, time INTEGER, author BLOB, message BLOB, merge INTEGER, reached INTEGER
+);
+CREATE INDEX landmarks_id ON landmarks (id);
+CREATE INDEX landmarks_reached ON landmarks (reached);
+CREATE INDEX landmarks_late ON landmarks (number, time) WHERE time < reached;
+CREATE TABLE sides (number INTEGER PRIMARY KEY, landmark INTEGER, id BLOB, time INTEGER, author BLOB, message BLOB);
+CREATE INDEX sides_id ON sides (id);
+CREATE TABLE brought (landmark INTEGER, path BLOB, line BLOB, side INTEGER, PRIMARY KEY (landmark, path, line)) WITHOUT ROWID;
+CREATE TABLE touched (landmark INTEGER, path BLOB, PRIMARY KEY (landmark, path)) WITHOUT ROWID;
+CREATE TABLE occurrences (
+    number INTEGER PRIMARY KEY, begun INTEGER,
+    path BLOB, start_line INTEGER, end_line INTEGER, section BLOB, day TEXT, text BLOB, kind BLOB, key BLOB, tags BLOB, until TEXT,
+    fact BLOB, first_line BLOB,
+    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, also INTEGER,
+    ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT
+);
+CREATE INDEX occurrences_standing ON occurrences (path) WHERE ended IS NULL;
+CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
+CREATE INDEX occurrences_fact ON occurrences (fact) WHERE fact IS NOT NULL;
+CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
+CREATE TABLE revisions (
+    number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, path BLOB, section BLOB, nth INTEGER, quiet INTEGER, ended INTEGER,
+    next INTEGER, head INTEGER, tail INTEGER, text BLOB
+);
+CREATE INDEX revisions_standing ON revisions (path) WHERE ended IS NULL;
+CREATE INDEX revisions_ended ON revisions (ended) WHERE ended IS NOT NULL;
+CREATE INDEX revisions_lineage ON revisions (lineage);
+CREATE INDEX revisions_newest ON revisions (lineage) WHERE next IS NULL;
+CREATE INDEX revisions_path ON revisions (path, lineage);
+CREATE TABLE marks (
+    number INTEGER PRIMARY KEY, kind TEXT, begun INTEGER, one BLOB, other BLOB, occurrence INTEGER, ended INTEGER,
+    added INTEGER, path BLOB
+);
+CREATE INDEX marks_kind ON marks (kind) WHERE ended IS NULL;
+CREATE INDEX marks_begun ON marks (begun) WHERE ended IS NULL;
+CREATE INDEX marks_path ON marks (path);
+CREATE INDEX marks_occurrence ON marks (occurrence);
+CREATE INDEX marks_other ON marks (other) WHERE ended IS NULL;
+CREATE INDEX marks_added ON marks (added);
+CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
+CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BLOB);
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {TRAIL_VERSION};
+"""

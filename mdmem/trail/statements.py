@@ -1,0 +1,66 @@
+"""The statements of SQL by which the trail is read."""
+
+from __future__ import annotations
+
+from mdmem.model.trail import MarkKind
+
+SELECT_COMMITS = "SELECT number, id, time, author, message, merge FROM landmarks"
+SELECT_SIDE_COMMITS = "SELECT id, time, author, message FROM sides"
+_WHILE_LIVE = (
+    "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"
+    " origin, origin_time, source, confidence, also"
+)
+WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
+"""How many columns of an occurrence a row has before it ends."""
+SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_LIVE} FROM occurrences WHERE ended IS NULL"
+SELECT_OCCURRENCES = (
+    f"SELECT {_WHILE_LIVE}, ended, fate, successor, last_start, last_end, last_tags, last_until,"
+    " (SELECT id FROM landmarks WHERE landmarks.number = occurrences.ended - 1) FROM occurrences"
+)
+SELECT_REVISIONS = "SELECT * FROM revisions"
+SELECT_MARKS = "SELECT kind, begun, one, other, occurrence, ended FROM marks"
+PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
+"""The condition on marks of two facts."""
+SELECT_LIVE_MARKS_IN_FILE = (
+    f"{SELECT_MARKS} WHERE path = ? AND (? OR ended IS NULL)"
+    " AND (SELECT ended FROM occurrences WHERE number = occurrence) IS NULL ORDER BY number"
+)
+SELECT_PAIR_MARKS_AT = (
+    f"{SELECT_MARKS} WHERE begun <= :at AND number IN (SELECT number FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL"
+    f" UNION ALL SELECT number FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended > :at) ORDER BY number"
+)
+SELECT_PREDECESSORS = (
+    f"{SELECT_OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
+    f" UNION SELECT occurrence FROM marks WHERE other = ? AND kind = '{MarkKind.SUPERSEDED}' AND ended IS NULL) ORDER BY number"
+)
+SELECT_NEWEST_REVISIONS_IN_FILE = f"""
+WITH RECURSIVE found (lineage) AS (
+    SELECT min(lineage) FROM revisions WHERE path = :path
+    UNION ALL
+    SELECT (SELECT min(lineage) FROM revisions WHERE path = :path AND lineage > found.lineage)
+    FROM found WHERE lineage IS NOT NULL
+)
+{SELECT_REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
+"""Goes from one lineage of the file to the next, so that the number of its revisions does not matter."""
+SELECT_SECTION_CHANGES = """
+SELECT number, lineage, begun AS landmark, 0 FROM revisions AS one
+WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
+    SELECT 1 FROM revisions AS later WHERE later.path = :path AND later.lineage = one.lineage AND later.number > one.number))
+UNION ALL
+SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (:path IS NULL OR path = :path)
+ORDER BY landmark DESC, number DESC LIMIT :limit"""
+_MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
+SELECT_PATHS_CHANGED_BETWEEN = f"""
+SELECT path FROM touched WHERE landmark BETWEEN :first AND :last
+UNION SELECT path FROM ({_MARKED_BETWEEN}) WHERE path IS NOT NULL
+UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
+    SELECT one FROM ({_MARKED_BETWEEN}) WHERE path IS NULL UNION SELECT other FROM ({_MARKED_BETWEEN}) WHERE path IS NULL)
+UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
+    SELECT of FROM (
+        SELECT one AS changed, other AS of FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL
+        UNION SELECT other, one FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL)
+    WHERE EXISTS (
+        SELECT 1 FROM occurrences AS its WHERE its.fact = changed AND (
+            its.begun BETWEEN :first AND :last OR its.ended BETWEEN :first AND :last OR EXISTS (
+                SELECT 1 FROM marks WHERE occurrence = its.number
+                AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""
