@@ -1,4 +1,4 @@
-"""Contradictions: which facts cannot both hold. They are named and never arbitrated."""
+"""Contradictions: facts that cannot both hold. They are reported, never arbitrated."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mdmem.facts import find_held_key, normalise
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
 
-_ALL_PAIRS = 16
-"""Where more facts than this have one key, each contradicts the next one, so that a long list does not make a pair of every two."""
+_MAX_ALL_PAIRS = 16
+"""If more facts than this have one key, each contradicts only the next one, so that a long list does not make a pair of every two."""
 
 _Pair = tuple[FactId, FactId]
 _SectionKey = tuple[FilePath, SectionPath]
@@ -21,41 +21,47 @@ _SectionKey = tuple[FilePath, SectionPath]
 def find_conflicts(claims: Sequence[Claim], marks: Sequence[Mark], today: date) -> tuple[Conflict, ...]:
     """The pairs of claims that contradict each other, in the order of the claims.
 
-    Two do that hold one key in one section of one file, unless the key was said there to have several values; and two that a mark
-    says so of. A later mark that resolves a pair ends both kinds, one after it that they contradict begins it again.
+    Two claims contradict each other if they hold one key in one section of one file, unless that key was stated to have several values
+    there; and if a mark says so. A later mark that resolves a pair ends both kinds, until a still later one marks it again.
 
     Args:
-        claims: those that stand and are not superseded. What has expired by `today` contradicts nothing.
+        claims: the current ones. A claim that has expired by `today` contradicts nothing.
         marks: contradictions and resolutions in force, oldest first.
-        today: the day on which they are to hold.
+        today: the day that is asked about.
     """
-    holding = [claim for claim in claims if claim.until is None or claim.until >= today]
-    said = _last_said(marks)
+    unexpired = [claim for claim in claims if claim.until is None or claim.until >= today]
+    last_marks = _last_marks(marks)
     conflicts: dict[tuple[Claim, Claim], Conflict] = {}
-    for one, other, key in _by_key(holding):
-        verdict = said.get(_pair(one.id, other.id))
-        if verdict is not MarkKind.RESOLVED:
-            conflicts[one, other] = Conflict(one, other, key, verdict is not None, weaker_claim(one, other))
-    for one, other in _by_hand(holding, [pair for pair, verdict in said.items() if verdict is MarkKind.CONTRADICTS]):
-        conflicts.setdefault((one, other), Conflict(one, other, None, True, weaker_claim(one, other)))
+    for first, second, key in _pairs_by_key(unexpired):
+        mark = last_marks.get(_pair(first.id, second.id))
+        if mark is not MarkKind.RESOLVED:
+            conflicts[first, second] = _conflict(first, second, key, marked=mark is not None)
+    for first, second in _marked_pairs(unexpired, [pair for pair, mark in last_marks.items() if mark is MarkKind.CONTRADICTS]):
+        conflicts.setdefault((first, second), _conflict(first, second, None, marked=True))
     if not conflicts:
         return ()
-    places = {claim: number for number, claim in enumerate(holding)}
-    return tuple(sorted(conflicts.values(), key=lambda conflict: (places[conflict.one], places[conflict.other])))
+    positions = {claim: number for number, claim in enumerate(unexpired)}
+    return tuple(sorted(conflicts.values(), key=lambda conflict: (positions[conflict.one], positions[conflict.other])))
 
 
-def weaker_claim(one: Claim, other: Claim) -> Claim | None:
-    """Which of two is worse founded: by its confidence, then its source, then its age (the older one); None where neither is."""
-    a, b = ((claim.confidence, claim.source.confidence, claim.time) for claim in (one, other))
-    return None if a == b else min((a, one), (b, other), key=lambda row: row[0])[1]
+def _conflict(first: Claim, second: Claim, key: str | None, marked: bool) -> Conflict:
+    return Conflict(one=first, other=second, key=key, marked=marked, weaker=weaker_claim(first, second))
 
 
-def _pair(one: FactId, other: FactId) -> _Pair:
-    return (one, other) if one <= other else (other, one)
+def weaker_claim(first: Claim, second: Claim) -> Claim | None:
+    """The worse founded of two claims, by confidence, then source, then age (the older one); None if neither is."""
+    ranks = [(claim.confidence, claim.source.confidence, claim.time) for claim in (first, second)]
+    if ranks[0] == ranks[1]:
+        return None
+    return first if ranks[0] < ranks[1] else second
 
 
-def _last_said(marks: Sequence[Mark]) -> dict[_Pair, MarkKind]:
-    """What was said last of each pair of facts."""
+def _pair(first: FactId, second: FactId) -> _Pair:
+    return (first, second) if first <= second else (second, first)
+
+
+def _last_marks(marks: Sequence[Mark]) -> dict[_Pair, MarkKind]:
+    """The last mark on each pair of facts."""
     return {
         _pair(mark.one, mark.other): mark.kind
         for mark in sorted(marks, key=lambda mark: mark.begun)
@@ -63,52 +69,54 @@ def _last_said(marks: Sequence[Mark]) -> dict[_Pair, MarkKind]:
     }
 
 
-def _by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]:
-    for group, key in _groups(claims):
+def _pairs_by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]:
+    for group, key in _groups_by_key(claims):
         if any(claim.also for claim in group):
             continue
-        for one, other in combinations(group, 2) if len(group) <= _ALL_PAIRS else pairwise(group):
-            yield one, other, key
+        for first, second in combinations(group, 2) if len(group) <= _MAX_ALL_PAIRS else pairwise(group):
+            yield first, second, key
 
 
-def _groups(claims: Sequence[Claim]) -> Iterator[tuple[list[Claim], str]]:
-    """The claims of each section that hold one key, each fact once, with the key as the first of them writes it."""
+def _groups_by_key(claims: Sequence[Claim]) -> Iterator[tuple[list[Claim], str]]:
+    """The claims of each section that share a key, each fact once, with the key as the first of them writes it."""
     sections: dict[_SectionKey, list[Claim]] = defaultdict(list)
     for claim in claims:
         sections[claim.path, claim.section].append(claim)
-    for standing in sections.values():
-        written: dict[str, str] = {}
-        for claim in standing:
+    for section_claims in sections.values():
+        spellings: dict[str, str] = {}
+        for claim in section_claims:
             if claim.key is not None:
-                written.setdefault(normalise(claim.key), claim.key)
+                spellings.setdefault(normalise(claim.key), claim.key)
         groups: dict[str, dict[FactId, Claim]] = defaultdict(dict)
-        for claim in standing if written else ():
-            key = normalise(claim.key) if claim.key is not None else find_held_key(claim.text, written)
+        for claim in section_claims if spellings else ():
+            key = normalise(claim.key) if claim.key is not None else find_held_key(claim.text, spellings)
             if key is not None:
                 groups[key].setdefault(claim.id, claim)
-        yield from ((list(facts.values()), written[key]) for key, facts in groups.items() if len(facts) > 1)
+        yield from ((list(facts.values()), spellings[key]) for key, facts in groups.items() if len(facts) > 1)
 
 
-def _by_hand(claims: Sequence[Claim], pairs: Sequence[_Pair]) -> Iterator[tuple[Claim, Claim]]:
+def _marked_pairs(claims: Sequence[Claim], pairs: Sequence[_Pair]) -> Iterator[tuple[Claim, Claim]]:
     """The claims that marked pairs of facts mean: two of one section, else of one file, else the first of each."""
-    wanted = {fact for pair in pairs for fact in pair}
-    standing: dict[FactId, list[Claim]] = defaultdict(list)
+    marked = {fact for pair in pairs for fact in pair}
+    claims_of: dict[FactId, list[Claim]] = defaultdict(list)
     for claim in claims:
-        if claim.id in wanted:
-            standing[claim.id].append(claim)
-    places = {claim: number for number, claim in enumerate(claims)} if wanted else {}
-    for one, other in pairs:
-        met = _nearest(standing[one], standing[other]) if one != other else None
-        if met is not None:
-            yield min(met, key=places.__getitem__), max(met, key=places.__getitem__)
+        if claim.id in marked:
+            claims_of[claim.id].append(claim)
+    positions = {claim: number for number, claim in enumerate(claims)} if marked else {}
+    for first, second in pairs:
+        nearest = _nearest(claims_of[first], claims_of[second]) if first != second else None
+        if nearest is not None:
+            yield min(nearest, key=positions.__getitem__), max(nearest, key=positions.__getitem__)
 
 
-def _nearest(ones: Sequence[Claim], others: Sequence[Claim]) -> tuple[Claim, Claim] | None:
-    if not ones or not others:
+def _nearest(left: Sequence[Claim], right: Sequence[Claim]) -> tuple[Claim, Claim] | None:
+    """The two claims that are closest to each other: in one section, else in one file, else the first of each."""
+    if not left or not right:
         return None
     for depth in (2, 1):
-        there = {(claim.path, claim.section)[:depth]: claim for claim in reversed(others)}
-        for claim in ones:
-            if (met := there.get((claim.path, claim.section)[:depth])) is not None:
-                return claim, met
-    return ones[0], others[0]
+        by_location = {(claim.path, claim.section)[:depth]: claim for claim in reversed(right)}
+        for claim in left:
+            counterpart = by_location.get((claim.path, claim.section)[:depth])
+            if counterpart is not None:
+                return claim, counterpart
+    return left[0], right[0]
