@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mdmem import history
-from mdmem.changes import plan as planning
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
+from mdmem.changes.edits import FileEdit, RevertEdit, target_path
 from mdmem.changes.file_write import WrittenChange, write_plan
-from mdmem.changes.plan import FileEdit, Plan, RevertEdit
+from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.transaction import Transaction
+from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath, Provenance
 from mdmem.model.writes import WriteOptions, WriteResult
@@ -45,8 +46,8 @@ def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteO
 
 def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
     """Say what would come of a change; nothing is written."""
-    plan = planning.plan_edit(workspace, edit, planning.target_path(workspace, edit))
-    return planning.write_result(plan, None, diff=planning.plan_diff(plan))
+    plan = plan_edit(workspace, edit, target_path(workspace, edit))
+    return write_result(plan, None, diff=plan_diff(plan))
 
 
 def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Transaction) -> WriteResult:
@@ -56,21 +57,21 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
         MdmemError: the change is refused or failed; the caller's transaction undoes what was done.
     """
     recover(workspace, say)
-    path, overtaken = planning.target_path(workspace, edit), 0
+    path, overtaken = target_path(workspace, edit), 0
     notes: tuple[str, ...] = ()
     for _ in range(_TRIES):
         whole = _plan(workspace, edit, path)
         plan = whole.preliminary or whole
         if not plan.changes and not plan.marks:
-            return planning.write_result(plan, None)
+            return write_result(plan, None)
         note = _note(workspace, plan, edit)
         if not plan.changes:
-            return planning.write_result(plan, commit_note(workspace, note))
+            return write_result(plan, commit_note(workspace, note))
         result = write_plan(workspace, plan, note, edit.options.allow, transaction.begin_write())
         if isinstance(result, WrittenChange):
             notes += (f"committed the pending edits of {path} first, as yours",) if result.had_pending_edits else ()
             if plan is whole:
-                return planning.write_result(plan, result.commit, notes=notes)
+                return write_result(plan, result.commit, notes=notes)
         elif result.overtaken:
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:
@@ -80,7 +81,7 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
 
 def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     try:
-        return planning.plan_edit(workspace, edit, path)
+        return plan_edit(workspace, edit, path)
     except MdmemError:
         # In the midst of a merge a file may be as it is for that reason alone.
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
@@ -96,11 +97,11 @@ def _note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNot
     note = history.CommitNote(
         op=plan.op,
         path=plan.path,
-        section=plan.edited.section,
+        section=plan.edit.section,
         provenance=Provenance(),
         supersedes=plan.supersedes,
         ended=plan.ended,
-        also=plan.edited.also,
+        also=plan.edit.also,
         retracts=plan.retracts,
         reverts=(edit.reverts,) if isinstance(edit, RevertEdit) else (),
     )

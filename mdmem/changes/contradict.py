@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mdmem import history
 from mdmem.catchup import trail_update
-from mdmem.changes import plan as planning
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
 from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.refusals import refuse_errors, secrets_in_options
 from mdmem.document import preamble_etag, section_etag
 from mdmem.errors import FactProblem
 from mdmem.model import FactId, FileKind, Op, Provenance
@@ -36,7 +36,7 @@ def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> Write
     with lock_workspace(workspace, say):
         recover(workspace, say)
         plan = plan_mark(workspace, change)
-        planning.refuse_errors(planning.secrets_in_options(options), options.allow)
+        refuse_errors(secrets_in_options(options), options.allow)
         writes = plan.changes and not options.dry_run
         commit = commit_note(workspace, with_provenance(workspace, plan.note, options)) if writes else None
     return WriteResult(

@@ -67,7 +67,7 @@ def write_plan(
         )
     order = commits.CommitOrder(
         paths=(plan.path,),
-        message=history.compose_message(note, plan.old.text if plan.old else "", plan.edited.text),
+        message=history.compose_message(note, plan.old.text if plan.old else "", plan.edit.text),
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=identity,

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 
 from mdmem import check, files, repo
-from mdmem.changes import plan as planning
 from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import PathState, commits
@@ -90,7 +90,7 @@ def save(
         if not paths:
             return None, ()
         head, allowed = repository.head(), allow | check.parse_allowances(os.environ)
-        planning.refuse_errors(planning.secrets_in_text("-m", text or ""), allowed)
+        refuse_errors(secrets_in_text("-m", text or ""), allowed)
         before = repository.read(head, paths) if head else dict.fromkeys(paths)
         _check_pending(workspace, before, after, allowed)
         subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
@@ -125,4 +125,4 @@ def _check_pending(
     for path, data in after.items():
         errors = check.find_errors(path, before[path], data, workspace.kind_of(path))
         if data is not None or not errors or all(check.shrinks_too_much(before[path], text) for text in new):
-            planning.refuse_errors(errors, allow)
+            refuse_errors(errors, allow)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from mdmem import repo
-from mdmem.changes import plan as planning
 from mdmem.changes import purge_history
 from mdmem.changes.purge_history import PurgeNote, PurgePlan, PurgeResult, PurgeScope
 from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.errors import FactProblem
 from mdmem.facts import id_prefix, parse_item
 from mdmem.model import FactId, FileKind
@@ -51,7 +51,7 @@ def _scope(workspace: Workspace) -> PurgeScope:
 def _require_clean_note(wanted: Purge) -> None:
     """The note must bring no secret into history."""
     for name, text in (("--reason", wanted.reason), ("--session", wanted.session), ("--actor", wanted.actor)):
-        planning.refuse_errors(planning.secrets_in_text(name, text or ""), wanted.allow)
+        refuse_errors(secrets_in_text(name, text or ""), wanted.allow)
 
 
 def _named(workspace: Workspace, name: str) -> tuple[str, FactId | None]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from mdmem import history
 from mdmem.catchup import trail_update
-from mdmem.changes import plan as planning
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.plan import RevertEdit
+from mdmem.changes.edits import RevertEdit, target_path
+from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.refusals import refuse_errors, secrets_in_options
 from mdmem.changes.transaction import Transaction
 from mdmem.document import decode, parse
 from mdmem.editors.fact_difference import fact_difference
@@ -61,9 +62,9 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
     options = complete_options(workspace, change.options)
     plan = plan_revert(workspace, replace(change, options=options))
     for edit in plan.files:
-        planning.plan_edit(workspace, edit, planning.target_path(workspace, edit))  # what cannot be done is refused before anything is
+        plan_edit(workspace, edit, target_path(workspace, edit))  # what cannot be done is refused before anything is
     if plan.note is not None:
-        planning.refuse_errors(planning.secrets_in_options(options), options.allow)
+        refuse_errors(secrets_in_options(options), options.allow)
     if options.dry_run:
         results = [preview(workspace, edit) for edit in plan.files]
         if plan.note is not None:

@@ -1,0 +1,180 @@
+"""Edits of one file: which file each goes to, and what each kind makes of the file's text. Nothing is written here."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from mdmem import files, layout
+from mdmem.changes import task_notes
+from mdmem.document import Document, parse
+from mdmem.editors import EditResult, daily, section
+from mdmem.editors import facts as fact_editor
+from mdmem.errors import PathProblem, SectionProblem, UsageProblem
+from mdmem.facts import parse_item, write_item
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
+from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.queries import lookup
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Workspace, missing_file
+
+if TYPE_CHECKING:
+    from mdmem.editors import merge
+else:
+    merge = late.module("mdmem.editors.merge")
+
+_SHOWN_LINES = 5
+_MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
+
+
+@dataclass(frozen=True, slots=True)
+class RevertEdit:
+    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only of the lines of these facts."""
+
+    path: FilePath
+    before: str
+    after: str
+    only: frozenset[FactId] | None
+    reverts: CommitId
+    options: WriteOptions
+
+
+FileEdit = EditSection | Log | Remember | Forget | RevertEdit
+
+
+@dataclass(frozen=True, slots=True)
+class EditedText:
+    """What an edit makes of a file. `fact` is the one that it is about, `retracts` are lines of a day's log that are to count no more."""
+
+    result: EditResult
+    fact: FactId | None = None
+    retracts: tuple[FactId, ...] = ()
+
+
+# Where an edit goes.
+
+
+def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
+    """The file that an edit goes to.
+
+    Raises:
+        PathProblem: no file of the workspace that may be written. SectionProblem: `append-only`. FactProblem: no such fact.
+    """
+    match edit:
+        case Log():
+            path = layout.log_path(_day(workspace, edit))
+        case Forget() if edit.file is None:
+            path = lookup.file_of_fact(workspace, edit)
+        case RevertEdit():
+            path = edit.path
+        case EditSection() | Remember() | Forget():
+            path = layout.parse_path(edit.file) if edit.file is not None else workspace.curated
+    if layout.within(path, workspace.settings.extra_paths):
+        raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
+    if folder := _nested_repository(workspace, path):
+        raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: mdmem init {folder}")
+    appends = isinstance(edit, Log | Forget) or (isinstance(edit, EditSection) and edit.action is Action.APPEND)
+    if workspace.kind_of(path) is FileKind.DAILY and not appends:
+        raise SectionProblem(
+            "append-only", f"{path} is a day's log, which only grows", "Log a new entry; --supersedes ID says which one it replaces."
+        )
+    return path
+
+
+def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
+    """The folder on the way to a file that is a repository of its own."""
+    folders = accumulate(path.split("/")[:-1], "{}/{}".format)
+    return next((folder for folder in folders if (workspace.root / folder / ".git").exists()), None)
+
+
+# What an edit makes of its file.
+
+
+def edit_text(workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None) -> EditedText:
+    """Carry out an edit on a document, which is None where there is no such file.
+
+    Raises:
+        MdmemError: it cannot be done.
+    """
+    match edit:
+        case Log():
+            return _log(workspace, edit, document)
+        case EditSection():
+            return _edit_section(workspace, edit, path, document)
+        case Remember():
+            return _remember(workspace, edit, path, document)
+        case Forget():
+            return _forget(workspace, edit, path, document)
+        case RevertEdit():
+            return _revert(edit, document)
+
+
+def _log(workspace: Workspace, edit: Log, document: Document | None) -> EditedText:
+    start = document or parse(daily.new_log(files.template("daily.md"), _day(workspace, edit)))
+    item = write_item(edit.text, kind=edit.kind, tags=edit.tags)
+    return EditedText(daily.log(start, _minute(workspace, edit), item, edit.again), fact=parse_item(item).id)
+
+
+def _day(workspace: Workspace, edit: Log) -> date:
+    return workspace.now().date() if edit.day is None else layout.parse_day(edit.day)
+
+
+def _minute(workspace: Workspace, edit: Log) -> str:
+    if edit.time is None:
+        return workspace.now().strftime("%H:%M")
+    if not _MINUTE.match(edit.time):
+        raise UsageProblem(f"{edit.time!r} is not a time", "Write it as 14:05.")
+    return edit.time
+
+
+def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, document: Document | None) -> EditedText:
+    if document is None:
+        _require_create(workspace, edit, path)
+        document = parse(task_notes.NEW_TASKS if path == task_notes.TASKS_PATH else "")
+    return EditedText(section.edit(document, edit))
+
+
+def _require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
+    if not edit.create:
+        raise missing_file(workspace, path, "--create makes it.")
+
+
+def _remember(workspace: Workspace, edit: Remember, path: FilePath, document: Document | None) -> EditedText:
+    if document is None:
+        _require_create(workspace, edit, path)
+        document = parse("")
+    similar = fact_editor.similar_items(document, edit)
+    is_unambiguous = fact_editor.is_unambiguous(edit, similar)
+    superseded = frozenset() if is_unambiguous else lookup.superseded_facts(workspace, path, document, similar)
+    result, fact = fact_editor.remember(document, edit, workspace.now().date(), similar, superseded)
+    return EditedText(result, fact=fact)
+
+
+def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Document | None) -> EditedText:
+    if document is None:
+        raise missing_file(workspace, path)
+    locations = [lookup.FactLocation(path, document, item) for item in fact_editor.items_named(document, edit.fact, edit.section)]
+    if workspace.kind_of(path) is not FileKind.DAILY:
+        return EditedText(fact_editor.forget(document, lookup.require_one_location(workspace, locations, edit.fact).item))
+    # A line of a day's log stays, and counts no more.
+    item = lookup.require_one_location(workspace, lookup.current_locations(workspace, locations), edit.fact).item
+    return EditedText(EditResult(document.text, Op.RETRACT, document.path_at(item.start)), retracts=(item.fact.id,))
+
+
+def _revert(edit: RevertEdit, document: Document | None) -> EditedText:
+    """Take the change back; a conflict names the file, and shows how it reads and how it would read."""
+    try:
+        return EditedText(merge.undo(document or parse(""), edit.after, edit.before, edit.only))
+    except SectionProblem as problem:
+        details = problem.details
+        hint = f"{problem.hint}\nNow: {_quote(details['now'])}\nThen: {_quote(details['then'])}"
+        raise SectionProblem(problem.code, f"{edit.path}: {problem.message}", hint, path=edit.path, **details) from problem
+
+
+def _quote(text: str) -> str:
+    """A few lines of a text, for a hint."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return "\n      ".join(lines[:_SHOWN_LINES] + (["…"] if len(lines) > _SHOWN_LINES else [])) or "(nothing)"

@@ -1,0 +1,36 @@
+"""What stops a write: errors of the check that are not allowed, and secrets in what goes into a commit message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mdmem import check, secrets
+from mdmem.errors import RefusedChange
+from mdmem.model import Problem
+from mdmem.model.writes import WriteOptions
+
+
+def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
+    """Find secrets in what goes into the commit message besides the change."""
+    for name, text in (("--reason", options.reason), ("--session", options.session), ("--actor", options.actor)):
+        yield from secrets_in_text(name, text or "")
+
+
+def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
+    """Find secrets in a text that goes into a commit message; `name` is the option that holds it."""
+    for secret in secrets.find(text):
+        message = f"what looks like a secret ({secret.kind}) stands in it"
+        yield Problem(name, secret.line, "secret-found", "error", message, "Say it without; --allow secret if it is none.", secret.kind)
+
+
+def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
+    """Refuse the first error that is not allowed.
+
+    Raises:
+        RefusedChange: with the code of `check`, the line, and the kind of a secret.
+    """
+    refused = check.refusals(problems, allow)
+    if refused:
+        first = refused[0]
+        details = {"kind": first.kind} if first.kind else {}
+        raise RefusedChange(first.code, f"{first.path}:{first.line}: {first.message}", first.hint, line=first.line, **details)

@@ -1,0 +1,58 @@
+"""The answer to a change of one file: by its plan, and the commit that carried it out."""
+
+from __future__ import annotations
+
+from mdmem import history
+from mdmem.changes.plan import Plan
+from mdmem.document import Section, preamble_etag, section_etag
+from mdmem.model import CommitId, Op
+from mdmem.model.writes import WriteResult
+
+
+def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()) -> WriteResult:
+    """Answer for a plan that was carried out in `commit`, or (None) came to nothing or was only to be shown."""
+    return WriteResult(
+        changed=plan.changes or plan.marks,
+        path=plan.path,
+        section=plan.edit.section,
+        etag=_etag(plan),
+        commit=commit,
+        added=plan.added,
+        removed=(*plan.removed, *plan.retracts),
+        supersedes=plan.supersedes,
+        diff=diff,
+        notes=notes,
+        warnings=plan.warnings,
+        op=plan.op,
+        ended=plan.ended,
+    )
+
+
+def plan_diff(plan: Plan) -> str:
+    """The change as a unified diff; empty where there is none."""
+    start = plan.preliminary or plan
+    if plan.after == start.before:
+        return ""
+    head = f"--- {f'a/{plan.path}' if start.old else '/dev/null'}\n+++ b/{plan.path}\n"
+    return head + history.line_difference(start.old.text if start.old else "", plan.edit.text)
+
+
+def _etag(plan: Plan) -> str | None:
+    """The etag of what the edit left changed: of its section, or of the text before the first heading."""
+    if plan.edit.op is Op.DELETE:
+        return None
+    if not plan.edit.section:
+        # What was taken back already was so in no section, and not in the preamble either.
+        return preamble_etag(plan.new) if plan.changes or plan.edit.op is not Op.REVERT else None
+    section = _changed_section(plan)
+    return section_etag(plan.new, section) if section else None
+
+
+def _changed_section(plan: Plan) -> Section | None:
+    """The section that the edit left changed; of several with its path the one where the texts differ first."""
+    sections = [section for section in plan.new.sections if section.path == plan.edit.section]
+    if len(sections) > 1 and plan.old is not None:
+        first, _ = history.common_ends(plan.old.lines, plan.new.lines)
+        around = [section for section in sections if section.start <= first < section.end]
+        sections = around or sections[-1:]
+    return sections[0] if sections else None
