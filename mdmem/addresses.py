@@ -8,6 +8,7 @@ from collections.abc import Callable
 from mdmem.document import Document, Section, fold_space, plain_title
 from mdmem.errors import SectionProblem
 from mdmem.model import PATH_SEPARATOR, SectionPath
+from mdmem.wording import field
 
 _MAX_SUGGESTIONS = 3
 _MIN_SIMILARITY = 0.5
@@ -91,7 +92,7 @@ def _not_found(document: Document, address: str) -> SectionProblem:
     if suggestions:
         hint = f"{lead}: {'; '.join(suggestions)}"
     else:
-        hint = "The file has no headings: --preamble names its text, and what writes makes the section with --create."
+        hint = f"The file has no headings: {field('preamble')} names its text, and what writes makes the section with {field('create')}."
     return SectionProblem("section-not-found", f"no section {address[:_MAX_QUOTED_CHARS]!r}", hint, near=list(near))
 
 
@@ -99,7 +100,7 @@ def _ambiguous(document: Document, address: str, matches: tuple[Section, ...]) -
     rows = [{"section": join_path(section.path), "line": section.start + 1} for section in matches]
     listed = "; ".join(f"{row['section']} (line {row['line']})" for row in rows[:_MAX_LISTED])
     paths_are_unique = all(len(matching_sections(document, join_path(section.path))) == 1 for section in matches[:_MAX_LISTED])
-    hint = f"They are {listed}. Give {'the whole path or ' if paths_are_unique else ''}--nth N."
+    hint = f"They are {listed}. Give {'the whole path or ' if paths_are_unique else ''}{field('nth')} N."
     message = f"{len(matches)} sections are called {address[:_MAX_QUOTED_CHARS]!r}"
     return SectionProblem("section-ambiguous", message, hint, sections=rows)
 

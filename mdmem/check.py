@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
 from mdmem import secrets
 from mdmem.addresses import join_path
 from mdmem.config import Settings
 from mdmem.document import BlockKind, Document, lines_without_ends, parse, parse_bytes, plain_title
-from mdmem.errors import PathProblem, UsageProblem
+from mdmem.errors import PathProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
+from mdmem.model.rules import require_allowances
 from mdmem.startup.records import dataclass, replace
+from mdmem.wording import field
 
 _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
-ALLOWANCES = tuple(_ALLOWED_CODES)
-"""The refusals that `MDMEM_ALLOW` and `--allow` let through, by the names they have there."""
+"""The codes of what is let through, by the names of `ALLOWANCES`."""
 
 _GUARDED_LINES = 40
 """A memory file of so many lines or more may not lose more than half of them in one change."""
@@ -42,15 +43,14 @@ class _FileWarning:
     problem: Problem
 
 
-def parse_allowances(environment: Mapping[str, str]) -> frozenset[str]:
-    """The refusals that `MDMEM_ALLOW` (names joined by commas) lets through.
+def parse_allowances(text: str) -> frozenset[str]:
+    """The refusals that `text`, of MDMEM_ALLOW (names joined by commas), lets through.
 
     Raises:
         UsageProblem: it names one that cannot be let through, or that does not exist.
     """
-    names = frozenset(name.strip() for name in environment.get("MDMEM_ALLOW", "").split(",") if name.strip())
-    for name in sorted(names.difference(ALLOWANCES)):
-        raise UsageProblem(f"MDMEM_ALLOW names {name!r}, which is nothing that can be allowed", f"It takes {', '.join(ALLOWANCES)}.")
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    require_allowances("MDMEM_ALLOW", names)
     return names
 
 
@@ -160,7 +160,7 @@ def _losses(path: str, old: list[str], new: list[str], removed: bool, kind: File
 def _shrunk(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
     if lost := _mostly_lost(old, new):
         message = f"{lost} of the file's {len(old)} lines would be gone"
-        yield Problem(path, 1, "shrink", "error", message, "If that is meant: --allow shrink (MDMEM_ALLOW=shrink git commit …).")
+        yield Problem(path, 1, "shrink", "error", message, f"If that is meant: {field('allow')} shrink (MDMEM_ALLOW=shrink git commit …).")
 
 
 def _mostly_lost(old: list[str], new: list[str]) -> int:
@@ -182,7 +182,7 @@ def _rewritten(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
         return
     lost, line = place
     message = f"an earlier entry of the daily log is lost or changed: {_quote(old[old_front + lost])}"
-    hint = "Put it back and add a new entry below. If it must go: --allow append (MDMEM_ALLOW=append git commit …)."
+    hint = f"Put it back and add a new entry below. If it must go: {field('allow')} append (MDMEM_ALLOW=append git commit …)."
     yield Problem(path, min(new_front + line + 1, max(len(new), 1)), "append", "error", message, hint)
 
 
@@ -242,7 +242,7 @@ def _secrets(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
     numbers = sorted(added)
     for secret in secrets.find("\n".join(new[number] for number in numbers)):
         message = f"what looks like a secret ({secret.kind}) stands here"
-        hint = f"Take it out. If it is none: {secrets.ALLOW_COMMENT} on the line, or --allow secret (MDMEM_ALLOW=secret git commit …)."
+        hint = f"Take it out. If it is none: {secrets.ALLOW_COMMENT} on the line, or {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
         yield Problem(path, numbers[secret.line - 1] + 1, "secret-found", "error", message, hint, secret.kind)
 
 

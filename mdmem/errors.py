@@ -30,6 +30,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mdmem import wording
 from mdmem.startup import late
 
 if TYPE_CHECKING:
@@ -39,12 +40,15 @@ else:
 
 
 class MdmemError(Exception):
-    """An expected failure. `details` are further values for the JSON error object."""
+    """An expected failure. `details` are further values for the JSON error object.
+
+    `message` and `hint` name fields and verbs as `wording` has them; `str()` has them plain.
+    """
 
     exit_status = 1
 
     def __init__(self, code: str, message: str, hint: str = "", **details: Any) -> None:
-        super().__init__(message)
+        super().__init__(wording.plain(message))
         self.code = code
         self.message = message
         self.hint = hint
@@ -122,13 +126,14 @@ def json_line(value: Mapping[str, Any]) -> str:
     return text if text.isprintable() else "".join(c if printable(c) == c else json.dumps(c)[1:-1] for c in text)
 
 
-def _say(failure: MdmemError, as_json: bool) -> None:
+def _say(failure: MdmemError, as_json: bool, translate: Callable[[str], str] = wording.plain) -> None:
+    message, hint = translate(failure.message), translate(failure.hint)
     if as_json:
-        print(json_line({"error": failure.code, "message": failure.message, "hint": failure.hint, **failure.details}), file=sys.stderr)
+        print(json_line({"error": failure.code, "message": message, "hint": hint, **failure.details}), file=sys.stderr)
         return
-    print(f"mdmem: {printable(failure.message)}", file=sys.stderr)
-    if failure.hint:
-        print(f"hint: {printable(failure.hint)}", file=sys.stderr)
+    print(f"mdmem: {printable(message)}", file=sys.stderr)
+    if hint:
+        print(f"hint: {printable(hint)}", file=sys.stderr)
 
 
 def _interrupted(as_json: bool) -> int:
@@ -136,13 +141,19 @@ def _interrupted(as_json: bool) -> int:
     return 130
 
 
-def report(main: Callable[[], int | None], as_json: bool = False) -> int:
-    """Run `main` and return the exit status: 0 done, 1 and 2 expected failures, 3 a bug, 130 interrupted; a broken pipe is 0."""
+def report(main: Callable[[], int | None], as_json: bool = False, translate: Callable[[str], str] = wording.plain) -> int:
+    """Run `main` and return the exit status: 0 done, 1 and 2 expected failures, 3 a bug, 130 interrupted; a broken pipe is 0.
+
+    Args:
+        main: what the process is for.
+        as_json: a failure is shown as one JSON object.
+        translate: says a message in the words of the door.
+    """
     try:
         status = main() or 0
         sys.stdout.flush()
     except MdmemError as failure:
-        _say(failure, as_json)
+        _say(failure, as_json, translate)
         return failure.exit_status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

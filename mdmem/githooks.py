@@ -19,6 +19,7 @@ from mdmem.hookfiles import HOOKS
 from mdmem.model import Problem
 from mdmem.startup import late
 from mdmem.startup.launch import launch
+from mdmem.wording import translate
 
 if TYPE_CHECKING:
     from mdmem.catchup import index
@@ -90,7 +91,7 @@ def _pre_commit() -> int:
 
 def _judge() -> int:
     started = time.monotonic()
-    allow = check.parse_allowances(os.environ)
+    allow = check.parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
     problems = guards.staged_problems(Path.cwd(), os.environ)
     refused = check.refusals(problems, allow)
     for problem in problems:
@@ -102,9 +103,14 @@ def _judge() -> int:
 
 def _say(problem: Problem, refused: bool) -> None:
     label = "" if refused else "allowed: " if problem.level == "error" else "warning: "
-    print(printable(f"mdmem: {problem.path}:{problem.line}: {label}{problem.message}", keep=""), file=sys.stderr)
+    print(printable(f"mdmem: {problem.path}:{problem.line}: {label}{_in_words(problem.message)}", keep=""), file=sys.stderr)
     if problem.hint and (refused or problem.level != "error"):
-        print(printable(f"hint: {problem.hint}", keep=""), file=sys.stderr)
+        print(printable(f"hint: {_in_words(problem.hint)}", keep=""), file=sys.stderr)
+
+
+def _in_words(text: str) -> str:
+    """A message as somebody reads it who has the command line at hand."""
+    return translate(text, lambda name: f"--{name}", lambda name, fields: " ".join(("mdmem", name, *(f"--{field}" for field in fields))))
 
 
 def _detach() -> None:

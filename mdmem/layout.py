@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import date
 
-from mdmem.errors import PathProblem, UsageProblem
+from mdmem.errors import PathProblem
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
 
 CURATED_NAMES = ("MEMORY.md", "memory.md")
@@ -34,18 +34,6 @@ def day_of(path: str) -> date | None:
         return date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
         return None
-
-
-def parse_day(text: str) -> date:
-    """The day that an option gives.
-
-    Raises:
-        UsageProblem: it is no ISO date.
-    """
-    try:
-        return date.fromisoformat(text)
-    except ValueError as problem:
-        raise UsageProblem(f"{text!r} is not a date", "Write it as 2026-11-21.") from problem
 
 
 def log_path(day: date) -> FilePath:

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from mdmem import config, files, layout, repo
+from mdmem import config, files, layout, repo, wording
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
@@ -136,17 +136,19 @@ def find_workspace(named: Path | None, environment: Mapping[str, str] | None = N
     if given is not None:
         folder = given.resolve()
         if not folder.is_dir():
-            raise WorkspaceProblem("no-workspace", f"there is no folder {given}", f"mdmem init {given}")
+            raise WorkspaceProblem("no-workspace", f"there is no folder {given}", f"{wording.verb('init')} {given}")
         if not is_marked(folder):
             raise WorkspaceProblem(
-                "no-workspace", f"{given} is no workspace: it has neither MEMORY.md nor mdmem.toml", f"mdmem init {given}"
+                "no-workspace", f"{given} is no workspace: it has neither MEMORY.md nor mdmem.toml", f"{wording.verb('init')} {given}"
             )
         return folder
     here = Path.cwd()
     for folder in (here, *here.parents):
         if is_marked(folder):
             return folder
-    raise WorkspaceProblem("no-workspace", "there is no workspace here or above", "mdmem init makes one; -C DIR names one.")
+    raise WorkspaceProblem(
+        "no-workspace", "there is no workspace here or above", f"{wording.verb('init')} makes one; {wording.field('workspace')} names one."
+    )
 
 
 def open_at(root: Path) -> Workspace:

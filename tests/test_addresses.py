@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from mdmem.addresses import find_section, matching_sections
 from mdmem.document import parse
 from mdmem.errors import SectionProblem
+from mdmem.wording import field
 
 TREE = "# Memory\n\n## Work\n\n### Notes\n\n## Home\n\n### Notes\n\n# Work\n\n## a > b\n\n# a\n\n## b\n\n## **Bold** `code` [link](u)\n"
 
@@ -72,7 +73,7 @@ def test_not_found_names_the_nearest() -> None:
     assert caught.value.details["near"] == ["Memory > Home"]
     with pytest.raises(SectionProblem) as caught:
         find_section(parse("text\n"), "A")
-    assert "--create" in caught.value.hint
+    assert field("create") in caught.value.hint
 
 
 def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
@@ -84,7 +85,7 @@ def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
         {"section": "Memory > Work > Notes", "line": 5},
         {"section": "Memory > Home > Notes", "line": 9},
     ]
-    assert caught.value.hint.endswith("Give the whole path or --nth N.")
+    assert caught.value.hint.endswith(f"Give the whole path or {field('nth')} N.")
     assert find_section(document, "Notes", 2).start == 8
     assert find_section(document, "Home", 1).start == 6
     for number in (0, 3, -1):
@@ -97,4 +98,4 @@ def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
 def test_a_whole_path_is_no_advice_where_it_is_ambiguous_itself(text: str) -> None:
     with pytest.raises(SectionProblem) as caught:
         find_section(parse(text), "A")
-    assert caught.value.hint.endswith(" (line 3). Give --nth N.")
+    assert caught.value.hint.endswith(f" (line 3). Give {field('nth')} N.")

@@ -783,12 +783,6 @@ class TestSave:
         assert at.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_a_wrong_confidence_is_refused_before_anything_is_committed(at: Desk, dry_run: bool) -> None:
-    by_hand(at, "MEMORY.md", "edited")
-    refused(at, EditSection("Work", Action.APPEND, MARK, options=WriteOptions(confidence=3, dry_run=dry_run)), "usage")
-
-
 @pytest.mark.parametrize("change", [append(), Log("hello")], ids=["a file that git knows", "a new one"])
 def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(at: Desk, monkeypatch: pytest.MonkeyPatch, change: Change):
     """As on a full disk: git moves the branch, and then has no room for its index."""

@@ -12,7 +12,7 @@ from workspaces import NOW, SEED, Desk, append, by_hand, code_of, desk, refused
 
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
-from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, Save, WriteOptions
 from mdmem.repo import commits
 from mdmem.repo.runner import GitResult
 
@@ -110,7 +110,7 @@ def test_an_interruption_of_a_save_leaves_the_index_as_the_branch_has_it(at: Des
     by_hand(at, "MEMORY.md", "edited")
     interrupted_at(at, 1)
     with pytest.raises(KeyboardInterrupt):
-        Memory(at.workspace).save()
+        Memory(at.workspace).save(Save())
     assert at.git("status", "--porcelain") == ""
 
 

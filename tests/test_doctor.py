@@ -23,6 +23,7 @@ from mdmem.catchup import index
 from mdmem.doctor import Finding, Level, exit_status
 from mdmem.events import Event, Outcome
 from mdmem.model import FilePath
+from mdmem.wording import verb
 
 TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
 KEY = "AKIA" + "Q3ZT7NXKMW5CR2YF"
@@ -375,7 +376,11 @@ def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
     place = desk.workspace.state / trail.TRAIL_NAME
     spoil(place)
     before = only(desk, "versions")
-    assert (before.level, before.fixed, "doctor --fix" in before.hint) == (Level.WARNING, False, True)
+    assert (before.level, before.fixed, before.hint == f"{verb('doctor', 'fix')} discards it; it is made anew from the commits.") == (
+        Level.WARNING,
+        False,
+        True,
+    )
     assert place.exists()
     assert only(desk, "versions", fix=True).fixed
     assert not place.exists()
@@ -447,7 +452,7 @@ def test_a_file_that_cannot_be_indexed(desk: Desk):
     desk.commit()
     rebuild(desk, False)
     assert "memory/odd.md" in only(desk, "index").message
-    assert only(desk, "files").hint == "mdmem check"
+    assert only(desk, "files").hint == verb("check")
 
 
 def test_doubtful_contents_are_counted(desk: Desk):
@@ -647,7 +652,7 @@ def test_many_secrets_are_not_all_named(desk: Desk, monkeypatch: pytest.MonkeyPa
 
 def test_events_of_the_last_days(desk: Desk):
     now = datetime.now(UTC)
-    for days, verb, ms, outcome, code, bug in (
+    for days, name, ms, outcome, code, bug in (
         (8, "purge", 9e6, Outcome.BUG, "bug", "KeyError in old:1"),
         (6, "log", 12, Outcome.DONE, None, None),
         (6, "edit-section", 1500, Outcome.REFUSED, "section-not-found", None),
@@ -656,7 +661,7 @@ def test_events_of_the_last_days(desk: Desk):
         (1, "log", 10, Outcome.FAILED, "storage", None),
         (0, "search", 10, Outcome.BUG, "bug", "KeyError in mdmem.search.query:7"),
     ):
-        events.record_event(desk.workspace.state, Event(verb, ms, outcome, code, bug=bug, time=now - timedelta(days=days)))
+        events.record_event(desk.workspace.state, Event(name, ms, outcome, code, bug=bug, time=now - timedelta(days=days)))
     found = [(one.level, one.message) for one in examine(desk) if one.check == "events"]
     assert found == [
         (Level.OK, "6 in the last 7 days; the slowest was edit-section, 1,500 ms"),

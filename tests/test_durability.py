@@ -14,7 +14,7 @@ from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk
 
 from mdmem.memory import Memory, initialise
 from mdmem.model.reads import Initialise
-from mdmem.model.writes import Action, Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions
+from mdmem.model.writes import Action, Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, Save, WriteOptions
 
 RECORD = ".git/mdmem/root/write-ahead.json"
 OPTIONS = WriteOptions(actor="agent/main")
@@ -77,7 +77,7 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "revert, of two files": (of_two_files, applied(Revert("HEAD"))),
     "contradicts": (used, applied(Contradict(*PAIR))),
     "conflicts --resolve": (after(Contradict(*PAIR)), applied(Resolve(*PAIR))),
-    "save": (saved_by_hand, lambda memory: memory.save()),
+    "save": (saved_by_hand, lambda memory: memory.save(Save())),
     "task start": (used, lambda memory: memory.start_task(TASK, "Redis", OPTIONS)),
     "task note": (begun, lambda memory: memory.note_task(TASK, "half way", OPTIONS)),
     "task done": (begun, lambda memory: memory.end_task(TASK, "it is moved", OPTIONS)),

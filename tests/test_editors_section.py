@@ -319,11 +319,6 @@ def test_creations_that_are_refused(section: str, options: dict[str, str], code:
     assert refused("# T\n\n## B\n", BODY, section, "x", create=True, **options).code == code
 
 
-@pytest.mark.parametrize("action", [RENAME, DELETE, REPLACE])
-def test_only_a_text_creates(action: Action) -> None:
-    assert refused("# T\n", action, "New", "x", create=True).code == "section-not-found"
-
-
 def test_expect() -> None:
     document = parse(SUBS)
     section = document.sections[0]

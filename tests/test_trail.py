@@ -23,7 +23,7 @@ from mdmem.facts import fact_id, parse_item
 from mdmem.history.sections import section_parts
 from mdmem.memory import Memory
 from mdmem.model import CommitId, Op, Source, Status
-from mdmem.model.history import FactHistory, SectionHistory, ShowHistory
+from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
 from mdmem.trail import TRAIL_NAME, Trail
@@ -902,11 +902,11 @@ class TestSections:
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## Home", "## House") + "- has a cat\n")
         told = {name: teller.on("2026-02-01").history(ShowHistory(name)) for name in ("Home", "House")}
         assert [len(one.revisions) for one in told.values() if isinstance(one, SectionHistory)] == [1, 1]
-        assert [line.commit is None for line in teller.on("2026-02-01").blame("House").lines] == [True, False, False, True]
+        assert [line.commit is None for line in teller.on("2026-02-01").blame(ShowBlame("House")).lines] == [True, False, False, True]
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## House", "## Work"))
-        assert [line.commit is None for line in teller.on("2026-02-01").blame("Work", nth=2).lines] == [True, False, False, True]
+        assert [line.commit is None for line in teller.on("2026-02-01").blame(ShowBlame("Work", nth=2)).lines] == [True, False, False, True]
         at.write("MEMORY.md", "# Memory\n\n## Another\n\n- of another kind\n")
-        assert {line.commit for line in teller.on("2026-02-01").blame("Another").lines} == {None}
+        assert {line.commit for line in teller.on("2026-02-01").blame(ShowBlame("Another")).lines} == {None}
 
     @pytest.mark.parametrize("staged", [False, True])
     def test_a_file_that_is_gone_and_not_committed(self, teller: Teller, staged: bool) -> None:
@@ -917,7 +917,7 @@ class TestSections:
         told = teller.on("2026-02-01").history(ShowHistory("Topic", "memory/topic.md"))
         assert isinstance(told, SectionHistory)
         assert [one.commit for one in told.revisions] == [made]
-        assert code_of(lambda: teller.on("2026-02-01").blame("Topic", "memory/topic.md")) == "file-not-found"
+        assert code_of(lambda: teller.on("2026-02-01").blame(ShowBlame("Topic", "memory/topic.md"))) == "file-not-found"
 
     def test_of_the_text_before_the_first_heading(self, teller: Teller) -> None:
         at = teller.at
@@ -927,7 +927,7 @@ class TestSections:
         changed = at.commit("more")
         at.write("memory/plain.md", at.read("memory/plain.md") + "- three\n")
         memory = teller.on("2026-02-01")
-        found = memory.blame(None, "memory/plain.md")
+        found = memory.blame(ShowBlame(file="memory/plain.md", preamble=True))
         assert [(line.line, line.text, line.commit) for line in found.lines] == [
             (4, "- one", made),
             (5, "- two", changed),
@@ -940,7 +940,7 @@ class TestSections:
         assert code_of(lambda: memory.history(ShowHistory(preamble=True))) == "section-not-found"
         at.write("memory/plain.md", "# Plain\n\n- one\n- two\n")
         for _ in range(2):
-            assert code_of(lambda: memory.blame(None, "memory/plain.md")) == "section-not-found"
+            assert code_of(lambda: memory.blame(ShowBlame(file="memory/plain.md", preamble=True))) == "section-not-found"
             told = memory.history(asked)
             assert isinstance(told, SectionHistory)
             assert told.revisions[-1].commit == made
@@ -953,12 +953,12 @@ class TestSections:
         for what in (None, "Notes", "one"):
             assert code_of(lambda what=what: memory.history(ShowHistory(what, "NOTES.md"))) == "not-memory"
             assert code_of(lambda what=what: memory.history(ShowHistory(what, "NOTE.md"))) == "file-not-found"
-        assert code_of(lambda: memory.blame("Notes", "NOTES.md")) == "not-memory"
+        assert code_of(lambda: memory.blame(ShowBlame("Notes", "NOTES.md"))) == "not-memory"
 
     def test_blame(self, teller: Teller) -> None:
         done = teller.on("2026-02-01").apply(EditSection("Home", Action.APPEND, "- has a cat"))
         teller.at.write("MEMORY.md", teller.at.read("MEMORY.md") + "- not yet\n")
-        lines = teller.on("2026-02-02").blame("Home").lines
+        lines = teller.on("2026-02-02").blame(ShowBlame("Home")).lines
         assert [(line.text.strip(), line.commit == done.commit) for line in lines if line.text.strip()] == [
             ("## Home", False),
             ("- lives in Oslo", False),
@@ -981,7 +981,7 @@ class TestSections:
         merge = at.git("rev-parse", "HEAD").strip()
         at.git("mv", "memory/pets.md", "memory/animals.md")
         at.commit("another name")
-        *others, last = teller.on("2026-01-13").blame("Pets", "memory/animals.md").lines
+        *others, last = teller.on("2026-01-13").blame(ShowBlame("Pets", "memory/animals.md")).lines
         assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (brought, Source.AUTO, "01-10")
         assert {one.source for one in others} == {Source.USER_STATED}
         told = teller.on("2026-01-13").history(ShowHistory("Pets", "memory/animals.md"))
@@ -1000,7 +1000,7 @@ class TestSections:
         memory = teller.on("2026-02-01")
         memory.history(ShowHistory())
         started = gits(monkeypatch)
-        assert memory.blame("Home").lines[-1].commit == brought
+        assert memory.blame(ShowBlame("Home")).lines[-1].commit == brought
         told = memory.history(ShowHistory("a dog"))
         assert isinstance(told, FactHistory)
         assert [(link.commit, link.op) for link in told.chain] == [(brought, Op.APPEND)]

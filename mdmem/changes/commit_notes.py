@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from mdmem import history, repo
-from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, Provenance, Source
 from mdmem.model.writes import WriteOptions
 from mdmem.repo import commits
@@ -14,14 +13,8 @@ from mdmem.workspace import Workspace
 
 
 def complete_options(workspace: Workspace, options: WriteOptions) -> WriteOptions:
-    """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or the setting.
-
-    Raises:
-        UsageProblem: the confidence is out of its range.
-    """
+    """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or the setting."""
     confidence = options.source.confidence if options.confidence is None else options.confidence
-    if not 0 <= confidence <= 1:
-        raise UsageProblem(f"confidence is {confidence:g}, which is not from 0 to 1")
     actor = options.actor or os.environ.get("MDMEM_ACTOR") or workspace.settings.actor
     return replace(options, confidence=confidence, actor=actor)
 

@@ -14,6 +14,7 @@ from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass
+from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
 
 
@@ -62,7 +63,7 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
             workspace,
             lookup.current_locations(workspace, lookup.locate_fact(workspace, name, kinds)),
             name,
-            "mdmem forget takes out those that are not meant.",
+            f"{verb('forget')} takes out those that are not meant.",
         )
         for name in (change.one, change.other)
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -12,13 +11,15 @@ from mdmem.changes import task_notes
 from mdmem.document import Document, parse
 from mdmem.editors import EditResult, daily, section
 from mdmem.editors import facts as fact_editor
-from mdmem.errors import PathProblem, SectionProblem, UsageProblem
+from mdmem.errors import PathProblem, SectionProblem
 from mdmem.facts import parse_item, write_item
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
+from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.wording import field, verb
 from mdmem.workspace import Workspace, missing_file
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ else:
     merge = late.module("mdmem.editors.merge")
 
 _SHOWN_LINES = 5
-_MINUTE = re.compile(r"^([01]\d|2[0-3]):[0-5]\d$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,13 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
     if layout.within(path, workspace.settings.extra_paths):
         raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
     if folder := _nested_repository(workspace, path):
-        raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: mdmem init {folder}")
+        raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: {verb('init')} {folder}")
     appends = isinstance(edit, Log | Forget) or (isinstance(edit, EditSection) and edit.action is Action.APPEND)
     if workspace.kind_of(path) is FileKind.DAILY and not appends:
         raise SectionProblem(
-            "append-only", f"{path} is a day's log, which only grows", "Log a new entry; --supersedes ID says which one it replaces."
+            "append-only",
+            f"{path} is a day's log, which only grows",
+            f"Log a new entry; {field('supersedes')} ID says which one it replaces.",
         )
     return path
 
@@ -119,15 +121,11 @@ def _log(workspace: Workspace, edit: Log, document: Document | None) -> EditedTe
 
 
 def _day(workspace: Workspace, edit: Log) -> date:
-    return workspace.now().date() if edit.day is None else layout.parse_day(edit.day)
+    return workspace.now().date() if edit.day is None else parse_day(edit.day)
 
 
 def _minute(workspace: Workspace, edit: Log) -> str:
-    if edit.time is None:
-        return workspace.now().strftime("%H:%M")
-    if not _MINUTE.match(edit.time):
-        raise UsageProblem(f"{edit.time!r} is not a time", "Write it as 14:05.")
-    return edit.time
+    return workspace.now().strftime("%H:%M") if edit.time is None else edit.time
 
 
 def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, document: Document | None) -> EditedText:
@@ -139,7 +137,7 @@ def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, docum
 
 def _require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
     if not edit.create:
-        raise missing_file(workspace, path, "--create makes it.")
+        raise missing_file(workspace, path, f"{field('create')} makes it.")
 
 
 def _remember(workspace: Workspace, edit: Remember, path: FilePath, document: Document | None) -> EditedText:

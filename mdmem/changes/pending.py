@@ -12,6 +12,7 @@ from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import PathState, commits
 from mdmem.startup.records import dataclass, replace
+from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, read_committed
 
 
@@ -58,7 +59,9 @@ def commit_pending_edits(
 
 def _refuse_pending(workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes | None, allow: frozenset[str]) -> None:
     if workspace.settings.direct_edits == "refuse":
-        raise RepositoryProblem("pending-edits", f"{path} has edits that are not committed", "Commit them (mdmem save) or take them back.")
+        raise RepositoryProblem(
+            "pending-edits", f"{path} has edits that are not committed", f"Commit them ({verb('save')}) or take them back."
+        )
     secrets = check.added_secrets(path, committed, data, workspace.kind_of(path))
     if secrets and "secret" not in allow:
         first = secrets[0]
@@ -89,8 +92,8 @@ def save(
         paths = tuple(after)
         if not paths:
             return None, ()
-        head, allowed = repository.head(), allow | check.parse_allowances(os.environ)
-        refuse_errors(secrets_in_text("-m", text or ""), allowed)
+        head, allowed = repository.head(), allow | check.parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
+        refuse_errors(secrets_in_text("message", text or ""), allowed)
         before = repository.read(head, paths) if head else dict.fromkeys(paths)
         _check_pending(workspace, before, after, allowed)
         subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"

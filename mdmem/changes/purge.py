@@ -50,7 +50,7 @@ def _scope(workspace: Workspace) -> PurgeScope:
 
 def _require_clean_note(wanted: Purge) -> None:
     """The note must bring no secret into history."""
-    for name, text in (("--reason", wanted.reason), ("--session", wanted.session), ("--actor", wanted.actor)):
+    for name, text in (("reason", wanted.reason), ("session", wanted.session), ("actor", wanted.actor)):
         refuse_errors(secrets_in_text(name, text or ""), wanted.allow)
 
 

@@ -25,6 +25,7 @@ from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite
 from mdmem.repo.history_rewrite import LinkedWorktree, RewriteRules, RewrittenHistory
 from mdmem.repo.objects import Objects, git
 from mdmem.startup.records import dataclass
+from mdmem.wording import verb
 
 PURGED_MARK = "[PURGED]"
 _LEAST = 4
@@ -280,7 +281,7 @@ def _not_found(what: PurgeTarget, left: int) -> FactProblem:
         message = f"{what.words[:80]!r} stands only where it cannot be taken out from here, in {left} files or objects"
         hint = "Look in remote-tracking refs (git log --remotes), in binary or unreadable files, and in extra_paths."
         return FactProblem("fact-not-found", message, hint)
-    return FactProblem("fact-not-found", f"{what.words[:80]!r} stands nowhere, in no file and in no commit", "mdmem facts lists them.")
+    return FactProblem("fact-not-found", f"{what.words[:80]!r} stands nowhere, in no file and in no commit", f"{verb('facts')} lists them.")
 
 
 def _outside(scope: PurgeScope, paths: Collection[str], what: PurgeTarget) -> int:
@@ -399,7 +400,7 @@ def _require_no_record(scope: PurgeScope, what: PurgeTarget) -> None:
         message = record.message.encode("utf-8", "replace")
         if purged_message(what, message) != message:
             raise RepositoryProblem(
-                "repository-busy", "another workspace here has an unfinished write that holds it", "mdmem save there finishes it."
+                "repository-busy", "another workspace here has an unfinished write that holds it", f"{verb('save')} there finishes it."
             )
 
 

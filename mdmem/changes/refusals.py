@@ -8,19 +8,21 @@ from mdmem import check, secrets
 from mdmem.errors import RefusedChange
 from mdmem.model import Problem
 from mdmem.model.writes import WriteOptions
+from mdmem.wording import field
 
 
 def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
     """Find secrets in what goes into the commit message besides the change."""
-    for name, text in (("--reason", options.reason), ("--session", options.session), ("--actor", options.actor)):
+    for name, text in (("reason", options.reason), ("session", options.session), ("actor", options.actor)):
         yield from secrets_in_text(name, text or "")
 
 
 def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
-    """Find secrets in a text that goes into a commit message; `name` is the option that holds it."""
+    """Find secrets in a text that goes into a commit message; `name` is the field that holds it."""
     for secret in secrets.find(text):
         message = f"what looks like a secret ({secret.kind}) stands in it"
-        yield Problem(name, secret.line, "secret-found", "error", message, "Say it without; --allow secret if it is none.", secret.kind)
+        hint = f"Say it without; {field('allow')} secret if it is none."
+        yield Problem(path=field(name), line=secret.line, code="secret-found", level="error", message=message, hint=hint, kind=secret.kind)
 
 
 def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:

@@ -24,6 +24,7 @@ from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
+from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
 
 
@@ -155,7 +156,7 @@ def _require_revertible(workspace: Workspace, commit: CommitChanges) -> None:
     if len(commit.parents) > 1:
         raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", "Name one of the commits that it brought.")
     if not repository.is_ancestor(name):
-        raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", "mdmem history lists what is.")
+        raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", f"{verb('history')} lists what is.")
     if name in repository.shallow_commits():
         hint = "git fetch --unshallow brings the rest."
         raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: what it changed cannot be told", hint)
@@ -204,7 +205,7 @@ def _target(workspace: Workspace, known: Trail, word: str) -> _RevertTarget:
     if fact is not None:
         return _last_change(known, known.occurrences_of(fact))
     if commit is None:
-        hint = lookup.similar_facts_hint(known, word) or "mdmem history lists commits, mdmem facts --all lists facts."
+        hint = lookup.similar_facts_hint(known, word) or f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."
         raise HistoryProblem("commit-not-found", f"there is no fact and no commit {word[:80]!r}", hint)
     return _RevertTarget(commit)
 

@@ -25,6 +25,7 @@ from mdmem.facts import item_text, section_items, write_item
 from mdmem.model import PATH_SEPARATOR, FilePath
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, EditSection, Log, WriteOptions
+from mdmem.wording import verb
 
 TASKS_PATH = FilePath("memory/tasks.md")
 NEW_TASKS = "# Tasks\n"
@@ -119,7 +120,7 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
         near = [titles[path] for path in (similar_paths(document, name) if document else ()) if path in titles]
         known = near or list(titles.values())[:8]
         start_with = "Did you mean" if near else "Its tasks are"
-        hint = f"{start_with}: {'; '.join(known)}" if known else "mdmem task start NAME begins one."
+        hint = f"{start_with}: {'; '.join(known)}" if known else f"{verb('task start')} NAME begins one."
         raise SectionProblem("task-not-found", f"there is no task {name[:120]!r}", hint, near=near)
     if len(found) > 1:
         lines = [section.start + 1 for section in found]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mdmem.cli import fast_parser
 from mdmem.cli.call import Call
 from mdmem.cli.commands import command
+from mdmem.cli.flags import in_flags
 from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.progress import say
 from mdmem.errors import json_line, report
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
-    return report(lambda: _run(words), _wants_json(words))
+    return report(lambda: _run(words), _wants_json(words), in_flags)
 
 
 def _run(words: Sequence[str]) -> int:

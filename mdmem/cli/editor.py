@@ -12,18 +12,18 @@ from pathlib import Path
 from mdmem.errors import UsageProblem
 
 
-def edited(text: str) -> str:
+def edit_text(text: str) -> str:
     """`text` as the user leaves it in their editor."""
     program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not program or not sys.stdin.isatty():
         raise UsageProblem("--editor needs a terminal and $EDITOR", "Without them: --body -")
     with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
-        place = Path(folder) / "section.md"
-        place.write_bytes(text.encode())
+        path = Path(folder) / "section.md"
+        path.write_bytes(text.encode())
         try:
-            status = subprocess.run([*shlex.split(program), str(place)], check=False).returncode
+            status = subprocess.run([*shlex.split(program), str(path)], check=False).returncode
         except (ValueError, OSError) as problem:
             raise UsageProblem(f"$EDITOR is {program!r}, which cannot be run: {problem}; nothing is changed") from problem
         if status:
             raise UsageProblem(f"{program} ended with an error; nothing is changed")
-        return place.read_bytes().decode("utf-8", "surrogateescape")
+        return path.read_bytes().decode("utf-8", "surrogateescape")

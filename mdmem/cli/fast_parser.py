@@ -7,31 +7,11 @@ knows, and that no words mean one thing here and another there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from mdmem.cli.call import Call
-from mdmem.startup.records import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class CommandParameter:
-    """A parameter of a command; one without flags is an argument.
-
-    `takes` is bool for a flag, list for any number of texts, tuple for two, else the type of its one value: str, int, float or an
-    enumeration.
-    """
-
-    name: str
-    flags: tuple[str, ...]
-    takes: type
-    default: Any
-    required: bool
-
-
-ParameterRow = tuple[str, tuple[str, ...], type, object, bool]
-"""A parameter, as the table has it."""
-ParameterTable: TypeAlias = "Mapping[str, Sequence[ParameterRow]]"
+from mdmem.cli.parameters import CommandParameter, ParameterTable, parameter_of
 
 
 def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
@@ -43,7 +23,7 @@ def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
         return None
     try:
         "".join([workspace or "", *words]).encode()  # which fails where Typer refuses: for bytes that are no text
-        return Call(words[0], workspace, _values(words[1:], [CommandParameter(*row) for row in table[words[0]]]))
+        return Call(words[0], workspace, _values(words[1:], [parameter_of(row) for row in table[words[0]]]))
     except ValueError:
         return None
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
-from mdmem.errors import UsageProblem
-from mdmem.model.history import ShowHistory
+from mdmem.model.history import ShowBlame, ShowHistory
 from mdmem.show.history import blame_json, blame_text, history_json, history_text, presences_json, presences_text
 
 if TYPE_CHECKING:
@@ -37,9 +36,8 @@ def history(
     Of a section every change, newest first. Of a fact what it replaced and what replaced it, oldest first. Without either the newest
     changes of the file, or of all memory.
     """
-    if what is not None and preamble:
-        raise UsageProblem("history takes a section or a fact, or --preamble")
-    found = open_memory(call).history(ShowHistory(what, file, nth, limit, preamble))
+    request = ShowHistory(what=what, file=file, nth=nth, limit=limit, preamble=preamble)
+    found = open_memory(call).history(request)
     if call.as_json:
         return Answer(history_json(found), "")
     text = history_text(found, words, use_colour())
@@ -55,9 +53,7 @@ def blame(
     as_json: Json = False,
 ) -> Answer:
     """Tell which commit brought in each line of a section."""
-    if (section is None) is not preamble:
-        raise UsageProblem("name a section, or give --preamble")
-    found = open_memory(call).blame(section, file, nth)
+    found = open_memory(call).blame(ShowBlame(section=section, file=file, nth=nth, preamble=preamble))
     return Answer(blame_json(found), blame_text(found, use_colour()), found.notes)
 
 

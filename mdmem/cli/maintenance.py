@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem import check, memory, secrets
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
+from mdmem.cli.flags import in_flags
 from mdmem.errors import UsageProblem
 from mdmem.model.reads import Initialise
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import one_line, short_id
+from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
     import typer
@@ -37,7 +39,7 @@ def init(
         "written": list(done.written),
         "commit": done.commit,
         "hooks": list(done.hooks),
-        "notes": list(done.notes),
+        "notes": [in_flags(note) for note in done.notes],
     }
     wrote = f", wrote {', '.join(done.written)}" if done.written else ""
     return Answer(found, one_line(f"workspace in {done.workspace}{wrote} {short_id(done.commit)}".rstrip()), done.notes)
@@ -58,10 +60,11 @@ def check_(
     if staged:
         start = Path(call.workspace or ".")
         problems = memory.staged_problems(start, os.environ)
-        status = 1 if check.refusals(problems, check.parse_allowances(os.environ)) else 0
+        status = 1 if check.refusals(problems, check.parse_allowances(os.environ.get("MDMEM_ALLOW", ""))) else 0
     else:
         problems = open_memory(call).check(tuple(files or ()))
         status = 1 if any(problem.level == "error" for problem in problems) else 0
+    problems = tuple(replace(problem, message=in_flags(problem.message), hint=in_flags(problem.hint)) for problem in problems)
     said = "\n".join(map(reads.problem_text, problems))
     return Answer(reads.problems_json(problems), said, () if problems else ("no problems",), status)
 
@@ -95,9 +98,11 @@ def doctor(
     git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent failures. The exit status is 1 if
     an error remains.
     """
-    found = open_memory(call).examine(fix)
-    answer = maintenance.findings_json(found)
-    return Answer(answer, maintenance.findings_text(found), status=0 if answer["sound"] else 1)
+    findings = [
+        replace(finding, message=in_flags(finding.message), hint=in_flags(finding.hint)) for finding in open_memory(call).examine(fix)
+    ]
+    answer = maintenance.findings_json(findings)
+    return Answer(answer, maintenance.findings_text(findings), status=0 if answer["sound"] else 1)
 
 
 def reindex(

@@ -1,6 +1,6 @@
 """The commands of one word and what they take, in the order of the help. Made by `make docs` from the command line as Typer knows it."""
 
-from mdmem.cli.fast_parser import ParameterTable
+from mdmem.cli.parameters import ParameterTable
 from mdmem.model import Source
 
 # fmt: off
@@ -18,7 +18,7 @@ TABLE: ParameterTable = {
         ("append", ("--append",), str, None, False),
         ("prepend", ("--prepend",), str, None, False),
         ("replace_", ("--replace",), str, None, False),
-        ("with_", ("--with",), str, None, False),
+        ("replacement", ("--with",), str, None, False),
         ("rename", ("--rename",), str, None, False),
         ("delete", ("--delete",), bool, False, False),
         ("editor", ("--editor",), bool, False, False),
@@ -41,9 +41,9 @@ TABLE: ParameterTable = {
         ("text", (), str, None, True),
         ("fact", ("--fact",), bool, False, False),
         ("kind", ("--kind",), str, None, False),
-        ("tag", ("--tag",), list, None, False),
+        ("tags", ("--tag",), list, None, False),
         ("time", ("--time",), str, None, False),
-        ("date", ("--date",), str, None, False),
+        ("day", ("--date",), str, None, False),
         ("again", ("--again",), bool, False, False),
         ("supersedes", ("--supersedes",), str, None, False),
         ("source", ("--source",), Source, Source.INFERRED, False),
@@ -63,7 +63,7 @@ TABLE: ParameterTable = {
         ("key", ("--key",), str, None, False),
         ("also", ("--also",), bool, False, False),
         ("kind", ("--kind",), str, None, False),
-        ("tag", ("--tag",), list, None, False),
+        ("tags", ("--tag",), list, None, False),
         ("until", ("--until",), str, None, False),
         ("supersedes", ("--supersedes",), str, None, False),
         ("source", ("--source",), Source, Source.INFERRED, False),
@@ -108,7 +108,7 @@ TABLE: ParameterTable = {
         ("file", ("--file",), str, None, False),
         ("section", ("--section",), str, None, False),
         ("kind", ("--kind",), str, None, False),
-        ("tag", ("--tag",), list, None, False),
+        ("tags", ("--tag",), list, None, False),
         ("since", ("--since",), str, None, False),
         ("until", ("--until",), str, None, False),
         ("min_confidence", ("--min-confidence",), float, None, False),
@@ -120,14 +120,14 @@ TABLE: ParameterTable = {
         ("as_json", ("--json",), bool, False, False),
     ),
     "facts": (
-        ("tag", ("--tag",), list, None, False),
+        ("tags", ("--tag",), list, None, False),
         ("kind", ("--kind",), str, None, False),
         ("section", ("--section",), str, None, False),
         ("everything", ("--all",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "recall": (
-        ("tag", ("--tag",), list, None, True),
+        ("tags", ("--tag",), list, None, True),
         ("as_json", ("--json",), bool, False, False),
     ),
     "tags": (

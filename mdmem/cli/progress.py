@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mdmem.cli.flags import in_flags
 from mdmem.errors import printable
 from mdmem.startup import late
 
@@ -20,7 +21,7 @@ _LONG_REBUILD = 200
 
 def say(line: str) -> None:
     """A line for the user."""
-    print(f"mdmem: {printable(line)}", file=sys.stderr)
+    print(f"mdmem: {printable(in_flags(line))}", file=sys.stderr)
 
 
 class Progress:

@@ -32,7 +32,7 @@ def show_(
     sections = [word for word in (first if file is None else None, second) if word is not None]
     if len(sections) + preamble > 1:
         raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
-    view = open_memory(call).show(Show(file, sections[0] if sections else None, nth, preamble))
+    view = open_memory(call).show(Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble))
     return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
 
 

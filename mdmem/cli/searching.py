@@ -25,7 +25,7 @@ def search(
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
     section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and what is below it.")] = None,
     kind: Kind = None,
-    tag: Tags = None,
+    tags: Tags = None,
     since: Annotated[
         str | None,
         typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
@@ -48,18 +48,30 @@ def search(
     if combined and recent_days is not None:
         raise UsageProblem("--combined and --recent-days go against each other")
     days = _COMBINED_DAYS if combined else recent_days
-    wanted = Search(
-        " ".join(query), limit, file, section, kind, tuple(tag or ()), since, until, min_confidence, days, history, as_of, explain
+    request = Search(
+        query=" ".join(query),
+        limit=limit,
+        file=file,
+        section=section,
+        kind=kind,
+        tags=tuple(tags or ()),
+        since=since,
+        until=until,
+        min_confidence=min_confidence,
+        recent_days=days,
+        history=history,
+        as_of=as_of,
+        explain=explain,
     )
     memory = open_memory(call)
-    found = memory.search(wanted)
+    found = memory.search(request)
     notes = () if found.hits else memory.empty_answer_notes(file, section)
     return Answer(hits.search_json(found), hits.search_text(found, use_colour()), (*hits.search_notes(found), *notes))
 
 
 def facts(
     call: Call,
-    tag: Tags = None,
+    tags: Tags = None,
     kind: Kind = None,
     section: SectionOption = None,
     everything: Annotated[bool, typer.Option("--all", help="With those that no longer hold.")] = False,
@@ -67,21 +79,21 @@ def facts(
 ) -> Answer:
     """List the facts of memory with their ids."""
     memory = open_memory(call)
-    found = memory.facts(ListFacts(tags=tuple(tag or ()), kind=kind, section=section, everything=everything))
+    found = memory.facts(ListFacts(tags=tuple(tags or ()), kind=kind, section=section, everything=everything))
     notes = () if found else ("no facts", *memory.empty_answer_notes(section=section))
     return Answer(hits.facts_json(found), hits.facts_text(found), notes)
 
 
 def recall(
     call: Call,
-    tag: Annotated[list[str], typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")],
+    tags: Annotated[list[str], typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")],
     as_json: Json = False,
 ) -> Answer:
     """List the facts with one of these labels.
 
     Those with most of them come first, then the newest.
     """
-    found = open_memory(call).recall(tuple(tag))
+    found = open_memory(call).recall(tuple(tags))
     return Answer(hits.facts_json(found), hits.facts_text(found), () if found else ("no facts",))
 
 

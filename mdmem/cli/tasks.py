@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli.call import Answer, Call, open_memory, read_argument, use_colour
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
+from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import WriteOptions
 from mdmem.show import maintenance, reads, writes
 from mdmem.startup import late
@@ -115,12 +116,12 @@ def stats(
     in days; and a sentence where the newest week is unlike those before it by more than chance.
     """
     if what is None:
-        done = open_memory(call).figures(weeks)
+        done = open_memory(call).figures(ShowFigures(weeks))
         nothing = "" if done.verbs else "nothing was done in these weeks"
         return Answer(figures.figures_json(done), figures.figures_text(done, use_colour()), figures.notes(done.damaged, nothing))
     if what != _SEARCH:
         raise UsageProblem(f"there are no figures of {what!r}", _nearest(what))
-    found = open_memory(call).search_figures(weeks)
+    found = open_memory(call).search_figures(ShowFigures(weeks))
     nothing = "" if found.weeks else "no search in these weeks"
     return Answer(figures.searches_json(found), figures.searches_text(found, use_colour()), figures.notes(found.damaged, nothing))
 

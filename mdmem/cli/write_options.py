@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mdmem import check
 from mdmem.cli.call import Answer
-from mdmem.errors import UsageProblem
 from mdmem.model import FactId
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.show import writes
@@ -15,19 +13,8 @@ from mdmem.show import writes
 
 def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
     """What writing commands share (`options.Writing`); only those that can put a fact in the place of another take `supersedes`."""
-    confidence = shared["confidence"]
-    if confidence is not None and not 0 <= confidence <= 1:
-        raise UsageProblem(f"confidence is {confidence:g}, which is not from 0 to 1")
     names = ("source", "confidence", "actor", "session", "reason", "dry_run")
-    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=parse_allow(shared["allow"]))
-
-
-def parse_allow(names: Sequence[str] | None) -> frozenset[str]:
-    """The refusals that --allow lets through."""
-    allow = frozenset(names or ())
-    for name in sorted(allow.difference(check.ALLOWANCES)):
-        raise UsageProblem(f"--allow is {name!r}, which is nothing that can be allowed", f"It takes {', '.join(check.ALLOWANCES)}.")
-    return allow
+    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=frozenset(shared["allow"] or ()))
 
 
 def write_answer(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:

@@ -6,11 +6,11 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
-from mdmem.cli.write_options import parse_allow, write_answer, write_options
+from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
 from mdmem.model.reads import Show
-from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, WriteOptions
+from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, Save, WriteOptions
 from mdmem.show import writes
 from mdmem.startup import late
 from mdmem.startup.records import replace
@@ -18,11 +18,11 @@ from mdmem.startup.records import replace
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli import editor as editor_room
+    from mdmem.cli import editor as user_editor
     from mdmem.cli.options import Allow, AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
     from mdmem.show import hits, maintenance
 else:
-    editor_room = late.module("mdmem.cli.editor")
+    user_editor = late.module("mdmem.cli.editor")
     hits = late.module("mdmem.show.hits")
     maintenance = late.module("mdmem.show.maintenance")
 
@@ -36,7 +36,7 @@ def edit_section(
     append: Annotated[str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")] = None,
     prepend: Annotated[str | None, typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text.")] = None,
     replace_: Annotated[str | None, typer.Option("--replace", metavar="OLD", help="Replace words that stand once in it.")] = None,
-    with_: Annotated[str | None, typer.Option("--with", metavar="NEW", help="What --replace puts there.")] = None,
+    replacement: Annotated[str | None, typer.Option("--with", metavar="NEW", help="What --replace puts there.")] = None,
     rename: Annotated[str | None, typer.Option("--rename", metavar="TITLE", help="Give it another title.")] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Take the section out.")] = False,
     editor: Annotated[bool, typer.Option("--editor", help="Edit its own text in $EDITOR.")] = False,
@@ -49,46 +49,37 @@ def edit_section(
     **shared: Writing,
 ) -> Answer:
     """Change one section of a file, and nothing else in it."""
-    texts = {
-        Action.BODY: body,
-        Action.APPEND: append,
-        Action.PREPEND: prepend,
-        Action.REPLACE: replace_,
-        Action.RENAME: rename,
-        Action.DELETE: "" if delete else None,
-    }
-    actions = [action for action, text in texts.items() if text is not None]
-    if len(actions) + editor != 1:
-        raise UsageProblem("give exactly one of --body, --append, --prepend, --replace, --rename, --delete, --editor")
-    if (section is None) is not preamble:
-        raise UsageProblem("name a section, or give --preamble")
-    if (replace_ is None) is not (with_ is None):
-        raise UsageProblem("--replace and --with go together")
-    if replace_ == with_ == "-":
+    if replace_ == replacement == "-":
         raise UsageProblem("--replace and --with cannot both read standard input")
-    if (create or after) and (editor or actions[0] in (Action.REPLACE, Action.RENAME, Action.DELETE)):
-        raise UsageProblem("--create and --after go with --body, --append and --prepend")
     if editor and subtree:
         raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
-    workspace = open_memory(call)
-    action = Action.BODY if editor else actions[0]
-    change = EditSection(
+    if editor and (create or after or body is not None):
+        raise UsageProblem("--editor edits a section that is there; --body, --create and --after do not go with it")
+    change = EditSection.of(
         section,
-        action,
-        read_argument(texts[action] or "") if action is not Action.RENAME else rename or "",
-        read_argument(with_ or ""),
-        file,
-        create or after is not None,
-        after,
-        nth,
-        expect,
-        subtree,
-        write_options(shared, supersedes),
+        preamble=preamble,
+        body="" if editor else body,
+        append=append,
+        prepend=prepend,
+        replace=replace_,
+        replacement=replacement,
+        rename=rename,
+        delete=delete,
+        file=file,
+        create=create,
+        after=after,
+        nth=nth,
+        expect=expect,
+        subtree=subtree,
+        options=write_options(shared, supersedes),
     )
+    memory = open_memory(call)
     if editor:
-        seen = workspace.show(Show(file, section, nth, preamble))
-        change = replace(change, text=editor_room.edited(seen.text.strip("\r\n") + "\n"), expect=expect or seen.etag)
-    return write_answer(workspace.apply(change))
+        view = memory.show(Show(file=file, section=section, nth=nth, preamble=preamble))
+        change = replace(change, text=user_editor.edit_text(view.text.strip("\r\n") + "\n"), expect=expect or view.etag)
+    elif change.action is not Action.RENAME:
+        change = replace(change, text=read_argument(change.text), replacement=read_argument(change.replacement))
+    return write_answer(memory.apply(change))
 
 
 def log(
@@ -96,9 +87,9 @@ def log(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; '-' reads it.")],
     fact: Annotated[bool, typer.Option("--fact", help="The same as --kind fact.")] = False,
     kind: Kind = None,
-    tag: Tags = None,
+    tags: Tags = None,
     time: Annotated[str | None, typer.Option("--time", metavar="HH:MM", help="When. [default: now]")] = None,
-    date: Annotated[str | None, typer.Option("--date", metavar="DAY", help="The day. [default: today]")] = None,
+    day: Annotated[str | None, typer.Option("--date", metavar="DAY", help="The day. [default: today]")] = None,
     again: Annotated[bool, typer.Option("--again", help="Write it even if the day has the same entry already.")] = False,
     supersedes: Supersedes = None,
     **shared: Writing,
@@ -106,7 +97,15 @@ def log(
     """Append an entry to a day's log."""
     if fact and kind not in (None, "fact"):
         raise UsageProblem("--fact and --kind go against each other")
-    change = Log(read_argument(text), "fact" if fact else kind, tuple(tag or ()), time, date, again, write_options(shared, supersedes))
+    change = Log(
+        text=read_argument(text),
+        kind="fact" if fact else kind,
+        tags=tuple(tags or ()),
+        time=time,
+        day=day,
+        again=again,
+        options=write_options(shared, supersedes),
+    )
     result = open_memory(call).apply(change)
     return write_answer(result, result.added)
 
@@ -120,7 +119,7 @@ def remember(
     key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What the fact is about; one fact a key.")] = None,
     also: Annotated[bool, typer.Option("--also", help="The key has several values; this is one more.")] = False,
     kind: Kind = None,
-    tag: Tags = None,
+    tags: Tags = None,
     until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="The last day on which it holds.")] = None,
     supersedes: Supersedes = None,
     **shared: Writing,
@@ -130,7 +129,16 @@ def remember(
     Of a key that has a value already the line is replaced, and superseded.
     """
     change = Remember(
-        read_argument(text), file, section, create, key, also, kind, tuple(tag or ()), until, write_options(shared, supersedes)
+        text=read_argument(text),
+        file=file,
+        section=section,
+        create=create,
+        key=key,
+        also=also,
+        kind=kind,
+        tags=tuple(tags or ()),
+        until=until,
+        options=write_options(shared, supersedes),
     )
     result = open_memory(call).apply(change)
     return write_answer(result, result.added)
@@ -159,7 +167,8 @@ def forget(
             raise UsageProblem("--purge takes a text out of everything: it goes with no --file, --section or --supersedes")
         if options.source is not Source.INFERRED or options.confidence is not None:
             raise UsageProblem("--purge states nothing: it goes with no --source or --confidence")
-        return _purge(call, Purge(fact, options.reason, options.actor, options.session, options.allow), yes, options.dry_run)
+        purged = Purge(fact=fact, reason=options.reason, actor=options.actor, session=options.session, allow=options.allow)
+        return _purge(call, purged, yes, options.dry_run)
     result = open_memory(call).apply(Forget(fact, file, section, options))
     return write_answer(result, result.removed)
 
@@ -198,7 +207,7 @@ def save(
 
     New and deleted files are included.
     """
-    commit, paths = open_memory(call).save(message, parse_allow(allow))
+    commit, paths = open_memory(call).save(Save(message, frozenset(allow or ())))
     return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
 
 

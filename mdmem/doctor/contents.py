@@ -18,6 +18,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.repo.ignored import ignored
 from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
+from mdmem.wording import verb
 
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20
@@ -33,7 +34,7 @@ def check_files(case: Inspection) -> Iterator[Finding]:
     doubtful = sum(_doubtful(workspace, path, found) for path, found in listed.items())
     yield Finding("files", Level.OK, f"memory files: {len(listed)}")
     if doubtful:
-        yield Finding("files", Level.NOTE, f"warnings about what they hold: {doubtful}", hint="mdmem check")
+        yield Finding("files", Level.NOTE, f"warnings about what they hold: {doubtful}", hint=verb("check"))
     present = [workspace.root / name for name in layout.CURATED_NAMES if (workspace.root / name).exists()]
     if len(present) == 2 and not present[0].samefile(present[1]):
         yield Finding("files", Level.WARNING, "both MEMORY.md and memory.md are there; the first counts", hint="Join the two.")
@@ -67,7 +68,7 @@ def _unkept(case: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:
             hint = "Take the rule out; memory that git does not keep has no history."
             yield Finding("files", Level.WARNING, f"{path} is ignored by .gitignore", hint=hint)
         else:
-            yield Finding("files", Level.NOTE, f"{path} is in no commit yet", hint="mdmem save")
+            yield Finding("files", Level.NOTE, f"{path} is in no commit yet", hint=verb("save"))
 
 
 def _links(workspace: Workspace) -> Iterator[str]:
@@ -144,7 +145,7 @@ def check_history(case: Inspection) -> Iterator[Finding]:
         yield Finding("history", Level.OK, f"no secret; commits: {len(commits)}")
     for (kind, _), found in list(places.items())[:_MOST_NAMED]:
         more = f", the first of {len(found)} places" if len(found) > 1 else ""
-        hint = "Revoke it; mdmem forget --purge takes it out of history."
+        hint = f"Revoke it; {verb('forget', 'purge')} takes it out of history."
         yield Finding("history", Level.WARNING, f"{kind} in {found[-1]}{more}", hint=hint)
     if len(places) > _MOST_NAMED:
         yield Finding("history", Level.WARNING, f"secrets that are not listed here: {len(places) - _MOST_NAMED}")

@@ -15,6 +15,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
 from mdmem.repo import locks
 from mdmem.repo.runner import run
+from mdmem.wording import verb
 
 _OLDEST_GIT = (2, 36)
 """The first with `core.fsync`, which makes a commit survive a power cut."""
@@ -99,7 +100,7 @@ def _git_lock(case: Inspection, lock: Path, folders: tuple[Path, ...]) -> Iterat
         yield Finding("locks", Level.WARNING, f"git's {lock} is {age} old, and may be in use", hint=hint)
         return
     fixed = case.fix and _removed(case, lock, folders)
-    hint = "" if fixed else "mdmem doctor --fix removes it."
+    hint = "" if fixed else f"{verb('doctor', 'fix')} removes it."
     message = f"git's {lock} was left {age} ago by a process that is gone{'; it is removed' if fixed else ''}"
     yield Finding("locks", Level.WARNING, message, fixed, hint)
 
@@ -145,12 +146,12 @@ def check_hooks(case: Inspection) -> Iterator[Finding]:
     if not wrong:
         yield Finding("hooks", Level.OK, "all are installed")
     elif elsewhere is not None:
-        hint = "mdmem hooks install prints the lines to add there."
+        hint = f"{verb('hooks install')} prints the lines to add there."
         yield Finding("hooks", Level.WARNING, f"core.hooksPath is set ({elsewhere}), and there {wrong}", hint=hint)
     elif case.fix:
         yield from _installed(folder, wrong)
     else:
-        yield Finding("hooks", Level.WARNING, wrong, hint="mdmem hooks install; a hook that is there is kept and runs first.")
+        yield Finding("hooks", Level.WARNING, wrong, hint=f"{verb('hooks install')}; a hook that is there is kept and runs first.")
 
 
 def _installed(folder: Path, wrong: str) -> Iterator[Finding]:

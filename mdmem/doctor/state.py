@@ -19,6 +19,7 @@ from mdmem.search.query import Filter
 from mdmem.search.searcher import BrokenIndex
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.trail import BrokenTrail
+from mdmem.wording import verb
 
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20
@@ -66,7 +67,7 @@ def check_temporary(case: Inspection) -> Iterator[Finding]:
         if path in removed:
             yield Finding("temporary", Level.NOTE, f"{path}, left by an interrupted write, is removed", fixed=True)
         else:
-            hint = "mdmem doctor --fix removes it once it is a day old and no interrupted write needs it."
+            hint = f"{verb('doctor', 'fix')} removes it once it is a day old and no interrupted write needs it."
             yield Finding("temporary", Level.NOTE, f"{path} was left by a write that was interrupted, or is under way", hint=hint)
     if not left:
         yield Finding("temporary", Level.OK, "no write left a file behind")
@@ -98,7 +99,7 @@ def check_versions(case: Inspection) -> Iterator[Finding]:
                 trail.discard(state)
             yield Finding("versions", Level.WARNING, f"{problem.message}; it is discarded, and made anew where it is needed", fixed=True)
         else:
-            hint = "mdmem doctor --fix discards it; it is made anew from the commits."
+            hint = f"{verb('doctor', 'fix')} discards it; it is made anew from the commits."
             yield Finding("versions", Level.WARNING, problem.message, hint=hint)
         return
     if count is None:
@@ -120,7 +121,7 @@ def check_index(case: Inspection) -> Iterator[Finding]:
         yield Finding("index", Level.WARNING, f"{wrong}; mended, entries: {count}", fixed=True)
     elif wrong:
         yield Finding(
-            "index", Level.WARNING if wrong != _BEHIND else Level.NOTE, wrong, hint=_INDEX_HINTS.get(wrong, "mdmem reindex --full")
+            "index", Level.WARNING if wrong != _BEHIND else Level.NOTE, wrong, hint=_INDEX_HINTS.get(wrong, verb("reindex", "full"))
         )
     else:
         size = sum(place.stat().st_size for place in folder.rglob("*") if place.is_file())
@@ -167,5 +168,5 @@ def check_events(case: Inspection) -> Iterator[Finding]:
         if codes:
             listed = ", ".join(f"{count} {code}" for code, count in codes.most_common())
             yield Finding("events", level, f"{outcome.value}: {listed}")
-    for (verb, bug), count in Counter((event.verb, event.bug) for event in recent if event.outcome is Outcome.BUG).most_common():
-        yield Finding("events", Level.WARNING, f"a bug in mdmem, in {verb}: {bug} (times: {count})")
+    for (name, bug), count in Counter((event.verb, event.bug) for event in recent if event.outcome is Outcome.BUG).most_common():
+        yield Finding("events", Level.WARNING, f"a bug in mdmem, in {name}: {bug} (times: {count})")

@@ -26,10 +26,11 @@ from mdmem.facts import (
     split_kind,
     write_item,
 )
-from mdmem.layout import parse_day
 from mdmem.model import Fact, FactId, Op, SectionPath, Supersession
+from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup.records import dataclass, replace
+from mdmem.wording import field
 
 _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
 _SECTION_OF_OTHERS = "Facts"
@@ -163,7 +164,7 @@ def _find_destination(document: Document, request: _Request, holders: Iterable[I
         listed = [{"section": join_path(section.path), "line": section.start + 1} for section in sections.values()]
         names = "; ".join(str(row["section"]) for row in listed)
         raise SectionProblem(
-            "section-ambiguous", f"several sections hold {request.key!r}: {names}", "Name one with --section.", sections=listed
+            "section-ambiguous", f"several sections hold {request.key!r}: {names}", f"Name one with {field('section')}.", sections=listed
         )
     return _Destination(next(iter(sections.values())), "") if sections else _named_destination(document, change)
 
@@ -197,7 +198,7 @@ def _find_replaced(holders: Sequence[Item], current: Sequence[Item], request: _R
     if len(holders) > 1:
         listed = [{"id": item.fact.id, "text": item.fact.text} for item in holders]
         values = "; ".join(f"{item.fact.id} {item.fact.text[:60]}" for item in holders)
-        hint = f"They are: {values}. Replace one with --supersedes ID, or add with --also."
+        hint = f"They are: {values}. Replace one with {field('supersedes')} ID, or add with {field('also')}."
         raise FactProblem("key-ambiguous", f"{request.key!r} has {len(holders)} current values", hint, facts=listed)
     return holders[0] if holders else None
 

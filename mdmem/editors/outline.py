@@ -21,7 +21,8 @@ from mdmem.document import (
 from mdmem.editors import EditResult
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.model import PATH_SEPARATOR, Op
-from mdmem.model.writes import Action, EditSection
+from mdmem.model.writes import EditSection
+from mdmem.wording import field
 
 _MAX_LEVEL = 6
 _DEFAULT_LEVEL = 2
@@ -127,7 +128,7 @@ def delete(document: Document, section: Section, subtree: bool) -> EditResult:
         SectionProblem: `has-subsections`, or `body-escapes-section` where another heading would change.
     """
     if section.tree_end > section.end and not subtree:
-        raise SectionProblem("has-subsections", f"{join_path(section.path)!r} has subsections", "--subtree deletes them too.")
+        raise SectionProblem("has-subsections", f"{join_path(section.path)!r} has subsections", f"{field('subtree')} deletes them too.")
     text = document.bom + document.slice(0, section.start) + document.slice(section.tree_end, len(document.lines))
     deleted = range(section.index, section.index + 1 + len(document.subsections(section)))
     if not _keeps_outline(document, text, _outline(s for s in document.sections if s.index not in deleted)):
@@ -144,8 +145,6 @@ def create(document: Document, change: EditSection) -> EditResult:
         SectionProblem: the parent or `after` is missing or ambiguous, the level would be deeper than 6, the text escapes.
         TextProblem: a title or a text that cannot be stored.
     """
-    if change.action in (Action.REPLACE, Action.RENAME, Action.DELETE):
-        find_section(document, change.section or "", change.nth)
     parent, missing = _nearest_parent(document, [part.strip() for part in (change.section or "").split(PATH_SEPARATOR)])
     if parent is None:
         parent = _single_title(document) if change.after is None else _parent_of(document, find_section(document, change.after))

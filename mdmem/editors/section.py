@@ -26,6 +26,7 @@ from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import Op, SectionPath
 from mdmem.model.writes import Action, EditSection
 from mdmem.startup.records import dataclass
+from mdmem.wording import field, verb
 
 _OPS = {
     Action.BODY: Op.REPLACE,
@@ -64,14 +65,14 @@ def edit(document: Document, change: EditSection) -> EditResult:
     if change.section is None:
         return _edit_preamble(document, change)
     if not change.section.strip():
-        raise SectionProblem("section-not-found", "the section's name is empty", "mdmem outline lists the sections.")
+        raise SectionProblem("section-not-found", "the section's name is empty", f"{verb('outline')} lists the sections.")
     if change.create and not matching_sections(document, change.section) and change.expect is None:
         return create(document, change)
     section = find_section(document, change.section, change.nth)
     if change.after is not None and section.start < find_section(document, change.after).tree_end:
         raise UsageProblem(
             f"{join_path(section.path)!r} is there already, and does not stand after {change.after!r}",
-            "--after places a section that is made.",
+            f"{field('after')} places a section that is made.",
         )
     _require_unchanged(document, section, change)
     match change.action:
@@ -85,8 +86,6 @@ def edit(document: Document, change: EditSection) -> EditResult:
 
 
 def _edit_preamble(document: Document, change: EditSection) -> EditResult:
-    if change.action in (Action.RENAME, Action.DELETE) or change.subtree or change.after is not None:
-        raise UsageProblem("the text before the first heading can be replaced, appended to and prepended to, nothing else")
     if change.expect is not None and change.expect != preamble_etag(document):
         raise _section_changed(preamble_etag(document), document.slice(document.front, document.preamble_end))
     target = _EditRange(document.front, document.preamble_end, None)
@@ -104,7 +103,11 @@ def _require_unchanged(document: Document, section: Section, change: EditSection
 
 def _section_changed(etag: str, text: str) -> SectionProblem:
     return SectionProblem(
-        "section-changed", "the section is no longer what was read", "Read it again (mdmem show) and decide anew.", etag=etag, text=text
+        "section-changed",
+        "the section is no longer what was read",
+        f"Read it again ({verb('show')}) and decide anew.",
+        etag=etag,
+        text=text,
     )
 
 
@@ -145,7 +148,7 @@ def _set_body(document: Document, target: _EditRange, text: str, subtree: bool) 
         raise SectionProblem(
             "has-subsections",
             f"{join_path(section.path)!r} has subsections and the body brings headings of its own",
-            "--subtree replaces the subsections too.",
+            f"{field('subtree')} replaces the subsections too.",
         )
     return _compose(document, target, text)
 
@@ -316,7 +319,7 @@ def _replace_words(document: Document, target: _EditRange, change: EditSection) 
     quoted = repr(change.text[:_MAX_QUOTED_CHARS])
     owner = repr(join_path(target.path)) if target.path else "the text before the first heading"
     if not spans:
-        raise SectionProblem("text-not-found", f"{quoted} does not stand in {owner}", "Its exact words: mdmem show.")
+        raise SectionProblem("text-not-found", f"{quoted} does not stand in {owner}", f"Its exact words: {verb('show')}.")
     if len(spans) > 1:
         message = f"{quoted} stands {len(spans)} times in {owner}"
         raise SectionProblem("text-ambiguous", message, "Give more of the text around it.", count=len(spans))

@@ -16,7 +16,7 @@ from mdmem.events import EventRecorder
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reviews import ReviewResult
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
-from mdmem.model.writes import Change, Purge, WriteOptions, WriteResult
+from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
 from mdmem.startup import late
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, refresh
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.memory import adopting, figures, guards
     from mdmem.memory.adopting import InitResult
-    from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowHistory, TextHistory
-    from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
+    from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
+    from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
     from mdmem.queries import history, search, show
     from mdmem.search import tags as tag_catalogue
     from mdmem.search.tags import TagCount
@@ -121,53 +121,49 @@ class Memory:
             _catch_up(self.workspace)
         return result
 
-    def plan_purge(self, wanted: Purge) -> PurgePlan:
+    def plan_purge(self, request: Purge) -> PurgePlan:
         """What a purge would change and what it cannot reach; nothing is changed.
 
         Raises:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
-        with self._watch("plan-purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
-            plan = purge.plan_purge(self.workspace, wanted)
+        with self._watch("plan-purge", WriteOptions(actor=request.actor, session=request.session)) as watch:
+            plan = purge.plan_purge(self.workspace, request)
             watch.done(False)
         return plan
 
-    def purge(self, wanted: Purge) -> PurgeResult:
+    def purge(self, request: Purge) -> PurgeResult:
         """Take a text out of files, index and all history; it cannot be undone.
 
         Raises:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
-        with self._watch("purge", WriteOptions(actor=wanted.actor, session=wanted.session)) as watch:
-            done = purge.run_purge(self.workspace, wanted, self._say)
+        with self._watch("purge", WriteOptions(actor=request.actor, session=request.session)) as watch:
+            done = purge.run_purge(self.workspace, request, self._say)
             watch.done(done.plan.found, commit=done.commit)
         _catch_up(self.workspace)
         return done
 
-    def save(self, text: str | None = None, allow: frozenset[str] = frozenset()) -> tuple[CommitId | None, tuple[FilePath, ...]]:
+    def save(self, request: Save) -> tuple[CommitId | None, tuple[FilePath, ...]]:
         """Commit a person's pending edits of memory files as theirs: the commit (None: nothing was pending) and its paths.
-
-        Args:
-            text: the commit message.
-            allow: the refusals of the check that are let through.
 
         Raises:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
         with self._watch("save") as watch:
-            commit, paths = pending.save(self.workspace, text, self._say, allow)
+            commit, paths = pending.save(self.workspace, request.message, self._say, request.allow)
             watch.done(commit is not None, commit=commit)
         if commit:
             _catch_up(self.workspace)
         return commit, paths
 
-    def show(self, wanted: Show) -> SectionView:
+    def show(self, request: Show) -> SectionView:
         """One section, the text before the first heading, or a whole file.
 
         Raises:
             PathProblem, SectionProblem: there is none.
         """
-        return show.show_section(self.workspace, wanted)
+        return show.show_section(self.workspace, request)
 
     def outline(self, file: str | None = None) -> Outline:
         """The sections of a file, with their etags.
@@ -177,38 +173,38 @@ class Memory:
         """
         return show.outline(self.workspace, file)
 
-    def search(self, wanted: Search) -> SearchResult:
+    def search(self, request: Search) -> SearchResult:
         """The entries that answer a query best; the index is brought up to date first.
 
         Raises:
             UsageProblem: an option's value is out of its range.
         """
         with self._watch("search") as watch:
-            found = search.search(self.workspace, wanted, self._say, self._progress)
-            watch.searched(search.measure_answer(self.workspace, wanted, found))
+            found = search.search(self.workspace, request, self._say, self._progress)
+            watch.searched(search.measure_answer(self.workspace, request, found))
         return found
 
-    def facts(self, wanted: ListFacts) -> tuple[Hit, ...]:
+    def facts(self, request: ListFacts) -> tuple[Hit, ...]:
         """The facts of memory, by path and line."""
-        return search.facts(self.workspace, wanted, self._say, self._progress)
+        return search.facts(self.workspace, request, self._say, self._progress)
 
-    def history(self, wanted: ShowHistory) -> SectionHistory | FactHistory:
+    def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
         """What a section or a fact said before; without either, what was changed in a file or in all memory.
 
         Raises:
             SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
         """
         with self._watch("history"):
-            return history.show_history(self.workspace, wanted, self._say)
+            return history.show_history(self.workspace, request, self._say)
 
-    def blame(self, section: str | None, file: str | None = None, nth: int | None = None) -> Blame:
+    def blame(self, request: ShowBlame) -> Blame:
         """Which commit brought in each line of a section, or (None) of the text before the first heading.
 
         Raises:
             SectionProblem, PathProblem: there is no such section.
         """
         with self._watch("blame"):
-            return history.blame(self.workspace, section, file, nth, self._say)
+            return history.blame(self.workspace, request.section, request.file, request.nth, self._say)
 
     def when(self, text: str) -> TextHistory:
         """From which commit to which a text stood where in memory, oldest first.
@@ -315,21 +311,13 @@ class Memory:
             watch.done(any(finding.fixed for finding in found))
         return found
 
-    def figures(self, weeks: int) -> Figures:
-        """What was done in the last so many weeks, verb by verb.
+    def figures(self, request: ShowFigures) -> Figures:
+        """What was done in the last so many weeks, verb by verb."""
+        return figures.count_events(self.workspace, request, stats.figures)
 
-        Raises:
-            UsageProblem: the number of weeks is out of its range.
-        """
-        return figures.count_events(self.workspace, weeks, stats.figures)
-
-    def search_figures(self, weeks: int) -> SearchFigures:
-        """How the answers of searches looked in the last so many weeks.
-
-        Raises:
-            UsageProblem: the number of weeks is out of its range.
-        """
-        return figures.count_events(self.workspace, weeks, stats.search_figures)
+    def search_figures(self, request: ShowFigures) -> SearchFigures:
+        """How the answers of searches looked in the last so many weeks."""
+        return figures.count_events(self.workspace, request, stats.search_figures)
 
     def install_hooks(self) -> tuple[str, ...]:
         """Put the hooks where git looks; the names of those that were written.
@@ -355,13 +343,13 @@ class Memory:
         return hookfiles.hook_states(self.workspace.repository.hooks_dir)
 
 
-def initialise(wanted: Initialise) -> InitResult:
+def initialise(request: Initialise) -> InitResult:
     """Make or adopt a workspace.
 
     Raises:
         MdmemError: the folder cannot hold one, or git cannot take a commit now.
     """
-    return adopting.initialise(wanted)
+    return adopting.initialise(request)
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:

@@ -162,7 +162,7 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: boo
 
 def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> list[Problem]:
     """The secrets in files that are in no commit yet; none where they are let through."""
-    if "secret" in check.parse_allowances(os.environ):
+    if "secret" in check.parse_allowances(os.environ.get("MDMEM_ALLOW", "")):
         return []
     return [
         problem

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass
+from mdmem.wording import field
+
+_MAX_CHANGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,27 @@ class ShowHistory:
     nth: int | None = None
     limit: int = 20
     preamble: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a limit out of its range, and a name together with the preamble."""
+        require_range("limit", self.limit, 1, _MAX_CHANGES)
+        if self.what is not None and self.preamble:
+            raise UsageProblem(f"history takes a section or a fact, or {field('preamble')}")
+
+
+@dataclass(frozen=True, slots=True)
+class ShowBlame:
+    """Ask which commit brought in each line of a section, or of the text before the first heading (`preamble`)."""
+
+    section: str | None = None
+    file: str | None = None
+    nth: int | None = None
+    preamble: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse both, and neither."""
+        if (self.section is None) is not self.preamble:
+            raise UsageProblem(f"name a section, or give {field('preamble')}")
 
 
 @dataclass(frozen=True, slots=True)

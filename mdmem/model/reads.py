@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FilePath, SectionPath
+from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass
+from mdmem.wording import field
+
+_MAX_WEEKS = 520
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,22 @@ class Show:
     section: str | None = None
     nth: int | None = None
     preamble: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a section together with the preamble."""
+        if self.section is not None and self.preamble:
+            raise UsageProblem(f"show takes a section or {field('preamble')}")
+
+
+@dataclass(frozen=True, slots=True)
+class ShowFigures:
+    """Ask for figures over the last so many weeks, the one under way included."""
+
+    weeks: int = 12
+
+    def __post_init__(self) -> None:
+        """Refuse a number of weeks out of its range."""
+        require_range("weeks", self.weeks, 1, _MAX_WEEKS)
 
 
 @dataclass(frozen=True, slots=True)

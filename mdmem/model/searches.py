@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
+from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass
+from mdmem.wording import field
+
+_MAX_HITS = 1000
+_MAX_DAYS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,16 @@ class Search:
     history: bool = False
     as_of: str | None = None
     explain: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of their range, and the past together with the past of the past."""
+        require_range("limit", self.limit, 1, _MAX_HITS)
+        require_range("min_confidence", self.min_confidence, 0, 1)
+        require_range("recent_days", self.recent_days, 1, _MAX_DAYS)
+        if self.history and self.as_of is not None:
+            raise UsageProblem(
+                f"{field('history')} and {field('as_of')} go against each other", f"{field('as_of')} asks memory as it was then."
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import Self
 
+from mdmem import wording
+from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Supersession
+from mdmem.model.rules import parse_day, require_allowances, require_range
 from mdmem.startup.records import dataclass, field
+
+_MINUTE = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +28,11 @@ class WriteOptions:
     dry_run: bool = False
     allow: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        """Refuse a confidence out of its range, and what cannot be allowed."""
+        require_range("confidence", self.confidence, 0, 1)
+        require_allowances(wording.field("allow"), self.allow)
+
 
 class Action(StrEnum):
     """What `edit-section` does to its section."""
@@ -33,9 +45,16 @@ class Action(StrEnum):
     DELETE = "delete"
 
 
+_PLACING = (Action.BODY, Action.APPEND, Action.PREPEND)
+"""What can be done to a section that is not there yet, and to the text before the first heading."""
+
+
 @dataclass(frozen=True, slots=True)
 class EditSection:
-    """Change one section of a file. `text` is the body, the addition, the text to find or the new title."""
+    """Change one section of a file, or (None) the text before the first heading.
+
+    `text` is the body, the addition, the text to find or the new title.
+    """
 
     section: str | None
     action: Action
@@ -49,6 +68,73 @@ class EditSection:
     subtree: bool = False
     options: WriteOptions = field(default_factory=WriteOptions)
 
+    def __post_init__(self) -> None:
+        """Refuse arguments that do not go together."""
+        places = self.create or self.after is not None
+        if places and self.action not in _PLACING:
+            names = ("create", "after", *(action.value for action in _PLACING))
+            create, after, body, append, prepend = map(wording.field, names)
+            raise UsageProblem(f"{create} and {after} go with {body}, {append} and {prepend}")
+        if self.section is None and (self.action in (Action.RENAME, Action.DELETE) or self.subtree or self.after is not None):
+            raise UsageProblem("the text before the first heading can be replaced, appended to and prepended to, nothing else")
+        if self.action is Action.REPLACE and not self.text:
+            raise UsageProblem("the text to find is empty")
+
+    @classmethod
+    def of(
+        cls,
+        section: str | None = None,
+        *,
+        preamble: bool = False,
+        body: str | None = None,
+        append: str | None = None,
+        prepend: str | None = None,
+        replace: str | None = None,
+        replacement: str | None = None,
+        rename: str | None = None,
+        delete: bool = False,
+        file: str | None = None,
+        create: bool = False,
+        after: str | None = None,
+        nth: int | None = None,
+        expect: str | None = None,
+        subtree: bool = False,
+        options: WriteOptions | None = None,
+    ) -> Self:
+        """The edit of a door that has an argument for each action. `after` implies `create`.
+
+        Raises:
+            UsageProblem: not exactly one action, not exactly one of section and preamble, or arguments that do not go together.
+        """
+        texts = {
+            Action.BODY: body,
+            Action.APPEND: append,
+            Action.PREPEND: prepend,
+            Action.REPLACE: replace,
+            Action.RENAME: rename,
+            Action.DELETE: "" if delete else None,
+        }
+        actions = [action for action, text in texts.items() if text is not None]
+        if len(actions) != 1:
+            raise UsageProblem(f"give exactly one of {', '.join(wording.field(action) for action in Action)}")
+        if (section is None) is not preamble:
+            raise UsageProblem(f"name a section, or give {wording.field('preamble')}")
+        if (replace is None) is not (replacement is None):
+            raise UsageProblem(f"{wording.field('replace')} and {wording.field('replacement')} go together")
+        return cls(
+            section=section,
+            action=actions[0],
+            text=texts[actions[0]] or "",
+            replacement=replacement or "",
+            file=file,
+            create=create or after is not None,
+            after=after,
+            nth=nth,
+            expect=expect,
+            subtree=subtree,
+            options=options or WriteOptions(),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Log:
@@ -61,6 +147,13 @@ class Log:
     day: str | None = None
     again: bool = False
     options: WriteOptions = field(default_factory=WriteOptions)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no time or no day."""
+        if self.time is not None and not _MINUTE.fullmatch(self.time):
+            raise UsageProblem(f"{self.time!r} is not a time", "Write it as 14:05.")
+        if self.day is not None:
+            parse_day(self.day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +170,11 @@ class Remember:
     tags: tuple[str, ...] = ()
     until: str | None = None
     options: WriteOptions = field(default_factory=WriteOptions)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no day."""
+        if self.until is not None:
+            parse_day(self.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +225,22 @@ class Purge:
     actor: str | None = None
     session: str | None = None
     allow: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be allowed."""
+        require_allowances(wording.field("allow"), self.allow)
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Commit a person's pending edits of memory files as theirs. `message` is the commit's; None names the files."""
+
+    message: str | None = None
+    allow: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be allowed."""
+        require_allowances(wording.field("allow"), self.allow)
 
 
 Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve

@@ -17,6 +17,7 @@ from mdmem.queries import dates
 from mdmem.search.results import Match
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
+from mdmem.wording import verb
 from mdmem.workspace import Workspace
 
 
@@ -35,7 +36,7 @@ def resolve_as_of(workspace: Workspace, known: Trail, word: str) -> tuple[Mainli
     found = known.commit_with_id(commit) if commit else None
     if found is None:
         why = "does not lie on the first-parent line of HEAD" if commit else "is no date and no commit"
-        raise HistoryProblem("commit-not-found", f"{word[:80]!r} {why}", workspace.shallow_hint() or "mdmem history lists commits.")
+        raise HistoryProblem("commit-not-found", f"{word[:80]!r} {why}", workspace.shallow_hint() or f"{verb('history')} lists commits.")
     return found, workspace.local_time(found.time).date()
 
 

@@ -11,6 +11,7 @@ from mdmem import config
 from mdmem.errors import UsageProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class DateSpan:
 
 
 def first_day(workspace: Workspace, text: str | None, name: str) -> date | None:
-    """The first day of what `text` means; `name` is the option that gave it.
+    """The first day of what `text` means; `name` is the field that gives it.
 
     Raises:
         UsageProblem: it means no day.
@@ -47,7 +48,7 @@ def first_day(workspace: Workspace, text: str | None, name: str) -> date | None:
 
 
 def last_day(workspace: Workspace, text: str | None, name: str) -> date | None:
-    """The last day of what `text` means; `name` is the option that gave it.
+    """The last day of what `text` means; `name` is the field that gives it.
 
     Raises:
         UsageProblem: it means no day.
@@ -58,7 +59,7 @@ def last_day(workspace: Workspace, text: str | None, name: str) -> date | None:
 def _required(workspace: Workspace, text: str, name: str) -> DateSpan:
     found = parse_iso(workspace, text) or parse_words(workspace, text)
     if found is None:
-        raise UsageProblem(f"{name} is {text[:80]!r}, which is not a date", _HINT)
+        raise UsageProblem(f"{field(name)} is {text[:80]!r}, which is not a date", _HINT)
     return found
 
 

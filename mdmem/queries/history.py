@@ -9,7 +9,7 @@ from mdmem import files, history, layout
 from mdmem.addresses import find_section, join_path
 from mdmem.catchup import trail_update
 from mdmem.document import Document, is_blank, parse_bytes, plain_title
-from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
+from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
 from mdmem.facts import id_prefix
 from mdmem.history import chains, section_texts, sections
 from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, Status
@@ -28,20 +28,16 @@ from mdmem.model.trail import Commit, MainlineCommit, Revision
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
+from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace, missing_file, read_committed
-
-_MAX_CHANGES = 10_000
 
 
 def show_history(workspace: Workspace, wanted: ShowHistory, say: Say) -> SectionHistory | FactHistory:
     """What a section (or the text before the first heading) or a fact said before; without any, what was changed in a file or in all memory.
 
     Raises:
-        UsageProblem: the limit is out of its range.
         SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
     """
-    if not 1 <= wanted.limit <= _MAX_CHANGES:
-        raise UsageProblem(f"-n is {wanted.limit}, which is not from 1 to {_MAX_CHANGES}")
     path = _memory_file(workspace, wanted.file) if wanted.file is not None else None
     with trail_update.fresh_trail(workspace, say) as known:
         if wanted.preamble:
@@ -63,7 +59,7 @@ def show_history(workspace: Workspace, wanted: ShowHistory, say: Say) -> Section
                 return saved
             if id_prefix(wanted.what):
                 message = f"there is no section and no fact {wanted.what!r}{f' in {path}' if path else ''}"
-                raise FactProblem("fact-not-found", message, "mdmem facts --all lists the facts with their ids.") from problem
+                raise FactProblem("fact-not-found", message, f"{verb('facts', 'everything')} lists the facts with their ids.") from problem
             if facts := lookup.similar_facts_hint(known, wanted.what, path):
                 message = f"there is no section {wanted.what[:80]!r}, and no fact that says just that"
                 raise SectionProblem("section-not-found", message, facts, **problem.details) from problem
@@ -145,8 +141,8 @@ def _lineage(workspace: Workspace, known: Trail, path: FilePath, address: str | 
             places = [{"section": join_path(one.section)} for one in former]
             raise SectionProblem(
                 "section-ambiguous",
-                f"{len(former)} sections that {path} used to have match {address or '--preamble'!r}",
-                "Name one with --nth.",
+                f"{len(former)} sections that {path} used to have match {repr(address) if address else field('preamble')}",
+                f"Name one with {field('nth')}.",
                 sections=places,
             ) from problem
         if nth is not None and not 1 <= nth <= len(former):

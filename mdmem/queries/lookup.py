@@ -17,6 +17,7 @@ from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.trail import Mark
 from mdmem.model.writes import Forget
 from mdmem.startup import late
+from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def locate_fact(workspace: Workspace, reference: str, kinds: tuple[FileKind, ...
 
 
 def require_one_location(
-    workspace: Workspace, locations: Sequence[FactLocation], reference: str, hint: str = "Name --file or --section."
+    workspace: Workspace, locations: Sequence[FactLocation], reference: str, hint: str = f"Name {field('file')} or {field('section')}."
 ) -> FactLocation:
     """The only one of some locations; `hint` says how to choose among several.
 
@@ -81,14 +82,14 @@ def _not_found(workspace: Workspace, reference: str) -> FactProblem:
     with trail_update.fresh_trail(workspace) as trail:
         fact = fact_by_text(trail, reference) or fact_by_id(trail, reference)
         if fact is None:
-            hint = similar_facts_hint(trail, reference) or "mdmem facts lists them with their ids."
+            hint = similar_facts_hint(trail, reference) or f"{verb('facts')} lists them with their ids."
             return FactProblem("fact-not-found", f"there is no fact {reference[:_QUOTED]!r}", hint)
         current = [each.entry for each in trail.occurrences_of(fact) if each.ended is None and not trail.marks_of(each.number)]
     if current:
         named = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED])
         return FactProblem("fact-not-found", f"there is no fact {reference[:_QUOTED]!r} here", f"It stands in {named}.")
     return FactProblem(
-        "fact-not-found", f"{reference[:_QUOTED]!r} does not hold any more", f"mdmem history {fact} tells what became of it."
+        "fact-not-found", f"{reference[:_QUOTED]!r} does not hold any more", f"{verb('history')} {fact} tells what became of it."
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mdmem import config, files
 from mdmem.catchup.index import FreshIndex, fresh_index, index_as_is
 from mdmem.document import parse_bytes
-from mdmem.errors import PathProblem, UsageProblem
+from mdmem.errors import PathProblem
 from mdmem.facts import find_held_key, normalise
 from mdmem.files import ListedFile
 from mdmem.model import FileKind, FilePath, SectionPath
@@ -40,24 +40,12 @@ else:
     secrets = late.module("mdmem.secrets")
 
 
-_MAX_HITS = 1000
-_MAX_DAYS = 100_000
-
-
 def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | None = None) -> SearchResult:
     """The entries that answer a query best, of what is current.
 
     Raises:
         UsageProblem: an option's value is out of its range.
     """
-    if not 1 <= wanted.limit <= _MAX_HITS:
-        raise UsageProblem(f"-n is {wanted.limit}, which is not from 1 to {_MAX_HITS}")
-    if wanted.min_confidence is not None and not 0 <= wanted.min_confidence <= 1:
-        raise UsageProblem(f"--min-confidence is {wanted.min_confidence:g}, which is not from 0 to 1")
-    if wanted.recent_days is not None and not 1 <= wanted.recent_days <= _MAX_DAYS:
-        raise UsageProblem(f"--recent-days is {wanted.recent_days}, which is not from 1 to {_MAX_DAYS}")
-    if wanted.history and wanted.as_of is not None:
-        raise UsageProblem("--history and --as-of go against each other", "--as-of asks memory as it was then.")
     if wanted.as_of is None:
         today = workspace.now().date()
         passing = _filter(workspace, wanted, today)
@@ -79,8 +67,8 @@ def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | 
 def _filter(workspace: Workspace, wanted: Search, today: date, as_of: int | None = None) -> Filter:
     since = until = None
     if wanted.since is not None or wanted.until is not None:
-        since = dates.first_day(workspace, wanted.since, "--since")
-        until = dates.last_day(workspace, wanted.until, "--until")
+        since = dates.first_day(workspace, wanted.since, "since")
+        until = dates.last_day(workspace, wanted.until, "until")
     return Filter(
         file=wanted.file,
         section=wanted.section,

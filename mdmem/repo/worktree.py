@@ -17,6 +17,7 @@ from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import GitResult, run
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.wording import verb
 
 if TYPE_CHECKING:
     from mdmem.repo import staged_changes
@@ -96,7 +97,7 @@ def discover(folder: Path) -> Repository:
             )
         if _above(folder.resolve(), ".git"):
             raise RepositoryProblem("broken-repository", f"git cannot read the repository here: {found.words}", "git fsck says more.")
-        raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", "mdmem init makes one.")
+        raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", f"{verb('init')} makes one.")
     git_dir, common, prefix, root = found.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
     return Repository(folder, Path(root), Path(git_dir), (folder / common).resolve(), prefix, is_simple=False)
 

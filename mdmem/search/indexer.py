@@ -29,6 +29,7 @@ from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, SNAPSHOT_NAME, 
 from mdmem.search.terms import ENGLISH
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.wording import verb
 
 if TYPE_CHECKING:
     import shutil
@@ -277,5 +278,5 @@ def _stored(action: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     try:
         return action(*args, **named)
     except engine_failures() as problem:
-        hint = "Is the disk full, or another process writing it? If neither, mdmem reindex --full builds it anew."
+        hint = f"Is the disk full, or another process writing it? If neither, {verb('reindex', 'full')} builds it anew."
         raise StorageProblem(f"the index could not be written: {problem}", hint) from problem

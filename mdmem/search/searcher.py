@@ -24,6 +24,7 @@ from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow
 from mdmem.startup.records import dataclass
+from mdmem.wording import verb
 
 Address = tantivy.DocAddress
 Scored = tuple[float, Any]
@@ -341,4 +342,4 @@ def call_engine(action: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     try:
         return action(*args, **named)
     except engine_failures() as problem:
-        raise BrokenIndex(f"the index could not be read: {problem}", "mdmem reindex --full builds it anew.") from problem
+        raise BrokenIndex(f"the index could not be read: {problem}", f"{verb('reindex', 'full')} builds it anew.") from problem

@@ -1,0 +1,35 @@
+"""The parameters of commands, as the table of them holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from mdmem.startup.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CommandParameter:
+    """A parameter of a command; one without flags is an argument.
+
+    `takes` is bool for a flag, list for any number of texts, tuple for two, else the type of its one value: str, int, float or an
+    enumeration.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    takes: type
+    default: Any
+    required: bool
+
+
+ParameterRow = tuple[str, tuple[str, ...], type, object, bool]
+"""The fields of a parameter in the table, in this order."""
+ParameterTable: TypeAlias = "Mapping[str, Sequence[ParameterRow]]"
+"""The parameters of each command of one word."""
+
+
+def parameter_of(row: ParameterRow) -> CommandParameter:
+    """The parameter of a row."""
+    name, flags, takes, default, required = row
+    return CommandParameter(name=name, flags=flags, takes=takes, default=default, required=required)

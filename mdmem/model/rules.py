@@ -1,0 +1,46 @@
+"""Rules that several argument records share: ranges, days, what can be allowed. Messages name the field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+
+from mdmem.errors import UsageProblem
+from mdmem.wording import field
+
+ALLOWANCES = ("append", "secret", "shrink")
+"""The refusals of `check` that can be let through, by the names that `allow` and MDMEM_ALLOW give them."""
+_DAY_HINT = "Write it as 2026-11-21."
+
+
+def require_range(name: str, value: float | None, low: int, high: int) -> None:
+    """Refuse a number out of its range; None is in it.
+
+    Raises:
+        UsageProblem: it is, or it is no number.
+    """
+    if value is not None and not low <= value <= high:
+        shown = f"{value:g}" if isinstance(value, float) else value
+        raise UsageProblem(f"{field(name)} is {shown}, which is not from {low} to {high}")
+
+
+def require_allowances(name: str, names: Iterable[str]) -> None:
+    """Refuse names that are none of `ALLOWANCES`; `name` is the field that has them, or what stands for it.
+
+    Raises:
+        UsageProblem: the first of them.
+    """
+    for unknown in sorted(set(names).difference(ALLOWANCES)):
+        raise UsageProblem(f"{name} is {unknown!r}, which is nothing that can be allowed", f"It takes {', '.join(ALLOWANCES)}.")
+
+
+def parse_day(text: str) -> date:
+    """The day of an ISO date.
+
+    Raises:
+        UsageProblem: it is none.
+    """
+    try:
+        return date.fromisoformat(text)
+    except ValueError as problem:
+        raise UsageProblem(f"{text!r} is not a date", _DAY_HINT) from problem

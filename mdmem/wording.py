@@ -1,0 +1,39 @@
+"""Names of fields and verbs in messages, which each door says in its own words.
+
+A message of the core names a field of an argument record with `field("limit")` and a verb with `verb("facts", "everything")`. The command
+line shows `-n` and `mdmem facts --all`; a server shows its own parameters and tools; `plain`, which is what `str()` of a failure gives,
+shows the bare names. In a message the names stand between noncharacters, which Unicode keeps for use within a program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+_START, _FIELD_END, _VERB_END = "\ufdd0", "\ufdd1", "\ufdd2"
+_NAMED = re.compile(f"{_START}([a-z_, -]+)([{_FIELD_END}{_VERB_END}])")
+
+
+def field(name: str) -> str:
+    """A field of an argument record, in a message."""
+    return f"{_START}{name}{_FIELD_END}"
+
+
+def verb(name: str, *fields: str) -> str:
+    """A verb, in a message; `fields` are those that are set. Values may follow as text."""
+    return f"{_START}{','.join((name, *fields))}{_VERB_END}"
+
+
+def translate(text: str, say_field: Callable[[str], str], say_verb: Callable[[str, Sequence[str]], str]) -> str:
+    """`text` with each field and verb in the words of a door."""
+
+    def words(match: re.Match[str]) -> str:
+        name, *fields = match[1].split(",")
+        return say_field(name) if match[2] == _FIELD_END else say_verb(name, fields)
+
+    return _NAMED.sub(words, text) if _START in text else text
+
+
+def plain(text: str) -> str:
+    """`text` with fields and verbs by their bare names."""
+    return translate(text, lambda name: name, lambda name, fields: f"{name} ({', '.join(fields)})" if fields else name)

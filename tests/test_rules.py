@@ -1,0 +1,112 @@
+"""The rules of a verb stand with its arguments, so that every door has the same."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from mdmem.errors import UsageProblem
+from mdmem.model.history import ShowBlame, ShowHistory
+from mdmem.model.reads import Show, ShowFigures
+from mdmem.model.searches import Search
+from mdmem.model.writes import Action, EditSection, Log, Purge, Remember, Save, WriteOptions
+from mdmem.startup.records import replace
+
+NOT_ALLOWED = "allow is 'everything', which is nothing that can be allowed"
+EVERYTHING = frozenset({"everything", "shrink"})
+PLACING = "create and after go with body, append and prepend"
+PREAMBLE = "the text before the first heading can be replaced, appended to and prepended to, nothing else"
+ONE_ACTION = "give exactly one of body, append, prepend, replace, rename, delete"
+
+REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
+    (WriteOptions, {"confidence": 1.5}, "confidence is 1.5, which is not from 0 to 1"),
+    (WriteOptions, {"confidence": -0.1}, "confidence is -0.1, which is not from 0 to 1"),
+    (WriteOptions, {"confidence": float("nan")}, "confidence is nan, which is not from 0 to 1"),
+    (WriteOptions, {"allow": EVERYTHING}, NOT_ALLOWED),
+    (Purge, {"fact": "x", "allow": EVERYTHING}, NOT_ALLOWED),
+    (Save, {"allow": EVERYTHING}, NOT_ALLOWED),
+    (EditSection.of, {"section": "A"}, ONE_ACTION),
+    (EditSection.of, {"section": "A", "body": "x", "append": "x"}, ONE_ACTION),
+    (EditSection.of, {"section": "A", "body": "", "delete": True}, ONE_ACTION),
+    (EditSection.of, {"body": "x"}, "name a section, or give preamble"),
+    (EditSection.of, {"section": "A", "preamble": True, "body": "x"}, "name a section, or give preamble"),
+    (EditSection.of, {"section": "A", "replace": "x"}, "replace and replacement go together"),
+    (EditSection.of, {"section": "A", "body": "x", "replacement": "x"}, "replace and replacement go together"),
+    (EditSection.of, {"section": "A", "replace": "", "replacement": "x"}, "the text to find is empty"),
+    (EditSection.of, {"section": "A", "rename": "B", "create": True}, PLACING),
+    (EditSection.of, {"section": "A", "delete": True, "after": "B"}, PLACING),
+    (EditSection.of, {"section": "A", "replace": "x", "replacement": "y", "create": True}, PLACING),
+    (EditSection.of, {"preamble": True, "rename": "B"}, PREAMBLE),
+    (EditSection.of, {"preamble": True, "delete": True}, PREAMBLE),
+    (EditSection.of, {"preamble": True, "body": "x", "subtree": True}, PREAMBLE),
+    (EditSection.of, {"preamble": True, "body": "x", "after": "B"}, PREAMBLE),
+    (EditSection, {"section": "A", "action": Action.REPLACE}, "the text to find is empty"),
+    (EditSection, {"section": None, "action": Action.DELETE}, PREAMBLE),
+    *((Log, {"text": "x", "time": time}, f"{time!r} is not a time") for time in ("9:30", "24:00", "12:60", "noon", "12:00\n", "")),
+    (Log, {"text": "x", "day": "yesterday"}, "'yesterday' is not a date"),
+    (Log, {"text": "x", "day": "2026-02-30"}, "'2026-02-30' is not a date"),
+    (Remember, {"text": "x", "until": "2026-02-30"}, "'2026-02-30' is not a date"),
+    (Search, {"query": "x", "limit": 0}, "limit is 0, which is not from 1 to 1000"),
+    (Search, {"query": "x", "limit": 1001}, "limit is 1001, which is not from 1 to 1000"),
+    (Search, {"query": "x", "min_confidence": 1.1}, "min_confidence is 1.1, which is not from 0 to 1"),
+    (Search, {"query": "x", "recent_days": 0}, "recent_days is 0, which is not from 1 to 100000"),
+    (Search, {"query": "x", "history": True, "as_of": "2026-01-01"}, "history and as_of go against each other"),
+    (ShowHistory, {"limit": 0}, "limit is 0, which is not from 1 to 10000"),
+    (ShowHistory, {"what": "A", "preamble": True}, "history takes a section or a fact, or preamble"),
+    (ShowBlame, {}, "name a section, or give preamble"),
+    (ShowBlame, {"section": "A", "preamble": True}, "name a section, or give preamble"),
+    (Show, {"section": "A", "preamble": True}, "show takes a section or preamble"),
+    (ShowFigures, {"weeks": 0}, "weeks is 0, which is not from 1 to 520"),
+    (ShowFigures, {"weeks": 521}, "weeks is 521, which is not from 1 to 520"),
+]
+
+
+@pytest.mark.parametrize(("make", "arguments", "message"), REFUSED, ids=lambda value: str(getattr(value, "__qualname__", value)))
+def test_refused(make: Callable[..., Any], arguments: Mapping[str, Any], message: str):
+    with pytest.raises(UsageProblem) as failure:
+        make(**arguments)
+    assert str(failure.value) == message
+
+
+TAKEN: list[tuple[Callable[..., Any], Mapping[str, Any]]] = [
+    *((WriteOptions, {"confidence": value}) for value in (None, 0, 0.5, 1)),
+    (WriteOptions, {"allow": frozenset({"append", "secret", "shrink"})}),
+    *((Log, {"text": "x", "time": time, "day": "2026-02-28"}) for time in ("00:00", "09:30", "23:59")),
+    (Remember, {"text": "x", "until": "2026-02-28"}),
+    (Search, {"query": "x", "limit": 1, "min_confidence": 0, "recent_days": 1, "as_of": "yesterday"}),
+    (Search, {"query": "x", "limit": 1000, "min_confidence": 1, "recent_days": 100_000, "history": True}),
+    (ShowHistory, {"limit": 10_000, "preamble": True}),
+    (ShowFigures, {"weeks": 520}),
+    (ShowBlame, {"preamble": True}),
+]
+
+
+@pytest.mark.parametrize(("make", "arguments"), TAKEN, ids=lambda value: str(getattr(value, "__qualname__", value)))
+def test_taken(make: Callable[..., Any], arguments: Mapping[str, Any]):
+    assert make(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "action", "text", "replacement"),
+    [
+        ({"body": "x"}, Action.BODY, "x", ""),
+        ({"body": ""}, Action.BODY, "", ""),
+        ({"append": "x"}, Action.APPEND, "x", ""),
+        ({"prepend": "x"}, Action.PREPEND, "x", ""),
+        ({"replace": "x", "replacement": ""}, Action.REPLACE, "x", ""),
+        ({"replace": "x", "replacement": "y"}, Action.REPLACE, "x", "y"),
+        ({"rename": "x"}, Action.RENAME, "x", ""),
+        ({"delete": True}, Action.DELETE, "", ""),
+    ],
+)
+def test_an_edit_of_a_door_that_has_an_argument_for_each_action(arguments: Mapping[str, Any], action: Action, text: str, replacement: str):
+    assert EditSection.of("A", **arguments) == EditSection("A", action, text, replacement)
+
+
+def test_a_place_is_for_a_section_that_is_made():
+    assert EditSection.of("A", body="x", after="B").create
+
+
+def test_the_rules_hold_for_a_changed_copy_too():
+    with pytest.raises(UsageProblem):
+        replace(Search("x"), limit=0)
