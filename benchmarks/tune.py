@@ -38,15 +38,15 @@ Rows = list[tuple[str, list[float]]]
 
 PLAIN: Settings = {
     "FIELD_WEIGHTS": {"text": 1.0, "grams": 1.0},
-    "RARE": 1e9,
-    "MEMBER": NOTHING,
-    "INFLECTED": NOTHING,
-    "JOINED": NOTHING,
-    "WEAK": 1.0,
-    "SPEAKER": 1.0,
-    "DATE": 1.0,
-    "ENDS_ASKING": 1.0,
-    "ANSWERS": {},
+    "RARITY_WEIGHT": 1e9,
+    "MEMBER_SHARE": NOTHING,
+    "INFLECTED_SHARE": NOTHING,
+    "JOINED_WEIGHT": NOTHING,
+    "WEAK_WORD_WEIGHT": 1.0,
+    "SPEAKER_FACTOR": 1.0,
+    "DATE_FACTOR": 1.0,
+    "QUESTION_FACTOR": 1.0,
+    "ANSWER_FACTORS": {},
     "DAY_SHARE": 0.0,
 }
 WHOLE: Settings = {name: getattr(ranking, name) for name in PLAIN}
@@ -67,18 +67,18 @@ def whole(*names: str) -> Settings:
 STEPS: list[tuple[str, Settings]] = [
     ("neighbours", fields("around")),
     ("headings", fields("around", "heading")),
-    ("speaker", whole("SPEAKER")),
-    ("date", whole("DATE")),
-    ("a question is no answer", whole("ENDS_ASKING")),
-    ("words of time", {"ANSWERS": dict([_TIME])}),
+    ("speaker", whole("SPEAKER_FACTOR")),
+    ("date", whole("DATE_FACTOR")),
+    ("a question is no answer", whole("QUESTION_FACTOR")),
+    ("words of time", {"ANSWER_FACTORS": dict([_TIME])}),
     ("question before", fields("around", "heading", "asked")),
-    ("words of like meaning", whole("RARE")),
-    ("weak words", whole("WEAK")),
-    ("amounts", {"ANSWERS": dict([_TIME, _AMOUNT])}),
+    ("words of like meaning", whole("RARITY_WEIGHT")),
+    ("weak words", whole("WEAK_WORD_WEIGHT")),
+    ("amounts", {"ANSWER_FACTORS": dict([_TIME, _AMOUNT])}),
     ("best of the day", whole("DAY_SHARE")),
-    ("kinds of things", whole("MEMBER")),
-    ("words that begin alike", whole("INFLECTED")),
-    ("two words as one", whole("JOINED")),
+    ("kinds of things", whole("MEMBER_SHARE")),
+    ("words that begin alike", whole("INFLECTED_SHARE")),
+    ("two words as one", whole("JOINED_WEIGHT")),
 ]
 WITHOUT: list[tuple[str, Settings]] = [
     *((f"no {name}", fields(*(_WEIGHTS.keys() - {name}))) for name in ("around", "heading", "asked")),
@@ -184,7 +184,7 @@ def main() -> None:
     before = bench.run(PLAIN)
     _show("plain BM25", before)
     english.BASE_FORMS = forms
-    terms.stem.cache_clear()
+    terms._stems.cache_clear()
     bench.indexes = bench.build()
     rows = bench.run(PLAIN)
     _show("irregular forms", rows, before)
