@@ -31,6 +31,8 @@ LOCK_NAME, RECORD_NAME = "lock", "write-ahead.json"
 """In the state folder: the workspace's own lock, and the write-ahead record."""
 INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK = "index.lock", "queue.lock", "trail.lock"
 """In there too: held by who brings the index up to date, by who waits to do so, and by who changes the table of versions."""
+RACY_NS = 20_000_000
+"""A file that was changed less than this before it was read may change again without its time stamp showing it."""
 _TEMPORARY_PREFIX = ".mdmem-"
 _NEW_FILE_MODE = 0o666
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
@@ -437,54 +439,73 @@ def list_file(root: Path, path: str, status: os.stat_result) -> ListedFile:
     return ListedFile(FilePath(path), root / path, status)
 
 
-def markdown_paths(root: Path, folders: Iterable[str], told: Callable[[os.stat_result], T]) -> dict[str, T]:
+def markdown_paths(
+    root: Path,
+    folders: Iterable[str],
+    read_status: Callable[[os.stat_result], T],
+    enter: Callable[[str, str, bool], None] | None = None,
+) -> dict[str, T]:
     """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given), in no order.
 
     One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over, and so
     are other repositories below a folder of the workspace.
-    Of what the file system says of each only what is `told` of it is kept: ten thousand times all of it take longer to keep than to ask for.
+
+    Args:
+        root: the workspace's folder.
+        folders: those that are listed with all below them.
+        read_status: what to keep of what the file system says of a file: ten thousand times all of it take longer to keep than to ask for.
+        enter: called before a folder is read, with where it is, what its paths begin with, and whether the folders in it are read too.
     """
-    found: dict[str, T] = {}
+    listed: dict[str, T] = {}
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
         prefix = "" if folder in ("", ".") else folder.rstrip("/")
         if not _leaves_by_link(root, prefix):
-            _scan(root / folder, prefix, deep, told, found)
-    return found
+            _scan(root / folder, prefix, deep, read_status, listed, enter)
+    return listed
 
 
 def _leaves_by_link(root: Path, folder: str) -> bool:
-    """Whether a folder that is named as one of the workspace is somewhere else."""
+    """True if a folder that is named as one of the workspace is somewhere else."""
     parts = [part for part in folder.split("/") if part not in ("", ".")]
     if folder.startswith("/") or ".." in parts:
         return False
     return root.is_symlink() or any((root / "/".join(parts[:count])).is_symlink() for count in range(1, len(parts) + 1))
 
 
-def _scan(place: Path, prefix: str, deep: bool, told: Callable[[os.stat_result], T], found: dict[str, T]) -> None:
-    if prefix and layout.is_markdown(prefix) and place.is_file():
-        found[prefix] = told(place.lstat())
+def _scan(
+    top: Path,
+    prefix: str,
+    deep: bool,
+    read_status: Callable[[os.stat_result], T],
+    listed: dict[str, T],
+    enter: Callable[[str, str, bool], None] | None,
+) -> None:
+    if prefix and layout.is_markdown(prefix) and top.is_file():
+        listed[prefix] = read_status(top.lstat())
         return
-    waiting = [(str(place), f"{prefix}/" if prefix else "")]
-    top = None if layout.is_outside(prefix) else waiting[0][0]
-    while waiting:
-        folder, start = waiting.pop()
+    folders = [(str(top), f"{prefix}/" if prefix else "")]
+    whole = None if layout.is_outside(prefix) else folders[0][0]
+    while folders:
+        folder, start = folders.pop()
+        if enter is not None:
+            enter(folder, start, deep)
         try:
             # Names are looked up from the open folder: by their whole paths it takes a fifth longer.
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
         try:
-            if top not in (None, folder) and os.access(".git", os.F_OK, dir_fd=descriptor):
+            if whole not in (None, folder) and os.access(".git", os.F_OK, dir_fd=descriptor):
                 continue
             with os.scandir(descriptor) as entries:
                 for entry in entries:
                     name = entry.name
                     if layout.is_markdown(name) and entry.is_file(follow_symlinks=False):
                         try:
-                            found[start + name] = told(entry.stat(follow_symlinks=False))
+                            listed[start + name] = read_status(entry.stat(follow_symlinks=False))
                         except FileNotFoundError:
                             continue
                     elif deep and name != ".git" and entry.is_dir(follow_symlinks=False):
-                        waiting.append((f"{folder}/{name}", f"{start}{name}/"))
+                        folders.append((f"{folder}/{name}", f"{start}{name}/"))
         finally:
             os.close(descriptor)

@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from mdmem import config, files, layout, repo, wording
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.repo import Identity, Repository
-from mdmem.startup.records import dataclass, field
+from mdmem.startup.records import dataclass, field, replace
 
 T = TypeVar("T")
 
@@ -29,8 +29,28 @@ Progress: TypeAlias = "Callable[[int, int], None]"
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
 _AUTHOR = re.compile(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
-_RACY_NS = 20_000_000
-"""A file that was changed less than this before it was read may change again without its stamp showing it."""
+
+
+class Resources:
+    """What a process that stays keeps of a workspace between calls: of each class one, made when it is first asked for.
+
+    A process that is forked has its own: neither an open index nor the kernel's queue can be shared.
+    """
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._kept: dict[Callable[[], Any], Any] = {}
+
+    def get(self, kind: Callable[[], T]) -> T:
+        """The one of its class; threads get the same."""
+        if self._process != os.getpid():
+            self.close()
+        kept: T | None = self._kept.get(kind)
+        return self._kept.setdefault(kind, kind()) if kept is None else kept
+
+    def close(self) -> None:
+        """Let go of all; what is needed again is made again."""
+        self._process, self._kept = os.getpid(), {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +63,7 @@ class Workspace:
     state: Path
     basis: tuple[object, ...] = field(default=(), compare=False)
     """The stamps of the files that say what the settings are and where the repository is; empty where they are not to be relied on."""
+    resources: Resources = field(default_factory=Resources, compare=False)
 
     @property
     def curated(self) -> FilePath:
@@ -73,13 +94,26 @@ class Workspace:
             for path, status in sorted(self.memory_paths(lambda status: status).items())
         }
 
-    def memory_paths(self, told: Callable[[os.stat_result], T]) -> dict[str, T]:
-        """The paths of the memory files, in no order, with what is `told` of each by what the file system says of it."""
-        listed = files.markdown_paths(self.root, ("memory", *self.settings.extra_paths), told)
-        # Whatever lies in a folder that is listed whole is memory.
-        for path in [path for path in listed if "/" not in path and not self.kind_of(path).is_memory]:
+    @property
+    def memory_folders(self) -> tuple[str, ...]:
+        """The folders (files may be among them) below which all Markdown is memory."""
+        return ("memory", *self.settings.extra_paths)
+
+    def memory_paths(
+        self, read_status: Callable[[os.stat_result], T], enter: Callable[[str, str, bool], None] | None = None
+    ) -> dict[str, T]:
+        """The paths of the memory files, in no order, with what `read_status` makes of what the file system says of each.
+
+        `enter` is called as by `files.markdown_paths`.
+        """
+        listed = files.markdown_paths(self.root, self.memory_folders, read_status, enter)
+        for path in [path for path in listed if not self.is_memory_path(path)]:
             del listed[path]
         return listed
+
+    def is_memory_path(self, path: str) -> bool:
+        """True if a Markdown file that a listing meets is memory: whatever lies in a folder that is listed whole is."""
+        return "/" in path or self.kind_of(path).is_memory
 
     def identity(self) -> Identity | None:
         """Who commits where git does not know; None where it does.
@@ -186,7 +220,7 @@ def refresh(workspace: Workspace) -> Workspace:
     """
     if workspace.basis and workspace.basis == _basis(workspace.root, workspace.repository):
         return workspace
-    return open_at(workspace.root)
+    return replace(open_at(workspace.root), resources=workspace.resources)
 
 
 def _basis(root: Path, repository: Repository) -> tuple[object, ...]:
@@ -205,7 +239,7 @@ def _basis(root: Path, repository: Repository) -> tuple[object, ...]:
     ]
     stamps = [files.stamp(path) for path in paths]
     newest = max((max(mtime_ns, ctime_ns) for mtime_ns, ctime_ns, *_ in filter(None, stamps)), default=0)
-    if newest > time.time_ns() - _RACY_NS:
+    if newest > time.time_ns() - files.RACY_NS:
         return ()
     return (*paths, *stamps, *map(files.identity, folders))
 

@@ -426,7 +426,7 @@ def test_a_broken_index(spoil, desk: Desk):
 
 
 def test_an_index_that_is_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("mdmem.catchup.pages._RACY_NS", 0)  # else a file that was just written is read once more
+    monkeypatch.setattr("mdmem.files.RACY_NS", 0)  # else a file that was just written is read once more
     desk.write("MEMORY.md", "# Memory\n\n- one\n- two\n- three\n")
     assert (only(desk, "index").level, only(desk, "index").fixed) == (Level.NOTE, False)
     assert "entries: 3" in only(desk, "index", fix=True).message

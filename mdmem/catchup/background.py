@@ -5,10 +5,27 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 
 from mdmem import files, repo
 from mdmem.workspace import Workspace
+
+_STARTING_SECONDS = 0.1
+"""The least that a process takes from its start to its first look at the files."""
+
+
+class _CatchUp:
+    """The process that this one started last."""
+
+    def __init__(self) -> None:
+        self.waiting: threading.Thread | None = None
+        self.started = 0.0
+
+    @property
+    def has_yet_to_look(self) -> bool:
+        """True if it was started a moment ago: it has not looked at anything yet, and will see what there is now."""
+        return self.waiting is not None and self.waiting.is_alive() and time.monotonic() - self.started < _STARTING_SECONDS
 
 
 def start_catching_up(workspace: Workspace) -> threading.Thread | None:
@@ -21,15 +38,18 @@ def start_catching_up(workspace: Workspace) -> threading.Thread | None:
     command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
     null = os.devnull
     streams = [(os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)]
+    last = workspace.resources.get(_CatchUp)
     try:
-        if any(files.is_locked(workspace.state / name) for name in (files.QUEUE_LOCK, files.INDEX_LOCK)) or not sys.executable:
+        locks = (workspace.state / name for name in (files.QUEUE_LOCK, files.INDEX_LOCK))
+        if last.has_yet_to_look or any(map(files.is_locked, locks)) or not sys.executable:
             return None
         child = os.posix_spawn(sys.executable, command, repo.environment(), file_actions=streams, setsid=True)
-        waiting = threading.Thread(target=_wait_for, args=(child,), name="mdmem catch-up", daemon=True)
-        waiting.start()
+        last.started = time.monotonic()
+        last.waiting = threading.Thread(target=_wait_for, args=(child,), name="mdmem catch-up", daemon=True)
+        last.waiting.start()
     except (OSError, RuntimeError):  # the latter: the system has no room for a thread
         return None
-    return waiting
+    return last.waiting
 
 
 def _wait_for(child: int) -> None:

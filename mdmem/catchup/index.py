@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import files
 from mdmem.catchup import debounce
+from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK, ListedFile
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import commits
 from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
 from mdmem.search.searcher import BrokenIndex
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, Snapshot, SnapshotFile, stamp_text, stamps_digest
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, SNAPSHOT_NAME, Snapshot, SnapshotFile, stamps_digest
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
@@ -51,19 +54,81 @@ class FreshIndex:
 
 @dataclass(frozen=True, slots=True)
 class _WorkspaceSurvey:
-    """What is there now; `stamps` are the files' by path, as `stamp_text` has them, `digest` is of them all."""
+    """What there is now; `stamps` are the files' by path, as `stamp_text` has them, `digest` is of them all."""
 
     commit: CommitId | None
-    stamps: dict[str, str]
+    stamps: Mapping[str, str]
     settings: str
     digest: str
 
 
+class _OpenIndex:
+    """The index as it is on disk, and the stamps of the files: kept between calls, and looked at again in each.
+
+    It is only read: an update opens the index for itself.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        """Held while one of these is looked at; what is given out does not change any more, and may be used without it."""
+        self._opened_as: tuple[object, ...] | None = None
+        self._index: SearchIndex | None = None
+        self._files: WorkspaceFiles = WorkspaceFiles()
+        self._digest: tuple[Mapping[str, str], str] | None = None
+        self._overlaid: tuple[SearchIndex, Mapping[str, str], SearchIndex] | None = None
+
+    def index(self, workspace: Workspace) -> SearchIndex:
+        """The index as it is now: opened again where it was changed."""
+        with self.lock:
+            folder = workspace.state / INDEX_NAME
+            # Each update gives this file's name to a new file, after all else.
+            now = folder, workspace.settings.language, files.stamp(f"{folder}/{SNAPSHOT_NAME}")
+            if self._index is None or self._opened_as != now:
+                self._index, self._opened_as = SearchIndex.open(folder, workspace.settings.language), now
+                self._overlaid = None
+            return self._index
+
+    def survey(self, workspace: Workspace) -> _WorkspaceSurvey:
+        """What there is now to be indexed."""
+        settings = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
+        commit = workspace.repository.head()
+        with self.lock:
+            stamps = self._files.stamps(workspace)
+            if self._digest is None or self._digest[0] is not stamps:
+                self._digest = stamps, stamps_digest(stamps)
+            digest = self._digest[1]
+        return _WorkspaceSurvey(
+            commit=commit,
+            stamps=stamps,
+            settings=hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16],
+            digest=digest,
+        )
+
+    def overlaid(self, workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey) -> SearchIndex | None:
+        """The index with what was saved by hand since laid over it; None where that is not all, or not sure."""
+        snapshot = index.seen
+        if snapshot.commit is None or (snapshot.commit, snapshot.settings) != (survey.commit, survey.settings):
+            return None
+        with self.lock:
+            if self._overlaid is not None and self._overlaid[0] is index and self._overlaid[1] is survey.stamps:
+                return self._overlaid[2]
+            now = time.time_ns()
+            changed, removed = snapshot.changed_paths(survey.stamps)
+            try:
+                overlaid = unindexed.overlay_unindexed(workspace, index, changed, removed)
+            except BrokenIndex:
+                return None  # an update builds it from scratch
+            settled = all(int(time_ns) < now - files.RACY_NS for path in changed for time_ns in survey.stamps[path].split()[:2])
+            self._overlaid = (index, survey.stamps, overlaid) if overlaid is not None and settled else None
+            return overlaid
+
+
+def _open_index(workspace: Workspace) -> _OpenIndex:
+    return workspace.resources.get(_OpenIndex)
+
+
 def _survey(workspace: Workspace) -> _WorkspaceSurvey:
-    what = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
-    commit = workspace.repository.head()
-    stamps = workspace.memory_paths(stamp_text)
-    return _WorkspaceSurvey(commit, stamps, hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16], stamps_digest(stamps))
+    return _open_index(workspace).survey(workspace)
 
 
 def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
@@ -75,14 +140,14 @@ def _in_short(seen: Snapshot) -> tuple[CommitId | None, str, str]:
     return seen.commit, seen.settings, seen.stamps
 
 
-def _opened(workspace: Workspace, anew: bool = False) -> SearchIndex:
-    """The index as it is, or an empty one that takes its place."""
-    return (SearchIndex.create if anew else SearchIndex.open)(workspace.state / INDEX_NAME, workspace.settings.language)
+def _opened(workspace: Workspace, from_scratch: bool = False) -> SearchIndex:
+    """The index for an update: as it is, or an empty one that takes its place."""
+    return (SearchIndex.create if from_scratch else SearchIndex.open)(workspace.state / INDEX_NAME, workspace.settings.language)
 
 
 def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
-    """The index as it is, and whether it has seen everything that is there."""
-    index = _opened(workspace)
+    """The index as it is, and True if it has seen everything that is there."""
+    index = _open_index(workspace).index(workspace)
     return index, _has_seen(index, _survey(workspace))
 
 
@@ -92,12 +157,13 @@ def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None
     Where only what is `current` is to be searched, a few files that were saved by hand are laid over it instead.
     """
     try:
-        index = _opened(workspace, full)
-        survey = _survey(workspace)
+        kept = _open_index(workspace)
+        index = _opened(workspace, from_scratch=True) if full else kept.index(workspace)
+        survey = kept.survey(workspace)
         if _has_seen(index, survey):
             return FreshIndex(index, survey.commit)
-        if current and _lay_over(workspace, index, survey):
-            return FreshIndex(index, survey.commit, behind=True)
+        if current and (overlaid := kept.overlaid(workspace, index, survey)):
+            return FreshIndex(overlaid, survey.commit, behind=True)
         workspace.ensure_state()
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
             return _bring_up(workspace, full, progress, (index.seen, survey))
@@ -110,17 +176,6 @@ def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
         return _in_memory(workspace, f"the index cannot be written ({reason}); searched an index in memory")
-
-
-def _lay_over(workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
-    """Have the index find what was saved by hand since it was brought up to date; False where that is not all, or not sure."""
-    seen = index.seen
-    if seen.commit is None or (seen.commit, seen.settings) != (survey.commit, survey.settings):
-        return False
-    try:
-        return unindexed.overlay_unindexed(workspace, index, *seen.changed_paths(survey.stamps))
-    except BrokenIndex:
-        return False  # an update builds it anew
 
 
 def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> FreshIndex:
@@ -150,7 +205,7 @@ def _bring_up(
     try:
         index = _update(workspace, index, survey, progress)
     except BrokenIndex:
-        index = _update(workspace, _opened(workspace, anew=True), survey, progress)
+        index = _update(workspace, _opened(workspace, from_scratch=True), survey, progress)
     return FreshIndex(index, index.seen.commit)
 
 
@@ -183,7 +238,7 @@ def _update(
     with trail_update.fresh_trail(workspace) as known:
         since = _since(index, known)
         if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
-            index, since = _opened(workspace, anew=True), 0
+            index, since = _opened(workspace, from_scratch=True), 0
         _read_changes(workspace, index, survey, known, since or 0, progress)
         if stored and known.dropped_commits():
             with known.writing():

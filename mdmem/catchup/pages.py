@@ -32,8 +32,6 @@ else:
     frontmatter = late.module("mdmem.editors.frontmatter")
 
 
-_RACY_NS = 20_000_000
-"""A file that was changed less than this before it was read may change again without its time stamp showing it."""
 _MANY = 50
 """From so many files on it pays to ask for all that HEAD holds, and what the table has of a file need not be read from it."""
 _UNSETTLED = FileStamp(0, 0, 0, 0)
@@ -74,7 +72,7 @@ class PageReader:
             return SnapshotFile(FileStamp.of(found.status), "", False, problem.message), FileEntries(path, (), (), (), kind)
         digest = files.digest(data)
         # A file that is saved while it is read may hold what the survey, and what git said of it, did not see: it is read again.
-        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > _RACY_NS and _stamp_of(found) == FileStamp.of(
+        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > files.RACY_NS and _stamp_of(found) == FileStamp.of(
             found.status
         )
         if before is not None and before.digest == digest and settled:

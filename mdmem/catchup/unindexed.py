@@ -33,14 +33,14 @@ _MOST_FILES, _MOST_BYTES = 8, 100_000
 """More than this is indexed first: to score it takes longer than that."""
 
 
-def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collection[str], gone: Collection[str]) -> bool:
-    """Have the index find these files as they are now; False, with nothing done, where it cannot be told what an update would give.
+def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collection[str], gone: Collection[str]) -> SearchIndex | None:
+    """The index with these files as they are now laid over it; None where it cannot be told what an update would give.
 
     Raises:
         BrokenIndex: the index turns out to be damaged.
     """
     if index.seen.has_pair_marks or len(changed) + len(gone) > _MOST_FILES:
-        return False
+        return None
     pages, left = [], _MOST_BYTES
     hidden = [*gone]
     for path in map(FilePath, changed):
@@ -48,20 +48,19 @@ def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collect
             data = files.read(workspace.root / path)
             document = parse_bytes(data or b"")
         except PathProblem:
-            return False
+            return None
         left -= len(data or b"")
         known = index.seen.files.get(path)
         if left < 0 or layout.is_outside(path) or (known and not known.digest):
-            return False
+            return None
         if known and data is not None and files.digest(data) == known.digest:
             continue
         hidden.append(path)
         page = _page(workspace, index, path, entries(document, path, _tags(document)))
         if page is None:
-            return False
+            return None
         pages.append(page)
-    index.set_overlay(hidden, pages)
-    return True
+    return index.with_overlay(hidden, pages)
 
 
 def _tags(document: Document) -> tuple[str, ...]:

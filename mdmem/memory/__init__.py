@@ -71,7 +71,10 @@ def _redacted(name: str | None) -> str | None:
 
 
 class Memory:
-    """A workspace and what can be done with it. `say` takes lines for the user while a verb is at work."""
+    """A workspace and what can be done with it. `say` takes lines for the user while a verb is at work.
+
+    It may be held open for days, and used by several threads: whatever has changed since, each call sees.
+    """
 
     def __init__(self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None) -> None:
         self._workspace = workspace
@@ -86,6 +89,10 @@ class Memory:
             WorkspaceProblem, RepositoryProblem: there is none, or it cannot be used.
         """
         return cls(open_at(find_workspace(named)), say, progress)
+
+    def close(self) -> None:
+        """Let go of what is kept open between calls: the index, watches of the kernel. What is needed again is opened again."""
+        self._workspace.resources.close()
 
     @property
     def workspace(self) -> Workspace:

@@ -85,11 +85,18 @@ class SearchIndex:
     Open it again while holding the lock before an update: what another process has indexed since is not known to this object.
     """
 
-    def __init__(self, folder: Path | None, index: tantivy.Index | None, seen: Snapshot, language: str | None) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        index: tantivy.Index | None,
+        seen: Snapshot,
+        language: str | None,
+        finder: IndexSearcher | None = None,
+    ) -> None:
         self._folder = folder
         self._language = language or ENGLISH
         self._index = index
-        self._finder = IndexSearcher(call_engine(index.searcher), self._language) if index else None
+        self._finder = finder or (IndexSearcher(call_engine(index.searcher), self._language) if index else None)
         self.seen: Snapshot = seen
         """The workspace as the index knows it."""
 
@@ -142,8 +149,10 @@ class SearchIndex:
         """As `Finder.rows`."""
         return self._finder.rows(path) if self._finder else []
 
-    def set_overlay(self, paths: Collection[str], pages: Iterable[FileEntries]) -> None:
-        """Have searches of what is current find files as they are now, though the index has seen them otherwise; nothing is written.
+    def with_overlay(self, paths: Collection[str], pages: Iterable[FileEntries]) -> SearchIndex:
+        """The same index, searches of which find files as they are now, though it has seen them otherwise; nothing is written.
+
+        Only what is current can be searched so. This object stays as it is, for other threads.
 
         Args:
             paths: of the files that are unlike what was seen, or have gone.
@@ -153,7 +162,8 @@ class SearchIndex:
             BrokenIndex: the index turns out to be damaged.
         """
         assert self._finder is not None  # an index without documents is to be updated
-        self._finder.set_overlay(paths, ((page.path, page.rows) for page in pages), self._sizes())
+        finder = self._finder.with_overlay(paths, ((page.path, page.rows) for page in pages), self._sizes())
+        return SearchIndex(self._folder, self._index, self.seen, self._language, finder)
 
     def _sizes(self) -> list[int]:
         """The number of documents in each segment, deleted ones apart, as the folder has them now."""

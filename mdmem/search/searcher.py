@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, ParamSpec, TypeVar
@@ -32,6 +32,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MANY_OF_FILE = 2000
+_COUNTS_KEPT = 4096
 _TERMS_TRIED = 50
 """Of a field, until one is found that is in a document which has not been deleted."""
 _MOST_INFLECTED = 5
@@ -63,13 +64,13 @@ class _RankedCandidates:
 class IndexSearcher:
     """Searches what the index held when it was opened or last updated."""
 
-    def __init__(self, searcher: tantivy.Searcher, language: str) -> None:
+    def __init__(self, searcher: tantivy.Searcher, language: str, overlay: Overlay | None = None) -> None:
         self._searcher = searcher
         self._language = language
-        self._overlay: Overlay | None = None
-        self._told: dict[tuple[int, int], IndexRow] = {}
-        """The rows of files that were asked for: of those that are laid over the index some are needed twice."""
-        self._lexicon = _lexicon(searcher)
+        self._overlay = overlay
+        self._rows: dict[tuple[int, int], IndexRow] = {}
+        """The rows of a few files that were asked for: of those that an overlay hides some are needed twice."""
+        self._lexicon = _lexicon(searcher, overlay)
 
     @property
     def count(self) -> int:
@@ -85,17 +86,22 @@ class IndexSearcher:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        found = self._of_file(path)
-        if len(found) >= _MANY_OF_FILE:
+        addresses = self._of_file(path)
+        if len(addresses) >= _MANY_OF_FILE:
             return None
-        self._told.update((_key(address), self._row(address)) for address in found)
-        return sorted((self._told[_key(address)] for address in found), key=lambda row: row.entry.start_line)
+        rows = {_key(address): self._row(address) for address in addresses}
+        if len(self._rows) > _MANY_OF_FILE:
+            self._rows.clear()
+        self._rows.update(rows)
+        return sorted(rows.values(), key=lambda row: row.entry.start_line)
 
     def _of_file(self, path: str) -> list[Address]:
         return [address for _, address in self._found(query.file_query(path), _MANY_OF_FILE)]
 
-    def set_overlay(self, paths: Collection[str], now: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]) -> None:
-        """Have searches find files as they are now.
+    def with_overlay(
+        self, paths: Collection[str], now: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]
+    ) -> IndexSearcher:
+        """A searcher of the same index that finds files as they are now; this one stays as it is.
 
         Args:
             paths: of the files that are unlike what the index has of them, or have gone.
@@ -113,17 +119,17 @@ class IndexSearcher:
         emptied = {segment for segment, count in enumerate(known) if count == hidden[segment]}
         dropped: list[OverlayEntry] = []
         for path, found in replaced.items():
-            rows = [self._told.get(_key(address)) or self._row(address) for address in found if address.segment_ord in emptied]
+            rows = [self._rows.get(_key(address)) or self._row(address) for address in found if address.segment_ord in emptied]
             for standing in (True, False):
                 dropped += self._written(FilePath(path), schema.in_file_order(row for row in rows if row.lifetime.is_live is standing))
-        self._overlay = Overlay(
+        overlay = Overlay(
             entries,
             frozenset(_key(address) for found in replaced.values() for address in found),
             dropped,
             partial(_statistics, self._searcher),
-            cache(partial(_holding, self._searcher)),
+            lru_cache(_COUNTS_KEPT)(partial(_holding, self._searcher)),
         )
-        self._lexicon = _lexicon(self._searcher, self._overlay)
+        return IndexSearcher(self._searcher, self._language, overlay)
 
     def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
         for row, values in zip(rows, schema.document_fields(path, rows, self._language), strict=True):

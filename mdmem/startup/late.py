@@ -18,6 +18,7 @@ MODULES = frozenset(
     {
         # Packages that take long to load (ms of a cold start, Python's own library apart).
         "dateparser.date",  # 130: only for days in words
+        "inotify_simple",  # 5: only in a process that stays
         "git",  # 60: only where history is walked
         "markdown_it",  # 45: only for Markdown that the scanner hands over
         "mistune",  # 12: only for text on a terminal

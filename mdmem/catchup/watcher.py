@@ -1,0 +1,265 @@
+"""The files of a workspace in a process that stays: which of them may have changed since the last call, and the stamps of all.
+
+Where the kernel tells (inotify(7)) a call first drains the kernel's own queue and looks only at the files that are named there: an event
+is queued before the system call that causes it returns, so that what was saved before a call is always in it. All files are looked at
+where that does not tell: the queue overflowed, a folder came, went or was moved, something was mounted, the file system is a network's,
+there are no watches left, or the package is not there. What leaves no event is looked at each time: files with more than one name, and
+files that a process has open, which may be writing to them through a map of its memory.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import time
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mdmem import files, layout
+from mdmem.search.snapshot import stamp_text
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    import inotify_simple
+else:
+    inotify_simple = late.module("inotify_simple")
+
+_UNWATCHED_CALLS = 2
+"""A command that asks once or twice and ends watches nothing."""
+_LONGEST_SECONDS = 10.0
+"""After this long all files are looked at in any case: of what no event tells of, such as a second name given to a file."""
+_MOUNTS = "/proc/self/mountinfo"
+_WATCHED_FILE_SYSTEMS = frozenset(
+    {"bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "overlay", "ramfs", "reiserfs", "tmpfs", "vfat"}
+    | {"xfs", "zfs"}
+)
+"""Those that only this kernel changes: on the others, a network's, what another machine saves makes no event."""
+
+
+class WorkspaceFiles:
+    """The memory files of a workspace, looked at in each call. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._stamps: Mapping[str, str] = {}
+        self._calls = 0
+        self._watcher: FileWatcher | None = None
+        self._retry_at = 0.0
+
+    def stamps(self, workspace: Workspace) -> Mapping[str, str]:
+        """The stamps of the memory files by path, as `stamp_text` has them: the same object where none has changed."""
+        self._calls += 1
+        stamps = self._watched(workspace) if self._calls > _UNWATCHED_CALLS else None
+        if stamps is None:
+            stamps = workspace.memory_paths(stamp_text)
+        if stamps is not self._stamps and stamps != self._stamps:
+            self._stamps = stamps
+        return self._stamps
+
+    def _watched(self, workspace: Workspace) -> Mapping[str, str] | None:
+        """The stamps by what the kernel tells; None where it cannot be asked."""
+        if self._watcher is None and time.monotonic() < self._retry_at:
+            return None
+        try:
+            if self._watcher is None or not self._watcher.is_for(workspace):
+                self._watcher = FileWatcher(workspace)
+            return self._watcher.stamps(workspace)
+        except (ImportError, OSError):  # not installed; no watches or descriptors left; no /proc; not a file system to rely on
+            self._watcher, self._retry_at = None, time.monotonic() + _LONGEST_SECONDS
+            return None
+
+
+class FileWatcher:
+    """Watches the folders of a workspace, and knows the stamps of the files in them.
+
+    Raises:
+        ImportError: the package is not installed. OSError: the system does not let it watch.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._root = str(workspace.root)
+        self._folders = workspace.memory_folders
+        self._masks = _EventMasks.load()
+        self._inotify = inotify_simple.INotify(closefd=False)
+        weakref.finalize(self, os.close, self._inotify.fileno())
+        mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, mounts)
+        self._mounts = select.poll()
+        self._mounts.register(mounts, select.POLLPRI)
+        self._watches: dict[int, set[tuple[str, str, bool]]] = {}
+        """By the number of a watch: where its folder is, what its paths begin with, and whether the folders in it are watched too."""
+        self._anchors = _anchors(self._root, self._folders)
+        self._identities: list[tuple[int, int, int] | None] | None = None
+        self._always = {path.rstrip("/") for path in self._folders if layout.is_markdown(path.rstrip("/"))}
+        self._linked: set[str] = set()
+        self._open: dict[str, int] = {}
+        self._listed_at = 0.0
+        self._stamps: dict[str, str] = {}
+
+    def is_for(self, workspace: Workspace) -> bool:
+        """True if it watches what there is to watch by the settings as they are now."""
+        return (self._root, self._folders) == (str(workspace.root), workspace.memory_folders)
+
+    def stamps(self, workspace: Workspace) -> Mapping[str, str]:
+        """The stamps of the memory files by path: the same object where none has changed.
+
+        Raises:
+            OSError: the system does not let it watch any more.
+        """
+        named = self._drain()
+        if named is None or self._may_miss_events():
+            return self._list_all(workspace)
+        changes: dict[str, str | None] = {}
+        for path in named.union(self._always, self._linked, self._open):
+            stamp = self._stamp(path)
+            if stamp != self._stamps.get(path):
+                changes[path] = stamp
+        changes = {path: stamp for path, stamp in changes.items() if path in self._stamps or workspace.is_memory_path(path)}
+        if changes.keys() - self._stamps.keys():
+            return self._list_all(workspace)  # a new file may be in a folder that is not listed
+        if changes:
+            self._stamps = {path: stamp for path, stamp in {**self._stamps, **changes}.items() if stamp is not None}
+        return self._stamps
+
+    def _may_miss_events(self) -> bool:
+        """True if a folder at the top is another one, something was mounted, or all was looked at long ago."""
+        return (
+            bool(self._mounts.poll(0))
+            or self._identities != list(map(files.identity, self._anchors))
+            or time.monotonic() - self._listed_at > _LONGEST_SECONDS
+        )
+
+    def _drain(self) -> set[str] | None:
+        """The paths of the Markdown files that events name; None where these are not all that may have changed."""
+        paths: set[str] = set()
+        complete = True
+        for number, mask, _, name in self._inotify.read(timeout=0):
+            if mask & self._masks.overflow:
+                complete = False
+                self._open.clear()
+            for _, start, deep in self._watches.get(number, ()):
+                is_folder = mask & self._masks.folder
+                if mask & self._masks.ended or name == ".git" or (is_folder and mask & self._masks.names and (deep or not name)):
+                    complete = False
+                elif not is_folder and layout.is_markdown(name):
+                    paths.add(start + name)
+                    self._count_open(start + name, mask)
+        return paths if complete else None
+
+    def _count_open(self, path: str, mask: int) -> None:
+        """Keep account of how often a file is open. (It is closed only when no map of its memory is left.)"""
+        if mask & self._masks.opened:
+            self._open[path] = self._open.get(path, 0) + 1
+        elif mask & self._masks.closed and path in self._open:
+            self._open[path] -= 1
+            if self._open[path] <= 0:
+                del self._open[path]
+
+    def _stamp(self, path: str) -> str | None:
+        """The stamp of a file; None where there is none."""
+        try:
+            status = os.lstat(os.path.join(self._root, path))  # noqa: PTH118 - a path object takes longer to make than the answer
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if status.st_nlink > 1:
+            self._linked.add(path)
+        return stamp_text(status)
+
+    # Everything.
+
+    def _list_all(self, workspace: Workspace) -> Mapping[str, str]:
+        """Watch every folder, and look at every file after that."""
+        self._inotify.read(timeout=0)
+        if not _is_watchable(self._root, self._folders):
+            raise OSError("a file system that other machines may change")
+        self._identities = list(map(files.identity, self._anchors))
+        before, self._watches = self._watches, {}
+        listed_at = time.monotonic()
+        statuses = workspace.memory_paths(lambda status: (stamp_text(status), status.st_nlink), self._watch_folder)
+        for number in before.keys() - self._watches.keys():
+            with suppress(OSError):  # it went with its folder
+                self._inotify.rm_watch(number)
+        self._linked = {path for path, (_, links) in statuses.items() if links > 1}
+        stamps = {path: stamp for path, (stamp, _) in statuses.items()}
+        self._open = {path: count for path, count in self._open.items() if path in stamps}
+        if stamps != self._stamps:
+            self._stamps = stamps
+        self._listed_at = listed_at
+        return self._stamps
+
+    def _watch_folder(self, folder: str, start: str, deep: bool) -> None:
+        try:
+            number = self._inotify.add_watch(folder, self._masks.all)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return  # nor can it be listed; that it can be is told by the folder above it
+        self._watches.setdefault(number, set()).add((folder, start, deep))
+
+
+@dataclass(frozen=True, slots=True)
+class _EventMasks:
+    """Kinds of events, as bits."""
+
+    names: int
+    opened: int
+    closed: int
+    ended: int
+    overflow: int
+    folder: int
+    all: int
+
+    @classmethod
+    def load(cls) -> _EventMasks:
+        """As the package defines them."""
+        flags = inotify_simple.flags
+        names = flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO | flags.ATTRIB
+        closed = flags.CLOSE_WRITE | flags.CLOSE_NOWRITE
+        of_itself = flags.DELETE_SELF | flags.MOVE_SELF
+        return cls(
+            names=names,
+            opened=int(flags.OPEN),
+            closed=closed,
+            ended=of_itself | flags.IGNORED | flags.UNMOUNT,
+            overflow=int(flags.Q_OVERFLOW),
+            folder=int(flags.ISDIR),
+            all=names | flags.MODIFY | flags.OPEN | closed | of_itself | flags.ONLYDIR,
+        )
+
+
+def _anchors(root: str, folders: tuple[str, ...]) -> list[str]:
+    """The paths that lead to what is listed: where each is the same as before, a folder cannot have become another one unseen."""
+    anchors = [root, f"{root}/."]
+    for folder in folders:
+        if layout.is_outside(folder):
+            anchors.append(os.path.join(root, folder, "."))  # noqa: PTH118 - a link on the way is followed
+        else:
+            parts = [part for part in folder.split("/") if part not in ("", ".")]
+            anchors += [f"{root}/{'/'.join(parts[:count])}" for count in range(1, len(parts) + 1)]
+    return anchors
+
+
+def _is_watchable(root: str, folders: tuple[str, ...]) -> bool:
+    """True if all that is listed lies on file systems that only this kernel changes."""
+    with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - not a file on a disk
+        mounts = dict(_parse_mount(line) for line in file)
+    for folder in ("", *folders):
+        top = os.path.realpath(os.path.join(root, folder))  # noqa: PTH118 - folders may be absolute
+        above = max((point for point in mounts if point == "/" or f"{top}/".startswith(f"{point}/")), key=len, default=None)
+        below = [kind for point, kind in mounts.items() if point.startswith(f"{top}/")] if folder else []
+        if above is None or not {mounts[above], *below} <= _WATCHED_FILE_SYSTEMS:
+            return False
+    return True
+
+
+def _parse_mount(line: str) -> tuple[str, str]:
+    """Where something is mounted, and what kind of file system it is (proc_pid_mountinfo(5)); of two in one place the later is on top."""
+    fields, _, source = line.partition(" - ")
+    point = fields.split(" ")[4]
+    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        point = point.replace(code, character)
+    return point, source.split(" ")[0]

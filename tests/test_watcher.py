@@ -1,0 +1,437 @@
+"""A save of every kind between two calls is found by the next, where the kernel tells of it and where every file is looked at."""
+
+import mmap
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import NOW, Desk, desk
+
+from mdmem import files
+from mdmem.catchup import watcher
+from mdmem.memory import Memory
+from mdmem.model.searches import Search
+from mdmem.model.writes import Log
+
+WARMING_CALLS = 4
+TOPIC = "# Topic\n\n- the harbour is quiet\n"
+NEW = "# Topic\n\n- the zorblax is loud\n"
+
+requires_inotify = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has inotify")
+
+
+@pytest.fixture(autouse=True)
+def _now(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    at = desk(world, repository, "work")
+    at.write("memory/topic.md", TOPIC)
+    at.write("memory/deep/er/topic.md", TOPIC)
+    at.write("memory/2026-03-05.md", "# 2026-03-05\n\n- went sailing\n")
+    at.write("away/topic.md", NEW)
+    at.write("README.md", "# Read me\n\n- of no memory\n")
+    outside = world.home / "notes"
+    outside.mkdir()
+    (outside / "note.md").write_text(TOPIC)
+    settings = world.home / ".config" / "mdmem" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'extra_paths = ["{outside}"]\n')
+    at.commit("topics")
+    at.git("checkout", "-q", "-b", "other")
+    at.write("memory/topic.md", NEW)
+    at.commit("other")
+    at.git("checkout", "-q", "main")
+    return at
+
+
+@pytest.fixture(params=[pytest.param(True, marks=requires_inotify, id="watched"), pytest.param(False, id="unwatched")])
+def watched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if not request.param:
+        monkeypatch.setitem(sys.modules, "inotify_simple", None)
+    return bool(request.param)
+
+
+@pytest.fixture
+def memory(at: Desk, watched: bool) -> Iterator[Memory]:
+    memory = Memory.open(at.root)
+    memory.search(Search("harbour"))  # the first call builds the index
+    for _ in range(WARMING_CALLS):
+        memory.search(Search("harbour"))
+    yield memory
+    memory.close()
+
+
+def texts(memory: Memory, query: str = "zorblax harbour") -> set[tuple[str, str]]:
+    result = memory.search(Search(query))
+    assert not result.stale
+    assert result.notes == ()
+    return {(hit.path, hit.text) for hit in result.hits if any(word in hit.text for word in query.split())}
+
+
+def in_place(path: Path) -> None:
+    path.write_text(NEW)
+
+
+def with_the_times_that_it_had(path: Path) -> None:
+    """The same size, too."""
+    before = path.stat()
+    path.write_text(NEW.ljust(before.st_size)[: before.st_size])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def appended(path: Path) -> None:
+    with path.open("a") as file:
+        file.write(NEW)
+
+
+def by_an_open_file(path: Path) -> None:
+    """That is still open when memory is searched."""
+    descriptor = os.open(path, os.O_WRONLY)
+    os.write(descriptor, NEW.encode())
+    os.truncate(path, len(NEW))
+    os.close(os.dup(descriptor))
+    OPEN_FILES.append(descriptor)
+
+
+OPEN_FILES: list[int] = []
+
+
+def by_rename(path: Path) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(NEW)
+    temporary.rename(path)
+
+
+def by_rename_from_elsewhere(path: Path) -> None:
+    temporary = path.parents[1] / "elsewhere"
+    temporary.write_text(NEW)
+    temporary.rename(path)
+
+
+def with_a_backup(path: Path) -> None:
+    """As editors do that keep the old file."""
+    path.rename(path.with_name(f"{path.name}~"))
+    path.write_text(NEW)
+
+
+def by_delete_and_create(path: Path) -> None:
+    path.unlink()
+    path.write_text(NEW)
+
+
+def by_a_map(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(len(NEW))
+        with mmap.mmap(file.fileno(), 0) as mapped:
+            mapped[:] = NEW.encode()
+            mapped.flush()
+
+
+def by_a_copy(path: Path) -> None:
+    source = path.parents[1] / "source"
+    source.write_text(NEW)
+    shutil.copyfile(source, path)
+
+
+def by_a_link(path: Path) -> None:
+    source = path.parents[1] / "source"
+    source.write_text(NEW)
+    path.unlink()
+    os.link(source, path)
+
+
+SAVES = [
+    in_place,
+    with_the_times_that_it_had,
+    appended,
+    by_an_open_file,
+    by_rename,
+    by_rename_from_elsewhere,
+    with_a_backup,
+    by_delete_and_create,
+    by_a_map,
+    by_a_copy,
+    by_a_link,
+]
+
+
+@pytest.fixture(autouse=True)
+def _closed_files() -> Iterator[None]:
+    yield
+    while OPEN_FILES:
+        os.close(OPEN_FILES.pop())
+
+
+@pytest.mark.parametrize("save", SAVES)
+@pytest.mark.parametrize("name", ["memory/topic.md", "memory/deep/er/topic.md", "~/notes/note.md"])
+def test_a_save_is_found_by_the_next_call(at: Desk, memory: Memory, name: str, save: Callable[[Path], None]) -> None:
+    path = at.world.home / name[2:] if name.startswith("~") else at.root / name
+    before = texts(memory)
+    assert not any("zorblax" in text for _, text in before)
+    save(path)
+    assert ("the zorblax is loud" in {text.strip() for _, text in texts(memory)}) is True
+    path.unlink()
+    assert not any("zorblax" in text for _, text in texts(memory))
+
+
+def files_of_a_branch(at: Desk) -> None:
+    at.git("checkout", "-q", "other")
+
+
+def a_branch_alone(at: Desk) -> None:
+    at.git("symbolic-ref", "HEAD", "refs/heads/other")
+    at.git("checkout", "-q", "HEAD", "--", "memory/topic.md")
+
+
+def a_stash(at: Desk) -> None:
+    at.write("memory/topic.md", NEW)
+    at.git("stash", "-q")
+    at.git("stash", "pop", "-q")
+
+
+def a_new_file(at: Desk) -> None:
+    at.write("memory/new.md", NEW)
+
+
+def a_new_folder(at: Desk) -> None:
+    at.write("memory/a/b/c/new.md", NEW)
+
+
+def a_folder_moved_in(at: Desk) -> None:
+    (at.root / "away").rename(at.root / "memory" / "away")
+
+
+def a_folder_exchanged(at: Desk) -> None:
+    (at.root / "memory" / "deep" / "er").rename(at.root / "old")
+    (at.root / "away").rename(at.root / "memory" / "deep" / "er")
+
+
+def the_memory_folder_exchanged(at: Desk) -> None:
+    (at.root / "memory").rename(at.root / "old")
+    (at.root / "away").rename(at.root / "memory")
+
+
+def the_workspace_exchanged(at: Desk) -> None:
+    shutil.copytree(at.root, at.root.with_name("copy"))
+    (at.root.with_name("copy") / "memory" / "topic.md").write_text(NEW)
+    at.root.rename(at.root.with_name("old"))
+    at.root.with_name("copy").rename(at.root)
+
+
+def a_folder_outside_exchanged(at: Desk) -> None:
+    notes = at.world.home / "notes"
+    notes.rename(at.world.home / "old")
+    notes.symlink_to(at.root / "away")
+
+
+def a_file_at_the_top(at: Desk) -> None:
+    at.write("USER.md", NEW)
+
+
+def another_name_of_a_file(at: Desk) -> None:
+    path = at.root / "memory" / "topic.md"
+    twin = at.root / "twin"
+    twin.write_text(TOPIC)
+    path.unlink()
+    os.link(twin, path)
+    Memory.open(at.root).search(Search("harbour"))
+    twin.write_text(NEW)
+
+
+def a_log_of_our_own(at: Desk) -> None:
+    Memory.open(at.root).apply(Log("the zorblax is loud"))
+
+
+def a_commit_and_a_save(at: Desk) -> None:
+    at.write("memory/2026-03-05.md", "# 2026-03-05\n\n- stayed at home\n")
+    at.commit("stayed")
+    at.write("memory/topic.md", NEW)
+
+
+def a_setting(at: Desk) -> None:
+    at.write("mdmem.toml", 'extra_paths = ["away"]\n')
+
+
+CHANGES = [
+    files_of_a_branch,
+    a_branch_alone,
+    a_stash,
+    a_new_file,
+    a_new_folder,
+    a_folder_moved_in,
+    a_folder_exchanged,
+    the_memory_folder_exchanged,
+    the_workspace_exchanged,
+    a_folder_outside_exchanged,
+    a_file_at_the_top,
+    another_name_of_a_file,
+    a_log_of_our_own,
+    a_commit_and_a_save,
+    a_setting,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_found_by_the_next_call(at: Desk, memory: Memory, change: Callable[[Desk], None]) -> None:
+    assert not any("zorblax" in text for _, text in texts(memory))
+    change(at)
+    assert any("zorblax" in text for _, text in texts(memory))
+    assert texts(memory) == texts(Memory.open(at.root))
+
+
+def test_a_repository_in_a_folder_of_memory(at: Desk, memory: Memory) -> None:
+    path = at.write("memory/own/topic.md", NEW)
+    assert any("zorblax" in text for _, text in texts(memory))
+    (path.parent / ".git").mkdir()
+    assert not any("zorblax" in text for _, text in texts(memory))
+    path.write_text(f"{NEW}- more of it\n")
+    assert not any("zorblax" in text for _, text in texts(memory))
+    (path.parent / ".git").rmdir()
+    assert any("zorblax" in text for _, text in texts(memory))
+
+
+def test_what_takes_a_file_out(at: Desk, memory: Memory) -> None:
+    assert len(texts(memory)) == 3
+    (at.root / "memory" / "topic.md").unlink()
+    assert len(texts(memory)) == 2
+    shutil.rmtree(at.root / "memory" / "deep")
+    assert len(texts(memory)) == 1
+    (at.world.home / "notes").rename(at.world.home / "gone")
+    assert texts(memory) == set()
+    (at.world.home / "gone").rename(at.world.home / "notes")
+    assert len(texts(memory)) == 1
+
+
+def test_a_file_saved_time_and_again(at: Desk, memory: Memory) -> None:
+    for number in range(30):
+        at.write("memory/topic.md", f"# Topic\n\n- zorblax number {number:03}\n")
+        assert any(text == f"zorblax number {number:03}" for _, text in texts(memory))
+
+
+def count_listings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """A workspace each time that all its files are looked at from now on."""
+    list_files, listings = files.markdown_paths, []
+
+    def counted(root: Path, *arguments: object) -> object:
+        listings.append(root)
+        return list_files(root, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(files, "markdown_paths", counted)
+    monkeypatch.setattr(watcher, "_LONGEST_SECONDS", 3600)
+    return listings
+
+
+@requires_inotify
+class TestWatcher:
+    @pytest.fixture
+    def watched(self) -> bool:
+        return True
+
+    def test_files_that_nobody_touched_are_not_looked_at(self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+        listings = count_listings(monkeypatch)
+        for number in range(5):
+            texts(memory)
+            at.write("memory/topic.md", f"# Topic\n\n- zorblax {number}\n")
+            at.write("README.md", f"{number}")
+            at.write("code/main.py", f"{number}")
+        assert listings == []
+
+    def test_more_events_than_the_kernel_keeps(self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+        listings = count_listings(monkeypatch)
+        most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+        other = at.root / "memory" / "deep" / "er" / "topic.md"
+        with other.open("ab", buffering=0) as one, (at.root / "memory" / "2026-03-05.md").open("ab", buffering=0) as two:
+            for _ in range(most // 2 + 1):
+                one.write(b"\n")
+                two.write(b"\n")
+        at.write("memory/topic.md", NEW)
+        assert any("zorblax" in text for _, text in texts(memory))
+        assert listings
+        listings.clear()
+        texts(memory)
+        assert listings == []
+
+    def test_a_map_that_stays_open(self, at: Desk, memory: Memory) -> None:
+        path = at.root / "memory" / "topic.md"
+        with path.open("r+b") as file:
+            mapped = mmap.mmap(file.fileno(), 0)
+        before = path.stat().st_mtime_ns
+        texts(memory)
+        start = mapped.find(b"harbour")
+        mapped[start : start + 7] = b"zorblax"
+        changed = path.stat().st_mtime_ns != before  # not on every file system
+        assert any("zorblax" in text for _, text in texts(memory)) is changed
+        mapped.close()
+
+    def test_a_second_name_that_was_given_since_is_met_after_a_while(
+        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        twin = at.root / "twin"
+        os.link(at.root / "memory" / "topic.md", twin)
+        monkeypatch.setattr(watcher, "_LONGEST_SECONDS", 0)
+        texts(memory)
+        monkeypatch.setattr(watcher, "_LONGEST_SECONDS", 3600)
+        twin.write_text(NEW)
+        assert any("zorblax" in text for _, text in texts(memory))
+
+    def test_no_watches_left(self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        listings = count_listings(monkeypatch)
+        monkeypatch.setattr(watcher.FileWatcher, "_watch_folder", refuse)
+        a_new_folder(at)
+        assert any("zorblax" in text for _, text in texts(memory))
+        listings.clear()
+        texts(memory)
+        assert len(listings) == 1
+
+    @pytest.mark.parametrize(
+        ("mounted", "expected"),
+        [
+            (["/ ext4"], True),
+            (["/ overlay", "/home nfs4"], True),
+            (["/ ext4", "/work nfs4"], False),
+            (["/ ext4", "/work fuse.sshfs"], False),
+            (["/ ext4", "/work/memory cifs"], False),
+            (["/ ext4", "/work/other cifs"], True),
+            (["/ ext4", "/work/memory/in 9p"], False),
+            (["/ nfs4", "/work btrfs"], True),
+            (["/ ext4", "/work/a\\040b nfs"], False),
+        ],
+    )
+    def test_file_systems(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounted: list[str], expected: bool) -> None:
+        lines = [f"1 1 8:1 / {line.split()[0]} rw,relatime shared:1 - {line.split()[1]} /dev/sda1 rw\n" for line in mounted]
+        (tmp_path / "mounts").write_text("".join(lines))
+        monkeypatch.setattr(watcher, "_MOUNTS", str(tmp_path / "mounts"))
+        assert watcher._is_watchable("/work", ("memory", "a b")) is expected
+
+    def test_each_workspace_has_its_own(self, at: Desk, memory: Memory, world: World, repository: Path) -> None:
+        there = desk(world, repository, "there")
+        other = Memory.open(there.root)
+        for _ in range(WARMING_CALLS):
+            texts(other)
+        at.write("memory/topic.md", NEW)
+        assert not any("zorblax" in text for _, text in texts(other))
+        assert any("zorblax" in text for _, text in texts(memory))
+        there.write("MEMORY.md", NEW)
+        assert any("zorblax" in text for _, text in texts(other))
+
+    def test_a_fork_takes_nothing_from_its_parent(self, at: Desk, memory: Memory) -> None:
+        at.write("memory/topic.md", NEW)
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                status = 0 if any("zorblax" in text for _, text in texts(memory)) else 2
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert any("zorblax" in text for _, text in texts(memory))
