@@ -133,6 +133,19 @@ def test_in_sections_in_any_order(old: list[list[str]], data: st.DataObject) -> 
     assert found.split() == in_order(old, order).split()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "order"),
+    [
+        ([[], ["milk", "milk", "milk"]], [["milk", "milk", "milk"], []], [1, 0]),
+        ([["bread"], ["water", "water"]], [["water", "water"], ["milk"]], [1, 0]),
+        ([[], ["bread", "milk"], []], [["bread", "milk"], ["water"], []], [0, 2, 1]),
+    ],
+)
+def test_what_went_from_one_section_to_another_moves_no_heading(old: list[list[str]], new: list[list[str]], order: list[int]) -> None:
+    in_file = [*range(len(old))]
+    assert undone(in_order(new, order), in_order(new, in_file), in_order(old, in_file)).split() == in_order(old, order).split()
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (1, 2, 0)])
 def test_a_section_with_one_below_it_in_any_order(order: tuple[int, ...]) -> None:
     before = [["one", "two"], ["three", "four"]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from mdmem.document import Document, Section, lines_without_ends, parse, with_line_end
 from mdmem.editors import EditResult
@@ -59,12 +60,12 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
             again since.
     """
     changed, old = lines_without_ends(after), lines_without_ends(before)
-    hunks = _hunks(changed, old)
+    current = lines_without_ends(now.text)
+    ranges = _search_ranges(changed, current, after, now)
+    hunks = list(_hunks_by_section(changed, old, after, before)) if len(ranges) > 1 else _hunks(changed, old)
     if only is not None:
         added, removed = _lines_of(after, only), _lines_of(before, only)
         hunks = [part for hunk in hunks for part in _parts_about(hunk, changed, added, removed)]
-    current = lines_without_ends(now.text)
-    ranges = _search_ranges(changed, current, after, now)
     placements = sorted(_placements(hunks, changed, current, ranges), key=lambda placement: placement[0], reverse=True)
     lines, end = list(now.lines), now.line_end
     for line, hunk in placements:
@@ -92,8 +93,8 @@ def _join_lines(lines: list[str], now: Document) -> str:
 # The change: what differs between two texts.
 
 
-def _matching_blocks(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
-    """The lines that two lists have in common: where each run begins in them, and how long it is."""
+def _matching_blocks(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int, int]]:
+    """The lines (or paths) that two lists have in common: where each run begins in them, and how long it is."""
     shorter = min(len(left), len(right))
     head = 0
     while head < shorter and left[head] == right[head]:
@@ -119,6 +120,16 @@ def _hunks(changed: Sequence[str], old: Sequence[str]) -> list[_Hunk]:
             hunks.append(_Hunk(line, start, old_line, tuple(old[old_line:old_start])))
         line, old_line = start + size, old_start + size
     return hunks
+
+
+def _hunks_by_section(changed: Sequence[str], old: Sequence[str], after: str, before: str) -> Iterator[_Hunk]:
+    """The hunks between each heading that both texts have and the next, so that none says of a heading that it moved."""
+    new_sections, old_sections = parse(after).sections, parse(before).sections
+    blocks = _matching_blocks([section.path for section in new_sections], [section.path for section in old_sections])
+    matches = [(new_sections[a + n].start, old_sections[b + n].start) for a, b, size in blocks for n in range(size)]
+    for (start, old_start), (end, old_end) in pairwise([(0, 0), *matches, (len(changed), len(old))]):
+        for hunk in _hunks(changed[start:end], old[old_start:old_end]):
+            yield _Hunk(start + hunk.start, start + hunk.end, old_start + hunk.old_start, hunk.old_lines)
 
 
 def _lines_of(text: str, facts: frozenset[FactId]) -> set[int]:
