@@ -1,9 +1,9 @@
-"""What stands in a file on disk, joined to the occurrences that the trail knows of it."""
+"""Match the entries of a file on disk to the occurrences that the trail has of it."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from mdmem.document import with_line_end
 from mdmem.model import FilePath
@@ -14,9 +14,9 @@ from mdmem.trail import Trail
 
 @dataclass(frozen=True, slots=True)
 class EntryState:
-    """What is known of one entry: its occurrence (None: no commit has it), and what commits say of that, or said and took back.
+    """The occurrence of an entry (None: no commit has it), and the marks that commits set on it, ended ones too.
 
-    `committed`: word for word.
+    `committed`: the commit has it word for word.
     """
 
     occurrence: Occurrence | None = None
@@ -25,53 +25,54 @@ class EntryState:
 
     @property
     def mark(self) -> Mark | None:
-        """The one in force."""
+        """The mark in force."""
         return next((mark for mark in self.marks if mark.ended is None), None)
 
 
 def entry_identity(entry: Entry) -> Hashable:
-    """What makes an entry of a file on disk the same as one of a commit."""
+    """What an entry of a file on disk and the same entry of a commit have in common."""
     return entry.section, with_line_end(entry.text, "\n"), entry.first_line
 
 
-def marks_by_occurrence(known: Trail, path: FilePath) -> dict[int, tuple[Mark, ...]]:
-    """What commits say, or said, of the occurrences that stand in a file, by their rows."""
-    found: dict[int, tuple[Mark, ...]] = defaultdict(tuple)
-    for mark in known.marks(path, include_ended=True):
-        found[mark.occurrence] += (mark,)
-    return found
+def marks_by_occurrence(trail: Trail, path: FilePath) -> dict[int, tuple[Mark, ...]]:
+    """The marks that commits set on live occurrences in a file, ended ones too, by the occurrences' rows."""
+    marks: dict[int, tuple[Mark, ...]] = defaultdict(tuple)
+    for mark in trail.marks(path, include_ended=True):
+        marks[mark.occurrence] += (mark,)
+    return marks
 
 
-def _fact(entry: Entry) -> Hashable:
+def match_entries(trail: Trail, path: FilePath, entries: Sequence[Entry]) -> tuple[tuple[EntryState, ...], tuple[EntryState, ...]]:
+    """The state of each entry of a file, and the states of what HEAD has there and the file has not.
+
+    An entry matches the occurrence with the same words in the same place, else one of the same fact in the same section: somebody has
+    changed its tags or spacing and not committed that, and a mark stays on it. Of several equal ones each is matched once, in order.
+    """
+    marks = marks_by_occurrence(trail, path)
+    unmatched = {occurrence.number: occurrence for occurrence in trail.live_occurrences(path)}
+    states: dict[int, EntryState] = {}
+    for key, committed in ((entry_identity, True), (_fact_in_section, False)):
+        for index, occurrence in _matches(key, entries, states, unmatched):
+            del unmatched[occurrence.number]
+            states[index] = EntryState(occurrence, marks[occurrence.number], committed)
+    removed = tuple(EntryState(occurrence, marks[occurrence.number]) for occurrence in unmatched.values())
+    return tuple(states.get(index, EntryState()) for index in range(len(entries))), removed
+
+
+def _fact_in_section(entry: Entry) -> Hashable:
     return (entry.section, entry.fact) if entry.fact else None
 
 
-def match_entries(known: Trail, path: FilePath, listed: Sequence[Entry]) -> tuple[tuple[EntryState, ...], tuple[EntryState, ...]]:
-    """What is known of each entry of a file, and of what a commit has there and the file has not.
-
-    An entry is the occurrence with the same words in the same place, else one of the same fact in the same section, of which somebody
-    has changed tags or spacing and has not committed it: a mark goes along with it. Of several alike each is taken once, in order.
-    """
-    marks = marks_by_occurrence(known, path)
-    left = {one.number: one for one in known.live_occurrences(path)}
-    found: dict[int, EntryState] = {}
-    for key, committed in ((entry_identity, True), (_fact, False)):
-        for place, one in _matched(key, listed, found, left):
-            del left[one.number]
-            found[place] = EntryState(one, marks[one.number], committed)
-    gone = tuple(EntryState(one, marks[one.number]) for one in left.values())
-    return tuple(found.get(place, EntryState()) for place in range(len(listed))), gone
-
-
-def _matched(
-    key: Callable[[Entry], Hashable], listed: Sequence[Entry], found: dict[int, EntryState], left: dict[int, Occurrence]
+def _matches(
+    key: Callable[[Entry], Hashable], entries: Sequence[Entry], states: Mapping[int, EntryState], unmatched: Mapping[int, Occurrence]
 ) -> list[tuple[int, Occurrence]]:
+    """Pairs of an entry without a state, by its index, and an unmatched occurrence with the same key."""
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
-    for one in left.values():
-        waiting[key(one.entry)].append(one)
+    for occurrence in unmatched.values():
+        waiting[key(occurrence.entry)].append(occurrence)
     pairs = []
-    for place, entry in enumerate(listed):
-        same = key(entry) if place not in found else None
-        if same is not None and waiting[same]:
-            pairs.append((place, waiting[same].popleft()))
+    for index, entry in enumerate(entries):
+        entry_key = key(entry) if index not in states else None
+        if entry_key is not None and waiting[entry_key]:
+            pairs.append((index, waiting[entry_key].popleft()))
     return pairs

@@ -1,4 +1,4 @@
-"""Memory files as the index takes them: each entry with the occurrence that the trail knows of it."""
+"""Read memory files for the index: each entry with the origin and lifetime that the trail has of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.files import ListedFile
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
-from mdmem.model.trail import Claim, Entry, Fate, Mark, MarkKind, Occurrence
+from mdmem.model.trail import Claim, Conflict, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
 from mdmem.search.indexer import FileEntries
@@ -33,196 +33,227 @@ else:
 
 
 _MANY = 50
-"""From so many files on it pays to ask for all that HEAD holds, and what the table has of a file need not be read from it."""
+"""From so many files on it pays to ask for all blobs of HEAD, so that unchanged files need not be parsed."""
 _UNSETTLED = FileStamp(0, 0, 0, 0)
-"""No file's stamp: of a file that is to be read again."""
-_STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fate.MOVED: Status.CURRENT}
-_MARKED = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Status.REMOVED}
+"""The stamp of no file, for a file that has to be read again."""
+_FATE_STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fate.MOVED: Status.CURRENT}
+_MARK_STATUS = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Status.REMOVED}
 
 
-def _stamp_of(found: ListedFile) -> FileStamp | None:
+class PageReader:
+    """Reads files for the index: their entries, the origin and lifetime of each, and whether it is committed."""
+
+    def __init__(self, workspace: Workspace, trail: Trail, due: int) -> None:
+        self._workspace = workspace
+        self._trail = trail
+        head = trail.newest_commit.commit if trail.newest_commit else None
+        many = due >= _MANY and head is not None
+        self._head = head
+        self._pending = set(workspace.repository.pending()) if due else set()
+        self._tracked = set(workspace.repository.tracked()) if due else set()
+        self._pair_marks = trail.pair_marks() if due else ()
+        self._paired_facts = {fact for mark in self._pair_marks for fact in (mark.one, mark.other)}
+        self._last_touches = trail.last_touches() if many else {}
+        self._blobs = first_parent.blobs(workspace.repository, head) if many and head else {}
+
+    def read(self, file: ListedFile, before: SnapshotFile | None) -> tuple[SnapshotFile, FileEntries | None]:
+        """What the snapshot keeps of a file, and its entries; None where they are the same as `before`."""
+        now, stamp, kind = time.time_ns(), FileStamp.of(file.status), self._workspace.kind_of(file.path)
+        try:
+            data = files.read(file.full_path) or b""
+            states = self._states_from_trail(file.path, data)
+            document = None if states else parse_bytes(data)
+        except PathProblem as problem:
+            return SnapshotFile(stamp, "", False, problem.message), FileEntries(
+                path=file.path, entries=(), origins=(), uncommitted=(), kind=kind
+            )
+        digest = files.digest(data)
+        # A file that is saved while it is read may hold what the survey, and what git says of it, did not see: it is read again.
+        settled = now - max(file.status.st_mtime_ns, file.status.st_ctime_ns) > files.RACY_NS and _current_stamp(file) == stamp
+        if before is not None and before.digest == digest and settled:
+            return replace(before, stamp=stamp), None
+        if document is None:
+            page = self._page(file.path, tuple([state.occurrence.entry for state in states if state.occurrence]), states)
+        else:
+            page = self._page(file.path, entries(document, file.path, frontmatter.tags(document)))
+        stamp, digest = (stamp, digest) if settled else (_UNSETTLED, "")
+        return SnapshotFile(stamp, digest, any(page.uncommitted)), page
+
+    def entries_of_removed_file(self, path: FilePath) -> FileEntries:
+        """The entries of a file that HEAD has and the disk has not: only those that were taken out."""
+        return self._page(path, ())
+
+    def _states_from_trail(self, path: FilePath, data: bytes) -> tuple[EntryState, ...]:
+        """The states of all entries of a file that need not be parsed; none where it has to be.
+
+        It is as HEAD has it, and all its entries began with the last commit that touched it, so that the trail has their lines and tags.
+        """
+        blob, number = self._blobs.get(path), self._last_touches.get(path)
+        if blob is None or number is None or not self._trail.all_began_at(path, number) or blob != object_id(b"blob", data, len(blob)):
+            return ()
+        marks = marks_by_occurrence(self._trail, path)
+        return tuple([EntryState(each, marks[each.number], True) for each in self._trail.live_occurrences(path)])
+
+    def _page(self, path: FilePath, on_disk: tuple[Entry, ...], states: tuple[EntryState, ...] = ()) -> FileEntries:
+        kind = self._workspace.kind_of(path)
+        if layout.is_outside(path):
+            nothing = (None,) * len(on_disk)
+            return FileEntries(path=path, entries=on_disk, origins=nothing, uncommitted=(False,) * len(on_disk), kind=kind)
+        states, removed = (states, ()) if states else match_entries(self._trail, path, on_disk)
+        is_pending = path in self._pending or path not in self._tracked
+        return FileEntries(
+            path=path,
+            entries=on_disk,
+            origins=tuple(state.occurrence.origin if state.occurrence and state.committed else None for state in states),
+            uncommitted=tuple(not state.committed and is_pending for state in states),
+            kind=kind,
+            lifetimes=self._with_conflicts(path, on_disk, states, [_lifetime_on_disk(state) for state in states]),
+            uncommitted_removals=tuple(self._uncommitted_removals(states, removed, is_pending)),
+        )
+
+    def _uncommitted_removals(self, states: Sequence[EntryState], removed: Sequence[EntryState], is_pending: bool) -> Iterator[IndexRow]:
+        """What HEAD has and a pending edit took out; what the edit only rewrote is found by its time alone.
+
+        So are, with or without an edit, the lifetimes before a mark that was taken back.
+        """
+        for state in (*removed, *(state for state in states if state.marks or not state.committed)):
+            if state.occurrence is None:
+                continue
+            *earlier, last = _lifetimes(state.occurrence, state.marks)
+            if is_pending and not state.committed:
+                last = last if state.mark else replace(last, status=Status.REMOVED)
+                earlier.append(replace(last, is_live=False, moved=state not in removed))
+            entry, kind = state.occurrence.entry, self._workspace.kind_of(state.occurrence.entry.path)
+            for lifetime in earlier:
+                yield IndexRow(
+                    entry=entry, origin=state.occurrence.origin, uncommitted=False, kind=kind, lifetime=lifetime, last=self._head
+                )
+
+    def _with_conflicts(
+        self, path: FilePath, on_disk: tuple[Entry, ...], states: Sequence[EntryState], lifetimes: Sequence[Lifetime]
+    ) -> tuple[Lifetime, ...]:
+        """The lifetimes of the entries of a file, with what contradicts each."""
+        if all(entry.key is None and entry.fact not in self._paired_facts for entry in on_disk):
+            return tuple(lifetimes)
+        claims = {
+            entry_claim(entry, state.occurrence if state.committed else None): index
+            for index, (entry, state, lifetime) in enumerate(zip(on_disk, states, lifetimes, strict=True))
+            if lifetime.status is Status.CURRENT and entry.fact is not None
+        }
+        every = [*claims, *self._paired_claims(path, {claim.id for claim in claims})]
+        conflicts = contradictions.find_conflicts(every, self._pair_marks, self._workspace.now().date())
+        contradicts = _contradicting_facts(conflicts, claims)
+        weaker = {claims[conflict.weaker] for conflict in conflicts if conflict.weaker in claims}
+        return tuple(
+            replace(lifetime, contradicts=contradicts[index], weaker=index in weaker) if index in contradicts else lifetime
+            for index, lifetime in enumerate(lifetimes)
+        )
+
+    def _paired_claims(self, path: FilePath, facts: set[FactId]) -> Iterator[Claim]:
+        """The claims of other files that are marked as contradictions of some facts of this file."""
+        pairs = [pair for mark in self._pair_marks for pair in ((mark.one, mark.other), (mark.other, mark.one))]
+        elsewhere = {second for first, second in pairs if first in facts and second} - facts
+        for fact in sorted(elsewhere):
+            for occurrence in self._trail.occurrences_of(fact):
+                if occurrence.ended is None and occurrence.entry.path != path and not self._trail.marks_of(occurrence.number):
+                    yield entry_claim(occurrence.entry, occurrence)
+
+
+def _current_stamp(file: ListedFile) -> FileStamp | None:
     try:
-        return FileStamp.of(found.full_path.lstat())
+        return FileStamp.of(file.full_path.lstat())
     except OSError:
         return None
 
 
-class PageReader:
-    """Reads files for the index: their entries, where each comes from, since when, and whether it is committed."""
-
-    def __init__(self, workspace: Workspace, known: Trail, due: int) -> None:
-        self._workspace = workspace
-        self._known = known
-        self._pending = set(workspace.repository.pending()) if due else set()
-        self._tracked = workspace.repository.tracked() if due else set()
-        self._pairs = known.pair_marks() if due else ()
-        self._paired_facts = {fact for mark in self._pairs for fact in (mark.one, mark.other)}
-        many = due >= _MANY and known.newest_commit is not None
-        self._touches = known.last_touches() if many else {}
-        self._blobs = first_parent.blobs(workspace.repository, known.newest_commit.commit) if many and known.newest_commit else {}
-
-    def read(self, found: ListedFile, before: SnapshotFile | None) -> tuple[SnapshotFile, FileEntries | None]:
-        """What is to be remembered of a file, and its entries; None where they are the same as `before`."""
-        path, now, kind = found.path, time.time_ns(), self._workspace.kind_of(found.path)
-        try:
-            data = files.read(found.full_path) or b""
-            standing = self._whole(path, data)
-            document = None if standing else parse_bytes(data)
-        except PathProblem as problem:
-            return SnapshotFile(FileStamp.of(found.status), "", False, problem.message), FileEntries(path, (), (), (), kind)
-        digest = files.digest(data)
-        # A file that is saved while it is read may hold what the survey, and what git said of it, did not see: it is read again.
-        settled = now - max(found.status.st_mtime_ns, found.status.st_ctime_ns) > files.RACY_NS and _stamp_of(found) == FileStamp.of(
-            found.status
-        )
-        if before is not None and before.digest == digest and settled:
-            return replace(before, stamp=FileStamp.of(found.status)), None
-        if document is None:
-            page = self._page(path, tuple([one.occurrence.entry for one in standing if one.occurrence]), standing)
-        else:
-            page = self._page(path, entries(document, path, frontmatter.tags(document)))
-        seen_as, digest = (FileStamp.of(found.status), digest) if settled else (_UNSETTLED, "")
-        return SnapshotFile(seen_as, digest, any(page.uncommitted)), page
-
-    def entries_of_removed_file(self, path: FilePath) -> FileEntries:
-        """A file that HEAD holds and that is not there any more: nothing but what has been taken out."""
-        return self._page(path, ())
-
-    def _whole(self, path: FilePath, data: bytes) -> tuple[EntryState, ...]:
-        """What stands in a file, as the table says it, where that needs no reading.
-
-        It is as HEAD has it, and all that stands in it began with the last commit that touched it, so that lines and tags are that one's.
-        """
-        blob, landmark = self._blobs.get(path), self._touches.get(path)
-        if blob is None or landmark is None or not self._known.all_began_at(path, landmark) or blob != object_id(b"blob", data, len(blob)):
-            return ()
-        marks = marks_by_occurrence(self._known, path)
-        return tuple([EntryState(one, marks[one.number], True) for one in self._known.live_occurrences(path)])
-
-    def _page(self, path: FilePath, listed: tuple[Entry, ...], whole: tuple[EntryState, ...] = ()) -> FileEntries:
-        kind = self._workspace.kind_of(path)
-        if layout.is_outside(path):
-            return FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind)
-        found, gone = (whole, ()) if whole else match_entries(self._known, path, listed)
-        dirty = path in self._pending or path not in self._tracked
-        return FileEntries(
-            path,
-            listed,
-            tuple(one.occurrence.origin if one.occurrence and one.committed else None for one in found),
-            tuple(not one.committed and dirty for one in found),
-            kind,
-            self._with_conflicts(path, listed, found, [_life_on_disk(one) for one in found]),
-            tuple(self._unseen(found, gone, dirty)),
-        )
-
-    def _unseen(self, found: Sequence[EntryState], gone: Sequence[EntryState], dirty: bool) -> Iterator[IndexRow]:
-        """What HEAD holds and an edit, not committed yet, has taken out; what it only wrote in another way is found by its time alone.
-
-        So is, edit or not, how something stood before a mark that was taken back.
-        """
-        head = self._known.newest_commit.commit if self._known.newest_commit else None
-        for one in (*gone, *(one for one in found if one.marks or not one.committed)):
-            if one.occurrence is not None:
-                *before, life = _lives(one.occurrence, one.marks)
-                if dirty and not one.committed:
-                    life = life if one.mark else replace(life, status=Status.REMOVED)
-                    before.append(replace(life, is_live=False, moved=one not in gone))
-                entry, kind = one.occurrence.entry, self._workspace.kind_of(one.occurrence.entry.path)
-                yield from (IndexRow(entry, one.occurrence.origin, False, kind, each, head) for each in before)
-
-    def _with_conflicts(
-        self, path: FilePath, listed: tuple[Entry, ...], found: Sequence[EntryState], lives: Sequence[Lifetime]
-    ) -> tuple[Lifetime, ...]:
-        if all(one.key is None and one.fact not in self._paired_facts for one in listed):
-            return tuple(lives)
-        today = self._workspace.now().date()
-        current = [n for n, life in enumerate(lives) if life.status is Status.CURRENT and listed[n].fact is not None]
-        claims = {n: entry_claim(listed[n], found[n].occurrence if found[n].committed else None) for n in current}
-        conflicts = contradictions.find_conflicts(
-            [*claims.values(), *self._paired(path, {one.id for one in claims.values()})], self._pairs, today
-        )
-        numbers = {one: n for n, one in claims.items()}
-        against: dict[int, list[FactId]] = defaultdict(list)
-        weaker = set()
-        for conflict in conflicts:
-            for one, other in ((conflict.one, conflict.other), (conflict.other, conflict.one)):
-                if one in numbers:
-                    against[numbers[one]].append(other.id)
-            if conflict.weaker in numbers:
-                weaker.add(numbers[conflict.weaker])
-        return tuple(
-            replace(life, contradicts=tuple(dict.fromkeys(against[n])), weaker=n in weaker) if n in against else life
-            for n, life in enumerate(lives)
-        )
-
-    def _paired(self, path: FilePath, here: set[FactId]) -> Iterator[Claim]:
-        """The claims of other files that are marked as a contradiction of one of this file."""
-        others = {b for mark in self._pairs for a, b in ((mark.one, mark.other), (mark.other, mark.one)) if a in here and b}
-        for fact in sorted(others - here):
-            for one in self._known.occurrences_of(fact):
-                if one.ended is None and one.entry.path != path and not self._known.marks_of(one.number):
-                    yield entry_claim(one.entry, one)
+def _contradicting_facts(conflicts: Sequence[Conflict], claims: Mapping[Claim, int]) -> dict[int, tuple[FactId, ...]]:
+    """The facts that contradict each claim, each once, by the claim's index."""
+    facts: dict[int, dict[FactId, None]] = defaultdict(dict)
+    for conflict in conflicts:
+        for first, second in ((conflict.one, conflict.other), (conflict.other, conflict.one)):
+            if first in claims:
+                facts[claims[first]][second.id] = None
+    return {index: tuple(ids) for index, ids in facts.items()}
 
 
 def entry_claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
-    """An entry as somebody's claim; text that is not committed yet is the user's own."""
+    """The claim that an entry makes; text that is not committed yet is the user's own."""
     origin = occurrence.origin if occurrence else None
     source = origin.source if origin else Source.USER_STATED
-    confidence = origin.confidence if origin else source.confidence
-    also = occurrence is not None and occurrence.also
-    when = origin.time if origin else int(time.time())
-    fact = entry.fact or FactId("")
-    return Claim(fact, entry.text, entry.key, entry.path, entry.section, entry.start_line, when, source, confidence, also, entry.until)
+    return Claim(
+        id=entry.fact or FactId(""),
+        text=entry.text,
+        key=entry.key,
+        path=entry.path,
+        section=entry.section,
+        line=entry.start_line,
+        time=origin.time if origin else int(time.time()),
+        source=source,
+        confidence=origin.confidence if origin else source.confidence,
+        also=occurrence is not None and occurrence.also,
+        until=entry.until,
+    )
 
 
-def _lives(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...]:
-    """How an occurrence stands: by its end, or while it stands by what a commit says of it.
+def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...]:
+    """The lifetimes of an occurrence, oldest first: the last one goes by its end or, while it is live, by the mark in force.
 
-    Before that comes how it stood until each mark that was taken back while it stood; that is found by its time alone.
+    Each mark that was taken back while it was live ends an earlier one, which is found by its time alone.
     """
     begun = occurrence.begun
-    before: list[Lifetime] = []
+    earlier: list[Lifetime] = []
     for mark in marks:
         if mark.ended is None or (occurrence.ended is not None and mark.ended >= occurrence.ended):
-            return (*before, Lifetime(begun, mark.begun, _MARKED[mark.kind], mark.other))
+            last = Lifetime(begun=begun, ended=mark.begun, status=_MARK_STATUS[mark.kind], superseded_by=mark.other)
+            return (*earlier, last)
         if mark.begun > begun:
-            before.append(Lifetime(begun, mark.begun, is_live=False, moved=True))
+            earlier.append(Lifetime(begun=begun, ended=mark.begun, is_live=False, moved=True))
         begun = max(begun, mark.ended)
     if occurrence.fate is None:
-        return (*before, live_since(begun))
-    moved = occurrence.fate is Fate.MOVED
-    return (*before, Lifetime(begun, occurrence.ended, _STATUS[occurrence.fate], occurrence.successor, is_live=False, moved=moved))
+        return (*earlier, live_since(begun))
+    last = Lifetime(
+        begun=begun,
+        ended=occurrence.ended,
+        status=_FATE_STATUS[occurrence.fate],
+        superseded_by=occurrence.successor,
+        is_live=False,
+        moved=occurrence.fate is Fate.MOVED,
+    )
+    return (*earlier, last)
 
 
-def _life_on_disk(one: EntryState) -> Lifetime:
-    """How an entry of a file stands; a line that was changed and is not committed begins with no commit, but a mark on it holds."""
-    return _lives(one.occurrence, one.marks)[-1] if one.occurrence and (one.committed or one.mark) else live_since(None)
+def _lifetime_on_disk(state: EntryState) -> Lifetime:
+    """The lifetime of an entry of a file; a changed line that is not committed begins with no commit, but a mark on it counts."""
+    if state.occurrence and (state.committed or state.mark):
+        return _lifetimes(state.occurrence, state.marks)[-1]
+    return live_since(None)
 
 
-def ended_rows(workspace: Workspace, known: Trail, above: int, upto: int) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
-    """What ended with the landmarks from `above` (exclusive) to `upto`, by commit."""
-    for number, ended in groupby(known.occurrences_ended(above, upto), key=lambda one: one.ended):
-        landmark = known.commit_numbered(number or 0)
-        if landmark is not None:
-            yield landmark.commit, tuple(row for one in ended for row in _past_rows(workspace, known, one))
+def ended_rows(workspace: Workspace, trail: Trail, after: int, upto: int) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
+    """What the mainline commits after `after` and up to `upto` ended, by commit."""
+    for number, ended in groupby(trail.occurrences_ended(after, upto), key=lambda occurrence: occurrence.ended):
+        commit = trail.commit_numbered(number or 0)
+        if commit is not None:
+            yield commit.commit, tuple(row for occurrence in ended for row in _ended_rows(workspace, trail, occurrence))
 
 
-def _past_rows(workspace: Workspace, known: Trail, occurrence: Occurrence) -> Iterator[IndexRow]:
-    *before, last = _lives(occurrence, known.marks_of(occurrence.number, include_ended=True))
-    kind = workspace.kind_of(occurrence.entry.path)
-    for life in (*before, replace(last, is_live=False, moved=occurrence.fate is Fate.MOVED)):
-        yield IndexRow(occurrence.entry, occurrence.origin, False, kind, life, occurrence.last)
+def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> Iterator[IndexRow]:
+    *earlier, last = _lifetimes(occurrence, trail.marks_of(occurrence.number, include_ended=True))
+    entry = occurrence.entry
+    kind = workspace.kind_of(entry.path)
+    for lifetime in (*earlier, replace(last, is_live=False, moved=occurrence.fate is Fate.MOVED)):
+        yield IndexRow(entry=entry, origin=occurrence.origin, uncommitted=False, kind=kind, lifetime=lifetime, last=occurrence.last)
 
 
-def entries_at_commit(found: Mapping[FilePath, bytes | None], path: FilePath) -> tuple[Entry, ...]:
-    """The entries of a file as a commit has it."""
+def entries_at_commit(contents: Mapping[FilePath, bytes | None], path: FilePath) -> tuple[Entry, ...]:
+    """The entries of a file, from the `contents` that a commit has."""
     try:
-        document = parse_bytes(found[path] or b"")
+        document = parse_bytes(contents[path] or b"")
     except PathProblem:
         return ()
     return entries(document, path, frontmatter.tags(document))
 
 
-def touched_paths(known: Trail, above: int) -> set[FilePath]:
-    """The files whose entries the landmarks after `above` (and those that are no more) may have changed."""
-    return {*known.paths_since(above), *(path for _, _, paths in known.dropped_commits() for path in paths)}
+def touched_paths(trail: Trail, after: int) -> set[FilePath]:
+    """The files whose entries may have changed by mainline commits after `after`, and by those that were cut away."""
+    return {*trail.paths_since(after), *(path for _, _, paths in trail.dropped_commits() for path in paths)}

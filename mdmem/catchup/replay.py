@@ -1,4 +1,4 @@
-"""HEAD's first-parent line replayed, commit by commit, into the table of versions."""
+"""Replay the commits of the mainline into the trail."""
 
 from __future__ import annotations
 
@@ -26,82 +26,89 @@ else:
     frontmatter = late.module("mdmem.editors.frontmatter")
 
 
-_COMMITS_AT_ONCE, _MOST_AT_ONCE = 50, 500
-_BYTES_AT_ONCE = 8_000_000
-"""Of files, that are read together: where a commit changes little, more commits are."""
+_FEWEST_COMMITS, _MOST_COMMITS = 50, 500
+"""That are replayed in one transaction; the less they change, the more."""
+_BATCH_BYTES = 8_000_000
+"""Of files that are read together, more or less."""
 _PAGES_KEPT = 200
 
 
-def replay_new_commits(workspace: Workspace, known: Trail, head: CommitId | None, progress: Progress | None = None) -> None:
-    """Replay into the table what HEAD has and it has not; the caller holds the trail's lock.
+def replay_new_commits(workspace: Workspace, trail: Trail, head: CommitId | None, progress: Progress | None = None) -> None:
+    """Add the commits of HEAD's mainline that the trail has not; the caller holds the trail's lock.
 
     Raises:
         StorageProblem: the disk does not take it.
     """
-    if (known.newest_commit.commit if known.newest_commit else None) == head:
+    if (trail.newest_commit.commit if trail.newest_commit else None) == head:
         return
     if head is None:
-        with known.writing():
-            known.cut(0)
+        with trail.writing():
+            trail.cut(0)
         return
     pages = _CommitPages(workspace)
-    ids = _newer(workspace, known, head)
+    ids = _new_commits(workspace, trail, head)
     commits = first_parent.iterate_commits(workspace.repository, ids)
-    done, at_once = 0, _COMMITS_AT_ONCE
-    while some := list(islice(commits, at_once)):
-        size = pages.fetch([change for commit in some for change in commit.changes])
-        at_once = min(_MOST_AT_ONCE, max(_COMMITS_AT_ONCE, len(some) * _BYTES_AT_ONCE // max(1, size)))
-        first = known.newest_commit.number + 1 if known.newest_commit else 1
-        with known.writing():
-            for number, commit in enumerate(some, first):
-                _replay(workspace, known, number, commit, pages)
-        done += len(some)
+    done, batch_size = 0, _FEWEST_COMMITS
+    while batch := list(islice(commits, batch_size)):
+        size = pages.fetch([change for commit in batch for change in commit.changes])
+        batch_size = min(_MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size)))
+        first = trail.newest_commit.number + 1 if trail.newest_commit else 1
+        with trail.writing():
+            for number, commit in enumerate(batch, first):
+                _replay(workspace, trail, number, commit, pages)
+        done += len(batch)
         if progress:
             progress(done, len(ids))
 
 
-def _newer(workspace: Workspace, known: Trail, head: CommitId) -> list[CommitId]:
-    """The commits that HEAD has and the table has not, oldest first; the table is cut back to the last that is on the line still."""
+def _new_commits(workspace: Workspace, trail: Trail, head: CommitId) -> list[CommitId]:
+    """The mainline commits that the trail has not, oldest first; the trail is cut back to its last commit that is still on the mainline."""
     repository = workspace.repository
-    newer = first_parent.commits_between(repository, known.newest_commit.commit if known.newest_commit else None, head)
-    if newer is not None:
-        return newer
-    every = first_parent.commits_between(repository, None, head) or []
-    places = {commit: place for place, commit in enumerate(every, 1)}
-    fork = next((one.number for one in reversed(known.commits_after()) if places.get(one.commit) == one.number), 0)
-    with known.writing():
-        known.cut(fork)
-    return every[fork:]
+    new_commits = first_parent.commits_between(repository, trail.newest_commit.commit if trail.newest_commit else None, head)
+    if new_commits is not None:
+        return new_commits
+    mainline = first_parent.commits_between(repository, None, head) or []
+    numbers = {commit: number for number, commit in enumerate(mainline, 1)}
+    fork = next((each.number for each in reversed(trail.commits_after()) if numbers.get(each.commit) == each.number), 0)
+    with trail.writing():
+        trail.cut(fork)
+    return mainline[fork:]
 
 
-def _replay(workspace: Workspace, known: Trail, number: int, commit: CommitChanges, pages: _CommitPages) -> None:
-    said = commit.commit
-    merge = len(commit.parents) > 1
-    landmark = MainlineCommit(number, said.id, said.time, said.author, said.message, merge)
-    changes = [change for change in map(pages.change, commit.changes) if change is not None]
-    side = list(first_parent.side_commits(workspace.repository, commit)) if merge else []
-    brought: Mapping[FilePath, Mapping[str, Origin]] = history.line_origins(side).lines if side else {}
-    known.append(landmark, build_step(landmark, changes, known, [one for one, _ in side], brought))
+def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChanges, pages: _CommitPages) -> None:
+    is_merge = len(changed.parents) > 1
+    commit = MainlineCommit(
+        number=number,
+        commit=changed.commit.id,
+        time=changed.commit.time,
+        author=changed.commit.author,
+        message=changed.commit.message,
+        merge=is_merge,
+    )
+    changes = [change for change in map(pages.change, changed.changes) if change is not None]
+    side_commits = list(first_parent.side_commits(workspace.repository, changed)) if is_merge else []
+    merged_origins: Mapping[FilePath, Mapping[str, Origin]] = history.line_origins(side_commits).lines if side_commits else {}
+    trail.append(commit, build_step(commit, changes, trail, [side_commit for side_commit, _ in side_commits], merged_origins))
 
 
 class _CommitPages:
-    """The memory files of commits, parsed; each version of a file once."""
+    """The memory files of commits, each version parsed once while it is kept."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._kept: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
-        self._read: dict[str, bytes] = {}
-        self._memory: dict[FilePath, bool] = {}
+        self._pages: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
+        self._contents: dict[str, bytes] = {}
+        self._memory_paths: dict[FilePath, bool] = {}
 
     def fetch(self, changes: Sequence[ChangedFile]) -> int:
-        """Read what these changes need, in one go: how many bytes that is."""
-        wanted = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
-        blobs = sorted({blob for blob, path in wanted if blob and self._is_memory(path) and (blob, path) not in self._kept})
-        self._read = self._workspace.repository.contents(blobs)
-        return sum(map(len, self._read.values()))
+        """Read at once all blobs that some changes need: how many bytes they have."""
+        versions = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
+        blobs = sorted({blob for blob, path in versions if blob and self._is_memory(path) and (blob, path) not in self._pages})
+        self._contents = self._workspace.repository.contents(blobs)
+        return sum(map(len, self._contents.values()))
 
     def change(self, changed: ChangedFile) -> FileChange | None:
-        """A change of a memory file with both pages; None where no memory file is concerned."""
+        """A change of a memory file with both pages; None if it is of another file."""
         before = self._page(changed.before, changed.before_path)
         after = self._page(changed.after, changed.path)
         if before is None and after is None:
@@ -111,23 +118,23 @@ class _CommitPages:
         return FileChange(changed.path, changed.before_path if before else changed.path, before, after)
 
     def _is_memory(self, path: FilePath) -> bool:
-        if path not in self._memory:
-            self._memory[path] = self._workspace.kind_of(path).is_memory
-        return self._memory[path]
+        if path not in self._memory_paths:
+            self._memory_paths[path] = self._workspace.kind_of(path).is_memory
+        return self._memory_paths[path]
 
     def _page(self, blob: str | None, path: FilePath) -> Page | None:
-        """A version of a file; None where there is none, or none that can be indexed."""
+        """A version of a file, parsed; None where there is none, or none that can be indexed."""
         if blob is None or not self._is_memory(path):
             return None
-        if (blob, path) not in self._kept:
-            data = self._read[blob] if blob in self._read else self._workspace.repository.contents([blob])[blob]
-            self._kept[blob, path] = self._parsed(data, path)
-            if len(self._kept) > _PAGES_KEPT:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end((blob, path))
-        return self._kept[blob, path]
+        if (blob, path) not in self._pages:
+            data = self._contents[blob] if blob in self._contents else self._workspace.repository.contents([blob])[blob]
+            self._pages[blob, path] = self._parse(data, path)
+            if len(self._pages) > _PAGES_KEPT:
+                self._pages.popitem(last=False)
+        self._pages.move_to_end((blob, path))
+        return self._pages[blob, path]
 
-    def _parsed(self, data: bytes, path: FilePath) -> Page | None:
+    def _parse(self, data: bytes, path: FilePath) -> Page | None:
         try:
             document = parse_bytes(data)
         except PathProblem:

@@ -1,4 +1,4 @@
-"""The trail: the table of versions, brought up to HEAD before it is read."""
+"""Open the trail, brought up to HEAD."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mdmem import files, trail
+from mdmem import files
 from mdmem.errors import StorageProblem
 from mdmem.model import CommitId
 from mdmem.startup import late
-from mdmem.trail import BrokenTrail, Trail
+from mdmem.trail import BrokenTrail, Trail, discard
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
@@ -21,62 +21,62 @@ else:
 
 
 def stored_trail(workspace: Workspace) -> Trail:
-    """The table as it is, not caught up."""
+    """The trail as it is stored, not brought up to HEAD."""
     return Trail.open(workspace.state, _settings(workspace))
 
 
 def _settings(workspace: Workspace) -> str:
-    """A digest of everything besides the commits that the table is made from."""
+    """A digest of everything that the trail depends on besides the commits."""
     shallow = workspace.repository.common_dir / "shallow"
     borders = shallow.read_bytes() if shallow.exists() else b""
-    what = repr((workspace.settings.extra_paths, workspace.root.name, workspace.repository.prefix, borders))
-    return hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    settings = repr((workspace.settings.extra_paths, workspace.root.name, workspace.repository.prefix, borders))
+    return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 @contextmanager
 def fresh_trail(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Trail]:
-    """The table, brought up to HEAD first; one in memory where it cannot be written.
+    """The trail, brought up to HEAD first; one in memory where it cannot be written.
 
-    One that turns out to be damaged while it is read is deleted, so that the next one who asks has it built anew.
+    A trail that turns out to be damaged while it is read is deleted, so that the next call rebuilds it.
     """
     head = workspace.repository.head()
-    with stored_trail(workspace) as known:
-        if (known.newest_commit.commit if known.newest_commit else None) == head:
-            yield from _watched(workspace, known)
+    with stored_trail(workspace) as trail:
+        if (trail.newest_commit.commit if trail.newest_commit else None) == head:
+            yield from _discarded_if_broken(workspace, trail)
             return
     try:
         workspace.ensure_state()
         with files.lock(workspace.state / files.TRAIL_LOCK, workspace.settings.lock_timeout, say):
-            # HEAD as it is now: history may have been purged while the lock was waited for.
-            known = _stored(workspace, workspace.repository.head(), progress)
+            # HEAD is read again: history may have been purged while this waited for the lock.
+            trail = _updated_file(workspace, workspace.repository.head(), progress)
     except (OSError, StorageProblem):
-        known = _caught_up(workspace, Trail.in_memory(), head, progress)
-    with known:
-        yield from _watched(workspace, known)
+        trail = _updated(workspace, Trail.in_memory(), head, progress)
+    with trail:
+        yield from _discarded_if_broken(workspace, trail)
 
 
-def _watched(workspace: Workspace, known: Trail) -> Iterator[Trail]:
+def _discarded_if_broken(workspace: Workspace, trail: Trail) -> Iterator[Trail]:
     try:
-        yield known
+        yield trail
     except BrokenTrail:
         with suppress(OSError):
-            trail.discard(workspace.state)
+            discard(workspace.state)
         raise
 
 
-def _stored(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
-    """The table in the state folder, brought up to a commit; built anew where it is damaged."""
+def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
+    """The trail in the state folder, brought up to a commit; rebuilt where it is damaged."""
     try:
-        return _caught_up(workspace, stored_trail(workspace), head, progress)
+        return _updated(workspace, stored_trail(workspace), head, progress)
     except BrokenTrail:
-        return _caught_up(workspace, Trail.create(workspace.state, _settings(workspace)), head, progress)
+        return _updated(workspace, Trail.create(workspace.state, _settings(workspace)), head, progress)
 
 
-def _caught_up(workspace: Workspace, known: Trail, head: CommitId | None, progress: Progress | None) -> Trail:
-    """A table, brought up to a commit; closed where that fails."""
+def _updated(workspace: Workspace, trail: Trail, head: CommitId | None, progress: Progress | None) -> Trail:
+    """A trail, brought up to a commit; closed if that fails."""
     try:
-        replay.replay_new_commits(workspace, known, head, progress)
+        replay.replay_new_commits(workspace, trail, head, progress)
     except BaseException:
-        known.close()
+        trail.close()
         raise
-    return known
+    return trail

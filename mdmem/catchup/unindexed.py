@@ -1,8 +1,8 @@
-"""Files that a person has just saved, laid over the index: a search finds them as they are, and waits for no update.
+"""Lay files that a person has just saved over the index: a search finds them as they are, and waits for no update.
 
-Only where that is sure to be what an update gives: what stood in such a file before keeps what the index knows of it, and what is new is
-a person's own text, not committed. All else (marks, contradictions, what an edit took out and another brings back, much at once) is left
-to an update.
+Only where the result is sure to be that of an update: entries that were in such a file before keep what the index has of them, and new
+ones are a person's own text, not committed. Everything else (marks, contradictions, an entry that an edit took out and another brings
+back, much at once) is left to an update.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ else:
 
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000
-"""More than this is indexed first: to score it takes longer than that."""
+"""More than this is indexed first: scoring it takes longer than that."""
 
 
-def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collection[str], gone: Collection[str]) -> SearchIndex | None:
-    """The index with these files as they are now laid over it; None where it cannot be told what an update would give.
+def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collection[str], removed: Collection[str]) -> SearchIndex | None:
+    """The index with files laid over it as they are now; None where the result might not be that of an update.
 
     Raises:
         BrokenIndex: the index turns out to be damaged.
     """
-    if index.seen.has_pair_marks or len(changed) + len(gone) > _MOST_FILES:
+    if index.seen.has_pair_marks or len(changed) + len(removed) > _MOST_FILES:
         return None
-    pages, left = [], _MOST_BYTES
-    hidden = [*gone]
+    pages, bytes_left = [], _MOST_BYTES
+    hidden = [*removed]
     for path in map(FilePath, changed):
         try:
             data = files.read(workspace.root / path)
             document = parse_bytes(data or b"")
         except PathProblem:
             return None
-        left -= len(data or b"")
-        known = index.seen.files.get(path)
-        if left < 0 or layout.is_outside(path) or (known and not known.digest):
+        bytes_left -= len(data or b"")
+        indexed = index.seen.files.get(path)
+        if bytes_left < 0 or layout.is_outside(path) or (indexed and not indexed.digest):
             return None
-        if known and data is not None and files.digest(data) == known.digest:
+        if indexed and data is not None and files.digest(data) == indexed.digest:
             continue
         hidden.append(path)
         page = _page(workspace, index, path, entries(document, path, _tags(document)))
@@ -69,52 +69,61 @@ def _tags(document: Document) -> tuple[str, ...]:
     return frontmatter.tags(document)
 
 
-def _page(workspace: Workspace, index: SearchIndex, path: FilePath, listed: tuple[Entry, ...]) -> FileEntries | None:
-    """The entries of a file with what the index knows of those that it has; None where that is not enough."""
+def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tuple[Entry, ...]) -> FileEntries | None:
+    """The entries of a file, with what the index has of those that it holds; None where that does not suffice."""
     rows = index.rows(path)
-    if rows is None or _contradict(workspace, listed):
+    if rows is None or _contradict(workspace, on_disk):
         return None
-    standing = [row for row in rows if row.lifetime.is_live]
-    taken_out = {key for row in rows if not row.lifetime.is_live for key in _keys(row.entry)}
-    if not all(map(_is_plain, standing)) or not taken_out.isdisjoint(key for entry in listed for key in _keys(entry)):
+    live = [row for row in rows if row.lifetime.is_live]
+    removed_keys = {key for row in rows if not row.lifetime.is_live for key in _keys(row.entry)}
+    if not all(map(_is_unmarked, live)) or not removed_keys.isdisjoint(key for entry in on_disk for key in _keys(entry)):
         return None
     waiting: dict[Hashable, deque[IndexRow]] = defaultdict(deque)
-    for row in standing:
-        same = waiting[entry_identity(row.entry)]
-        if same and (same[0].origin, same[0].lifetime) != (row.origin, row.lifetime):
-            return None  # which of two alike was taken out cannot be told
-        same.append(row)
-    found = [waiting[key].popleft() if waiting[key] else None for key in map(entry_identity, listed)]
+    for row in live:
+        equal = waiting[entry_identity(row.entry)]
+        if equal and (equal[0].origin, equal[0].lifetime) != (row.origin, row.lifetime):
+            return None  # nobody can tell which of two equal entries was taken out
+        equal.append(row)
+    indexed = [waiting[key].popleft() if waiting[key] else None for key in map(entry_identity, on_disk)]
     return FileEntries(
-        path,
-        listed,
-        tuple(row.origin if row else None for row in found),
-        tuple(row.uncommitted if row else True for row in found),
-        workspace.kind_of(path),
-        tuple(row.lifetime if row else Lifetime() for row in found),
+        path=path,
+        entries=on_disk,
+        origins=tuple(row.origin if row else None for row in indexed),
+        uncommitted=tuple(row.uncommitted if row else True for row in indexed),
+        kind=workspace.kind_of(path),
+        lifetimes=tuple(row.lifetime if row else Lifetime() for row in indexed),
     )
 
 
-def _is_plain(row: IndexRow) -> bool:
-    """Whether nothing became of a row: it stands, as somebody's commit or as text that is in none."""
+def _is_unmarked(row: IndexRow) -> bool:
+    """True if nothing became of a row: it is live, from a commit or in no commit."""
     return row.lifetime == Lifetime(row.lifetime.begun) and row.uncommitted == (row.origin is None)
 
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:
-    """By what an entry is joined to one of a commit."""
+    """What an entry is matched to one of a commit by."""
     return (entry_identity(entry), (entry.section, entry.fact)) if entry.fact else (entry_identity(entry),)
 
 
-def _contradict(workspace: Workspace, listed: Sequence[Entry]) -> bool:
-    """Whether some entries of a file hold one key in one section."""
-    if not any(entry.key for entry in listed):
+def _contradict(workspace: Workspace, on_disk: Sequence[Entry]) -> bool:
+    """True if some entries of a file hold one key in one section."""
+    if not any(entry.key for entry in on_disk):
         return False
     source = Source.USER_STATED
     claims = [
         Claim(
-            entry.fact, entry.text, entry.key, entry.path, entry.section, entry.start_line, 0, source, source.confidence, False, entry.until
+            id=entry.fact,
+            text=entry.text,
+            key=entry.key,
+            path=entry.path,
+            section=entry.section,
+            line=entry.start_line,
+            time=0,
+            source=source,
+            confidence=source.confidence,
+            until=entry.until,
         )
-        for entry in listed
+        for entry in on_disk
         if entry.fact is not None
     ]
     return bool(contradictions.find_conflicts(claims, (), workspace.now().date()))
