@@ -17,18 +17,11 @@ from workspaces import STATE
 
 from mdmem import facts, repo
 from mdmem.changes import purge_history
-from mdmem.changes.purge_history import (
-    PURGED_MARK,
-    PurgeNote,
-    PurgePlan,
-    PurgeResult,
-    PurgeScope,
-    purge_target,
-    purged_message,
-    purged_text,
-)
+from mdmem.changes.purge_history import PurgeNote, PurgeScope
+from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target, purged_message, purged_text
 from mdmem.errors import FactProblem, RepositoryProblem, TextProblem
 from mdmem.model import FactId
+from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.repo import Repository, history_rewrite, objects, ref_rewrite
 
 OTHER_STATE = STATE.with_name("other")
@@ -690,7 +683,7 @@ def test_a_plan_where_this_workspace_has_an_unfinished_write(vault: Vault) -> No
 def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, str]]:
     """As far as a purge comes before it moves the refs."""
     repository = vault.repository
-    by = purge_history.purge_rules(purge_target(WORDS, FACT))
+    by = purge_rules(purge_target(WORDS, FACT))
     store = objects.Objects(repository.folder, keep=True)
     rewrite = history_rewrite.rewrite_history(repository, by, store, ())
     moved = ref_rewrite.add_purge_note(repository, rewrite, store, f"note\n\n{purge_history._TRAILER}\n", WHEN, None)

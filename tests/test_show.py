@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.changes.purge_history import PurgePlan, PurgeResult
 from mdmem.doctor import Finding, Level
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Supersession
 from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
+from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
 from mdmem.model.reviews import Advice, AdviceKind, ReviewResult
 from mdmem.model.searches import ConflictView, Explanation, Factor, Hit, ScorePart, SearchResult

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mdmem import doctor, hookfiles, secrets, stats
     from mdmem.catchup import background, index
     from mdmem.changes import pending, purge, review, tasks
-    from mdmem.changes.purge_history import PurgePlan, PurgeResult
     from mdmem.doctor import Finding
     from mdmem.memory import adopting, figures, guards
     from mdmem.memory.adopting import InitResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
+    from mdmem.model.purges import PurgePlan, PurgeResult
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
     from mdmem.queries import history, search, show
     from mdmem.search import tags as tag_catalogue

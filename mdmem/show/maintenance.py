@@ -13,8 +13,8 @@ from mdmem.secrets import Secret
 from mdmem.show.formatting import one_line, short_id, steerless
 
 if TYPE_CHECKING:
-    from mdmem.changes.purge_history import PurgePlan, PurgeResult
     from mdmem.doctor import Finding
+    from mdmem.model.purges import PurgePlan, PurgeResult
 
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
