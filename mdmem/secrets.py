@@ -1,8 +1,8 @@
 """Secrets in text: the one table of rules. Used before a write, by the pre-commit check and by `mdmem redact`.
 
-Three kinds of rule: tokens whose issuer gave them a prefix, keys in armour, and values that are called a password, a token or a key.
-Only the last kind needs a judgement (`_is_random`), since there anything can stand. Every pattern is bounded, and is compiled only
-where one of its rule's literals stands in the text.
+Three kinds of rule: tokens with their issuer's prefix, keys in armour, and values that are called a password, a token or a key. Only the
+last kind needs a judgement (`_is_random`), since such a value can be anything. Every pattern is bounded, and is compiled only where one of
+its rule's literals stands in the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mdmem.startup.records import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret in a text: characters `start` up to `end`, in line `line` (from 1). Its value is for no message."""
+    """A secret in a text: characters `start` up to `end`, in line `line` (from 1). Messages never show its value."""
 
     kind: str
     start: int
@@ -31,8 +31,8 @@ class Secret:
 class Rule:
     """One kind of secret.
 
-    `literals`: one of them stands in every text with such a secret (where the pattern ignores case: in lower case). `pattern`: its
-    group `secret`, or all of it, is the secret. `judge`: what the secret must be besides. `leads`: it begins with the literal.
+    `literals`: every text with such a secret holds one of them (in lower case where the pattern ignores case). `pattern`: its group
+    `secret`, or the whole match, is the secret. `judge`: accepts or rejects a match. `leads`: a match begins with a literal.
     """
 
     kind: str
@@ -49,19 +49,18 @@ _PLACEHOLDER = re.compile(
 )
 _CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16,}")
-_SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
+_SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (re.compile(pattern) for pattern in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
 _EXAMPLE = re.compile(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
 _LINE_END = re.compile(r"\r\n?|\n")
 _ANY_CASE = "(?i)"
-_LONGEST_NAME = 40
-"""Of a secret."""
+_MAX_NAME_CHARS = 40
 _MIN_ENTROPY = 2.6
-_LONGEST_RANDOM_CHUNK = 3.2
-"""Words run on for longer than this before case or class changes; random text does not (its mean is below 2.5)."""
+_MAX_RANDOM_CHUNK = 3.2
+"""Mean length of the runs of one case or class: words have longer ones, random text shorter ones (its mean is below 2.5)."""
 
 
 def _entropy(text: str) -> float:
-    """Shannon's entropy of the characters of a text, in bits a character."""
+    """Shannon entropy of the characters of a text, in bits per character."""
     return -math.fsum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
 
 
@@ -70,7 +69,7 @@ def _is_no_placeholder(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Whether a value looks made by a machine: no placeholder, no path, no words."""
+    """True if a value looks random: no placeholder, no path, no words."""
     if not _is_no_placeholder(value) or _entropy(value) < _MIN_ENTROPY or value.count("/") > 2:
         return False
     chunks = _CHUNK.findall(value)
@@ -80,11 +79,11 @@ def _is_random(value: str) -> bool:
     if _HEXADECIMAL.fullmatch(value):
         return True
     mixed = sum(bool(part.search(value)) for part in (_SMALL, _CAPITAL, _DIGIT)) >= 2
-    return mixed and letters / len(chunks) < _LONGEST_RANDOM_CHUNK
+    return mixed and letters / len(chunks) < _MAX_RANDOM_CHUNK
 
 
 def _is_password(value: str) -> bool:
-    """Whether what stands after `password =` is one: letters with digits or signs, or random."""
+    """True if a value that is called a password is one: letters with digits and signs, or random."""
     if not _is_no_placeholder(value):
         return False
     return _is_random(value) or bool(_LETTER.search(value) and _DIGIT.search(value) and _SIGN.search(value))
@@ -95,13 +94,13 @@ _END = r"(?![A-Za-z0-9])"
 
 
 def _token(kind: str, pattern: str, *literals: str) -> Rule:
-    """A token with a prefix; the placeholders of documentation do not count."""
-    return Rule(kind, literals, _WORD + pattern + _END, _is_no_example, leads=True)
+    """A token with a prefix; placeholders of documentation do not count."""
+    return Rule(kind=kind, literals=literals, pattern=_WORD + pattern + _END, judge=_is_no_example, leads=True)
 
 
 def _inner(kind: str, pattern: str, literal: str) -> Rule:
-    """A token with the issuer's mark within."""
-    return Rule(kind, (literal,), _WORD + pattern + _END, _is_no_example)
+    """A token with the issuer's mark inside."""
+    return Rule(kind=kind, literals=(literal,), pattern=_WORD + pattern + _END, judge=_is_no_example)
 
 
 def _is_no_example(value: str) -> bool:
@@ -113,9 +112,9 @@ _NAME_END = r"[A-Za-z0-9_\-]{0,20}[\"'`*]{0,3}\s{0,3}(?:=|:|:=|=>)\s{0,3}[*\"'`]
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        "private-key",
-        ("PRIVATE KEY",),
-        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+        kind="private-key",
+        literals=("PRIVATE KEY",),
+        pattern=r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:(?:[^-]|-(?!----)){1,16384}+-{5,8}END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
         r"|(?:[\s>]{1,8}[A-Za-z0-9+/=]{16,128}){1,200})",
     ),
@@ -183,126 +182,132 @@ RULES: tuple[Rule, ...] = (
     _token("planetscale-token", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.\-]{32,64}", "pscale_"),
     _token("doppler-token", r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._\-]{40,64}", "dp."),
     _token("jwt", r"eyJ[A-Za-z0-9_\-]{8,2000}+\.eyJ[A-Za-z0-9_\-]{8,4000}+\.[A-Za-z0-9_\-]{16,1000}", "eyJ"),
-    Rule("azure-key", ("accountkey=", "sharedaccesskey="), r"(?i)(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,90}={0,2})"),
     Rule(
-        "url-password",
-        ("://",),
-        r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]",
-        lambda value: _is_no_placeholder(value) and value.lower() not in ("pass", "pwd", "user", "token", "admin"),
-    ),
-    Rule("bearer-token", ("bearer ", "basic "), r"(?i)\b(?:bearer|basic)\s{1,3}(?P<secret>[A-Za-z0-9_\-.=+/~]{20,1000})", _is_random),
-    Rule(
-        "password",
-        ("passw", "passphrase", "pwd", "passcode"),
-        rf"(?i)(?:passw(?:or)?d|passphrase|pwd|passcode){_NAME_END}{_VALUE}",
-        _is_password,
+        kind="azure-key",
+        literals=("accountkey=", "sharedaccesskey="),
+        pattern=r"(?i)(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,90}={0,2})",
     ),
     Rule(
-        "password",
-        ("password", "passphrase", "passcode"),
-        r"(?i)\b(?:password|passphrase|passcode)\s{1,3}(?:is|was|are|=|to)\s{0,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{8,100})",
-        _is_password,
+        kind="url-password",
+        literals=("://",),
+        pattern=r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]",
+        judge=lambda value: _is_no_placeholder(value) and value.lower() not in ("pass", "pwd", "user", "token", "admin"),
     ),
     Rule(
-        "key",
-        ("secret", "token", "api", "key", "credential", "auth"),
-        r"(?i)(?:secret|token|api[_\- ]?key|access[_\- ]?key|private[_\- ]?key|signing[_\- ]?key|encryption[_\- ]?key|credentials?|auth[_\-]?key)"
+        kind="bearer-token",
+        literals=("bearer ", "basic "),
+        pattern=r"(?i)\b(?:bearer|basic)\s{1,3}(?P<secret>[A-Za-z0-9_\-.=+/~]{20,1000})",
+        judge=_is_random,
+    ),
+    Rule(
+        kind="password",
+        literals=("passw", "passphrase", "pwd", "passcode"),
+        pattern=rf"(?i)(?:passw(?:or)?d|passphrase|pwd|passcode){_NAME_END}{_VALUE}",
+        judge=_is_password,
+    ),
+    Rule(
+        kind="password",
+        literals=("password", "passphrase", "passcode"),
+        pattern=r"(?i)\b(?:password|passphrase|passcode)\s{1,3}(?:is|was|are|=|to)\s{0,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{8,100})",
+        judge=_is_password,
+    ),
+    Rule(
+        kind="key",
+        literals=("secret", "token", "api", "key", "credential", "auth"),
+        pattern=r"(?i)(?:secret|token|api[_\- ]?key|access[_\- ]?key|private[_\- ]?key|signing[_\- ]?key|encryption[_\- ]?key|credentials?|auth[_\-]?key)"
         + _NAME_END
         + _VALUE,
-        _is_random,
+        judge=_is_random,
     ),
     Rule(
-        "key",
-        ("secret", "token", "key"),
-        r"(?i)\b(?:secret|token|key)\s{1,3}(?:is|was)\s{1,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{16,200})",
-        _is_random,
+        kind="key",
+        literals=("secret", "token", "key"),
+        pattern=r"(?i)\b(?:secret|token|key)\s{1,3}(?:is|was)\s{1,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{16,200})",
+        judge=_is_random,
     ),
 )
 
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
-"""What a line carries that looks like a secret and is none."""
+"""Exempts the line that it stands in."""
 _ALLOWED = re.compile(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
-"""The comments that let a line pass: mdmem's own, and those that people's other scanners know."""
+"""The comments that exempt a line: mdmem's own, and those of widely used scanners."""
 
 
 def find(text: str) -> tuple[Secret, ...]:
-    """The secrets of a text in their order, those that overlap as one. Lines with an allow comment are passed over."""
-    found = sorted((secret for rule in _standing(text) for secret in _by_rule(rule, text)), key=_first)
-    if not found:
+    """The secrets of a text in their order; those that overlap count as one. Lines with an allow comment are exempt."""
+    matches = sorted(
+        (match for rule in _possible_rules(text) for match in _matches_of(rule, text)), key=lambda match: (match[1], -match[2])
+    )
+    if not matches:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-    lines = [bisect_right(starts, start) for _, start, _ in found]
+    lines = [bisect_right(starts, start) for _, start, _ in matches]
     allowed = {line for line in set(lines) if _ALLOWED.search(text, starts[line - 1], starts[line] if line < len(starts) else len(text))}
-    kept: list[Secret] = []
-    for line, (kind, start, end) in zip(lines, found, strict=True):
+    result: list[Secret] = []
+    for line, (kind, start, end) in zip(lines, matches, strict=True):
         if line in allowed:
             continue
-        if kept and start < kept[-1].end:
-            kept[-1] = replace(kept[-1], end=max(end, kept[-1].end))
+        if result and start < result[-1].end:
+            result[-1] = replace(result[-1], end=max(end, result[-1].end))
         else:
-            kept.append(Secret(kind, start, end, line))
-    return tuple(kept)
+            result.append(Secret(kind, start, end, line))
+    return tuple(result)
 
 
-def _first(found: tuple[str, int, int]) -> tuple[int, int]:
-    return found[1], -found[2]
-
-
-def _standing(text: str) -> Iterator[Rule]:
-    """The rules of which a literal stands in the text."""
+def _possible_rules(text: str) -> Iterator[Rule]:
+    """The rules with a literal that stands in the text."""
     lowered = text.lower()
     for rule in RULES:
-        where = lowered if rule.pattern.startswith(_ANY_CASE) else text
-        if any(literal in where for literal in rule.literals):
+        searched = lowered if rule.pattern.startswith(_ANY_CASE) else text
+        if any(literal in searched for literal in rule.literals):
             yield rule
 
 
-def _by_rule(rule: Rule, text: str) -> Iterator[tuple[str, int, int]]:
-    reached = 0
-    for match in _matches(rule, text):
+def _matches_of(rule: Rule, text: str) -> Iterator[tuple[str, int, int]]:
+    """The kind, start and end of what a rule takes for secrets."""
+    last_end = 0
+    for match in _pattern_matches(rule, text):
         group: str | int = "secret" if "secret" in match.re.groupindex else 0
         start = match.start(group)
-        # What overlaps a secret goes with it; it is not judged, which would take long where one prefix stands thousands of times.
-        if rule.judge is None or start < reached or rule.judge(match[group].rstrip(".,:)]}")):
-            reached = start + len(match[group].rstrip("."))
-            yield rule.kind, start, reached
+        # A match that overlaps a secret is not judged: that would take long where one prefix stands thousands of times.
+        if rule.judge is None or start < last_end or rule.judge(match[group].rstrip(".,:)]}")):
+            last_end = start + len(match[group].rstrip("."))
+            yield rule.kind, start, last_end
 
 
-def _matches(rule: Rule, text: str) -> Iterator[Match[str]]:
-    """Where a rule's pattern matches. One that begins with a literal is tried at each of those only: ten times as fast."""
-    whole = re.compile(rule.pattern)
+def _pattern_matches(rule: Rule, text: str) -> Iterator[Match[str]]:
+    """The matches of a rule's pattern. A pattern that begins with a literal is tried only where that stands: ten times as fast."""
+    pattern = re.compile(rule.pattern)
     if not rule.leads:
-        return _overlapping(whole, text)
-    tried = (whole.match(text, start) for start in sorted(start for literal in rule.literals for start in _starts(literal, text)))
-    return (match for match in tried if match)
+        return _overlapping_matches(pattern, text)
+    starts = sorted(start for literal in rule.literals for start in _starts(literal, text))
+    return (match for start in starts if (match := pattern.match(text, start)))
 
 
-def _overlapping(whole: Pattern[str], text: str) -> Iterator[Match[str]]:
-    """The matches of a pattern, and those that begin in what one takes for a secret: that may be the name of the next (`token=api_key: …`)."""
-    group = "secret" if "secret" in whole.groupindex else 0
-    for match in whole.finditer(text):
+def _overlapping_matches(pattern: Pattern[str], text: str) -> Iterator[Match[str]]:
+    """The matches of a pattern, and those that begin inside a secret, which may be the name of the next one (`token=api_key: …`)."""
+    group = "secret" if "secret" in pattern.groupindex else 0
+    for match in pattern.finditer(text):
         yield match
-        within: Match[str] | None = match
-        while (
-            within and within[group].endswith((":", "=")) and len(within[group]) <= _LONGEST_NAME and within.start(group) > within.start()
-        ):
-            within = whole.search(text, within.start(group))
-            if within is None or within.start() >= match.end():
+        inner: Match[str] | None = match
+        while inner and inner[group].endswith((":", "=")) and len(inner[group]) <= _MAX_NAME_CHARS and inner.start(group) > inner.start():
+            inner = pattern.search(text, inner.start(group))
+            if inner is None or inner.start() >= match.end():
                 break
-            yield within
+            yield inner
 
 
 def _starts(literal: str, text: str) -> Iterator[int]:
-    at = text.find(literal)
-    while at >= 0:
-        yield at
-        at = text.find(literal, at + 1)
+    start = text.find(literal)
+    while start >= 0:
+        yield start
+        start = text.find(literal, start + 1)
 
 
 def redact(text: str) -> str:
     """The text with each secret replaced by `[REDACTED:kind]`."""
-    parts, at = [], 0
+    parts, end = [], 0
     for secret in find(text):
-        parts += [text[at : secret.start], f"[REDACTED:{secret.kind}]"]
-        at = secret.end
-    return "".join([*parts, text[at:]])
+        parts += [text[end : secret.start], f"[REDACTED:{secret.kind}]"]
+        end = secret.end
+    return "".join([*parts, text[end:]])
