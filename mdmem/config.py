@@ -1,4 +1,4 @@
-"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, which settings steer."""
+"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, whose zone is a setting."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be set; times are seconds, sizes are lines and bytes."""
+    """The settings of a workspace. Times are in seconds, sizes in lines and bytes."""
 
     timezone: str | None = None
     author: str | None = None
@@ -66,7 +66,7 @@ LANGUAGES = {
     "ta": "tamil",
     "tr": "turkish",
 }
-"""The languages that words can be stemmed in, by ISO 639 code; `search.words` has the means."""
+"""The languages that words can be stemmed in (`search.terms`), by ISO 639 code."""
 
 _CHOICES = {"direct_edits": ("commit", "refuse")}
 _NAMES = Settings.__match_args__
@@ -74,7 +74,7 @@ _TEXTS = ("timezone", "author", "actor", "direct_edits", "language")
 _LISTS = ("agents", "extra_paths")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes")
-_MOST = 1_000_000_000
+_MAX_NUMBER = 1_000_000_000
 
 
 def _home(environment: Mapping[str, str]) -> str | None:
@@ -82,7 +82,7 @@ def _home(environment: Mapping[str, str]) -> str | None:
 
 
 def user_settings_path(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Where the user's own settings are, by the platform's custom; None where there is no home."""
+    """The file of the user's own settings, by the platform's custom; None if there is no home."""
     home = _home(environment)
     if platform == "win32":
         base = environment.get("APPDATA")
@@ -94,16 +94,20 @@ def user_settings_path(environment: Mapping[str, str], platform: str = sys.platf
 
 
 def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The files that settings are read from, whether they are there or not."""
+    """The files that settings are read from, whether or not they exist."""
     own_path = user_settings_path(environment)
     return (workspace / SETTINGS_NAME, *((own_path,) if own_path else ()))
 
 
-def _value(name: str, value: Any, where: str) -> Any:
-    """`value` in the type of the setting `name`, or a refusal."""
+def _check_value(name: str, value: Any, file_name: str) -> Any:
+    """`value` in the type of the setting `name`.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
 
     def wrong(expected: str) -> WorkspaceProblem:
-        return WorkspaceProblem("bad-settings", f"{where}: {name} must be {expected}, not {value!r}")
+        return WorkspaceProblem("bad-settings", f"{file_name}: {name} must be {expected}, not {value!r}")
 
     if name in _FLAGS:
         if not isinstance(value, bool):
@@ -114,34 +118,34 @@ def _value(name: str, value: Any, where: str) -> Any:
             raise wrong("a one-line text")
         if value not in _CHOICES.get(name, (value,)):
             raise wrong(" or ".join(_CHOICES[name]))
-        return _language(value, where) if name == "language" else value
+        return _language_name(value, file_name) if name == "language" else value
     if name in _LISTS:
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
             raise wrong("a list of texts")
         return tuple(value)
     if name in _COUNTS:
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MOST:
-            raise wrong(f"a whole number from 1 to {_MOST - 1:,}")
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_NUMBER:
+            raise wrong(f"a whole number from 1 to {_MAX_NUMBER - 1:,}")
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MOST:
-        raise wrong(f"a number above 0 and below {_MOST:,}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MAX_NUMBER:
+        raise wrong(f"a number above 0 and below {_MAX_NUMBER:,}")
     return float(value)
 
 
-def _language(said: str, where: str) -> str:
-    """The English name of a language, from that or its code; of a code with a country (de-AT, pt_BR) the country is left out."""
-    name = said.strip().casefold()
+def _language_name(value: str, file_name: str) -> str:
+    """The English name of a language, from that or its code; the country of a code (de-AT, pt_BR) is left out."""
+    name = value.strip().casefold()
     code = name.replace("_", "-").partition("-")[0]
-    found = LANGUAGES.get(code) or (name if name in LANGUAGES.values() else None)
-    if found is None:
-        known = list(dict.fromkeys(LANGUAGES.values()))
-        raise WorkspaceProblem("bad-settings", f"{where}: language {said!r} is not one that words can be stemmed in", _nearest(name, known))
-    return found
+    language = LANGUAGES.get(code) or (name if name in LANGUAGES.values() else None)
+    if language is None:
+        message = f"{file_name}: language {value!r} is not one that words can be stemmed in"
+        raise WorkspaceProblem("bad-settings", message, _suggest(name, list(dict.fromkeys(LANGUAGES.values())), "There are"))
+    return language
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+def _suggest(name: str, names: Sequence[str], lead: str) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"Did you mean {near[0]}?" if near else f"{lead} {', '.join(names)}."
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -152,19 +156,18 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
     try:
-        found = tomllib.loads(data.decode())
+        values = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Mend the file; every setting is optional.") from problem
-    for name in found:
+    for name in values:
         if name not in _NAMES:
-            near = difflib.get_close_matches(name, _NAMES, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"The settings are {', '.join(_NAMES)}."
+            hint = _suggest(name, _NAMES, "The settings are")
             raise WorkspaceProblem("bad-settings", f"{path.name}: unknown setting {name!r}", hint)
-    return {name: _value(name, value, path.name) for name, value in found.items()}
+    return {name: _check_value(name, value, path.name) for name, value in values.items()}
 
 
-def _place(path: str, here: Path, environment: Mapping[str, str]) -> Path:
-    """Where an extra path leads, without `..`; `~` written out."""
+def _full_path(path: str, workspace: Path, environment: Mapping[str, str]) -> Path:
+    """The absolute path of an extra path, without `~` and `..`."""
     home = _home(environment)
     if path.startswith("~"):
         if not home or path[1:2] not in ("", "/"):
@@ -172,19 +175,19 @@ def _place(path: str, here: Path, environment: Mapping[str, str]) -> Path:
                 "bad-settings", f"extra_paths names {path!r}, and it is not known where that is", "Write the folder out."
             )
         path = home + path[1:]
-    return Path("/" + posixpath.normpath(here / path).lstrip("/"))
+    return Path("/" + posixpath.normpath(workspace / path).lstrip("/"))
 
 
-def _spelled(path: str, place: Path, here: Path) -> str:
-    """An extra path in its one spelling: relative where it stays in the workspace (`notes`, not `./notes/`)."""
-    if place.is_relative_to(here):
-        return str(place.relative_to(here))
-    return str(place) if path.startswith(("/", "~")) else posixpath.normpath(path)
+def _normalise_path(path: str, full_path: Path, workspace: Path) -> str:
+    """The canonical spelling of an extra path: relative if it stays in the workspace (`notes`, not `./notes/`)."""
+    if full_path.is_relative_to(workspace):
+        return str(full_path.relative_to(workspace))
+    return str(full_path) if path.startswith(("/", "~")) else posixpath.normpath(path)
 
 
-def _stays_inside(place: Path, here: Path, tree: Path | None) -> bool:
-    """Whether it lies in the workspace, where links are passed over, or else in the work tree, where no link leads out of that."""
-    return place.is_relative_to(here) or (tree is not None and place.resolve().is_relative_to(tree))
+def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
+    """True for a path in the workspace, where links are skipped, or in the work tree if no link leads out of that."""
+    return full_path.is_relative_to(workspace) or (tree is not None and full_path.resolve().is_relative_to(tree))
 
 
 def load(workspace: Path, tree: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
@@ -192,39 +195,39 @@ def load(workspace: Path, tree: Path | None = None, environment: Mapping[str, st
 
     Args:
         workspace: its folder.
-        tree: the root of the work tree that it is in, without links on the way to it; None where it is in none yet.
-        environment: the process's own where none is given.
+        tree: the root of its work tree, without links on the way to it; None if it is in none yet.
+        environment: by default the process's own.
 
     Raises:
         WorkspaceProblem: `bad-settings`: unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
             type, an extra path outside the work tree that the user's own settings do not name, or in an unknown home.
     """
     env = os.environ if environment is None else environment
-    here = workspace.absolute()
+    folder = workspace.absolute()
     own_path = user_settings_path(env)
     own = _read(own_path) if own_path else {}
     local = _read(workspace / SETTINGS_NAME)
-    places = {path: _place(path, here, env) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
-    allowed = {places[path] for path in own.get("extra_paths", ())}
+    full_paths = {path: _full_path(path, folder, env) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
+    allowed = {full_paths[path] for path in own.get("extra_paths", ())}
     for path in local.get("extra_paths", ()):
-        if places[path] not in allowed and not _stays_inside(places[path], here, tree):
+        if full_paths[path] not in allowed and not _stays_inside(full_paths[path], folder, tree):
             raise WorkspaceProblem(
                 "bad-settings",
                 f"{SETTINGS_NAME}: extra_paths names {path!r}, which is outside the work tree",
                 f"To allow it, name it in extra_paths of your own settings ({own_path}) too.",
             )
     settings = replace(Settings(), **{**own, **local})
-    spelled: dict[Path, str] = {}
+    extra_paths: dict[Path, str] = {}
     for path in settings.extra_paths:
-        spelled.setdefault(places[path], _spelled(path, places[path], here))
-    settings = replace(settings, extra_paths=tuple(spelled.values()))
+        extra_paths.setdefault(full_paths[path], _normalise_path(path, full_paths[path], folder))
+    settings = replace(settings, extra_paths=tuple(extra_paths.values()))
     if settings.timezone:
         zone(settings.timezone)
     return settings
 
 
 def zone(name: str | None) -> tzinfo | None:
-    """The time zone of that name; None is the system's, which also heeds TZ."""
+    """The time zone of that name; None is the system's, which heeds TZ."""
     if name is None:
         return None
     try:
@@ -240,15 +243,15 @@ def now(settings: Settings, environment: Mapping[str, str] | None = None) -> dat
         UsageProblem: `MDMEM_NOW` is not such a time, or one that git cannot keep.
     """
     env = os.environ if environment is None else environment
-    place = zone(settings.timezone)
-    given = env.get("MDMEM_NOW")
-    if not given:
-        return datetime.now().astimezone(place)
+    local_zone = zone(settings.timezone)
+    value = env.get("MDMEM_NOW")
+    if not value:
+        return datetime.now().astimezone(local_zone)
     try:
-        moment = datetime.fromisoformat(given)
-        moment = moment.replace(tzinfo=place) if moment.tzinfo is None and place is not None else moment.astimezone(place)
-        if moment.timestamp() < 0:
-            raise UsageProblem(f"MDMEM_NOW is {given!r}, which is before 1970; git keeps no such time")
+        time = datetime.fromisoformat(value)
+        time = time.replace(tzinfo=local_zone) if time.tzinfo is None and local_zone is not None else time.astimezone(local_zone)
+        if time.timestamp() < 0:
+            raise UsageProblem(f"MDMEM_NOW is {value!r}, which is before 1970; git keeps no such time")
     except (ValueError, OverflowError, OSError) as problem:
-        raise UsageProblem(f"MDMEM_NOW is {given!r}, which is not an ISO 8601 time", "Write it as 2026-11-21T14:05:00.") from problem
-    return moment
+        raise UsageProblem(f"MDMEM_NOW is {value!r}, which is not an ISO 8601 time", "Write it as 2026-11-21T14:05:00.") from problem
+    return time

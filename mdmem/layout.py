@@ -1,4 +1,4 @@
-"""Where memory lives: a path says what kind of file it is and which day it belongs to; paths and days as a user names them. Pure; no file is opened here."""
+"""The layout of a workspace: the kind and the day of a file by its path, and paths and days as users write them. Pure; no file is opened here."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
 PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
 BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
 MAX_FILE_BYTES = 5_000_000
-"""A larger file is not edited and not indexed."""
+"""Larger files are neither edited nor indexed."""
 
 _DAY = re.compile(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
 _MAX_PATH_BYTES = 1024
-# What file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
+# Names that file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
 _GIT_ALIAS = re.compile(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
 _HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 
 
 def day_of(path: str) -> date | None:
-    """The day a daily log is for, or None where the path is no daily log's (an impossible date is not one)."""
+    """The day of a daily log; None for any other path, one with an impossible date included."""
     match = _DAY.search(path)
     if not match:
         return None
@@ -37,22 +37,22 @@ def day_of(path: str) -> date | None:
 
 
 def log_path(day: date) -> FilePath:
-    """The log of a day."""
+    """The path of a day's log."""
     return FilePath(f"memory/{day.isoformat()}.md")
 
 
 def is_markdown(path: str) -> bool:
-    """Whether the name is a Markdown file's."""
+    """True for the name of a Markdown file."""
     return path.endswith(".md") or path.casefold().endswith(".md")
 
 
 def within(path: str, folders: Iterable[str]) -> bool:
-    """Whether `path` is one of `folders` (files may be named too) or lies below one."""
+    """True if `path` is one of `folders` (which may hold files too) or lies below one."""
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") or folder == "." for folder in folders)
 
 
 def is_outside(path: str) -> bool:
-    """Whether a path (of the extra ones) leaves the workspace."""
+    """True if an extra path leaves the workspace."""
     return path.startswith(("/", "../"))
 
 
@@ -61,8 +61,8 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
 
     Args:
         path: relative to the workspace.
-        workspace_name: the name of the workspace's own folder; where that is `memory`, the files beside MEMORY.md are topics.
-        extra_paths: the folders that the settings add.
+        workspace_name: the name of the workspace's own folder; if that is `memory`, the files next to MEMORY.md are topics.
+        extra_paths: folders that the settings add.
     """
     parts = _parts(path)
     if not is_markdown(path) or not parts:
@@ -85,9 +85,9 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
 
 
 def _parts(path: str) -> list[str]:
-    """What a path is made of; one that is absolute begins with an empty name."""
-    named = [part for part in path.split("/") if part not in ("", ".")]
-    return ["", *named] if path.startswith("/") else named
+    """The names in a path; an absolute path begins with an empty one."""
+    names = [part for part in path.split("/") if part not in ("", ".")]
+    return ["", *names] if path.startswith("/") else names
 
 
 def _is_git_folder(part: str) -> bool:
@@ -95,11 +95,11 @@ def _is_git_folder(part: str) -> bool:
 
 
 def parse_path(text: str) -> FilePath:
-    """The path of a Markdown file as a user names it, relative to the workspace.
+    """The path of a Markdown file, as a user writes it relative to the workspace.
 
     Raises:
-        PathProblem: `bad-path`, with the reason, for anything that is not such a path: absolute, `..`, inside `.git` in any
-            spelling, control characters, too long, not Markdown.
+        PathProblem: `bad-path`, with the reason: absolute, `..`, inside `.git` in any spelling, control characters, too long, not
+            Markdown.
     """
 
     def refuse(reason: str) -> PathProblem:
@@ -109,7 +109,7 @@ def parse_path(text: str) -> FilePath:
 
     if not text.strip():
         raise refuse("it is empty")
-    if not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
+    if not text.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise refuse("it holds a control character")
     if len(text.encode()) > _MAX_PATH_BYTES:
         raise refuse("it is too long")

@@ -1,4 +1,4 @@
-"""Markdown -> plain text, by mistune: what a person reads on a terminal."""
+"""Markdown -> plain text for a terminal, by mistune."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ else:
 
 
 _COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
-_OF_BLOCKS = ("list", "list_item", "table", "table_body", "block_quote")
-_BETWEEN = {"table_row": " ", "table_head": " "}
+_CONTAINERS = ("list", "list_item", "table", "table_body", "block_quote")
+_SEPARATORS = {"table_row": " ", "table_head": " "}
 
 
 @cache
@@ -28,7 +28,7 @@ def _parser() -> mistune.Markdown:
 
 
 def plain(text: str) -> str:
-    """The words of a Markdown text, without its marks, on as many lines as it has blocks."""
+    """The words of a Markdown text without its marks, one line for each block."""
     tokens, _ = _parser().parse(text)
     if isinstance(tokens, str):
         return tokens
@@ -44,6 +44,6 @@ def _words(token: dict[str, Any]) -> str:
         return _COMMENT.sub("", token["raw"])
     if "children" in token:
         words = (_words(child) for child in token["children"])
-        return "\n".join(filter(None, words)) if kind in _OF_BLOCKS else _BETWEEN.get(kind, "").join(words)
+        return "\n".join(filter(None, words)) if kind in _CONTAINERS else _SEPARATORS.get(kind, "").join(words)
     raw = str(token.get("raw", ""))
     return html.unescape(raw) if kind == "text" else raw
