@@ -96,7 +96,7 @@ class TestRunner:
         folder = script(tmp_path / "bin", "cat\nhead -c 3000000 /dev/zero\nhead -c 200000 /dev/zero | tr '\\0' x >&2\nexit 7")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         done = runner.run(tmp_path, ["x"], b"y" * 1_000_000)
-        assert (done.status, len(done.output), len(done.words)) == (7, 4_000_000, 200_000)
+        assert (done.status, len(done.output), len(done.error_text)) == (7, 4_000_000, 200_000)
 
     @pytest.mark.parametrize("daemon", ["exec cat never", "while :; do echo a; done"], ids=["silent", "talking"])
     def test_what_goes_on_in_the_background_is_not_waited_for(

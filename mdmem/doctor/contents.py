@@ -181,7 +181,7 @@ def _patches(case: Inspection, commits: Sequence[CommitId], seconds: float) -> b
             raise
         return None
     if done.status:
-        raise RepositoryProblem("git-failed", f"git diff-tree: {done.words}")
+        raise RepositoryProblem("git-failed", f"git diff-tree: {done.error_text}")
     return done.output
 
 

@@ -131,7 +131,7 @@ def check_fsck(case: Inspection) -> Iterator[Finding]:
         yield Finding("fsck", Level.NOTE, f"not done within {_FSCK_SECONDS:g} seconds", hint="git fsck takes the time it needs.")
         return
     if done.status:
-        said = "; ".join([*done.output.decode("utf-8", "replace").splitlines(), *done.words.splitlines()][:3])
+        said = "; ".join([*done.output.decode("utf-8", "replace").splitlines(), *done.error_text.splitlines()][:3])
         yield Finding(
             "fsck", Level.ERROR, f"the repository is damaged: {said}", hint="git fsck says more; another clone may have what is missing."
         )

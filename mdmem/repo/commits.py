@@ -1,4 +1,4 @@
-"""Commits: made by git, and taken back."""
+"""Make commits with git, and undo them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import git_files
 from mdmem.repo.ignored import ignored
-from mdmem.repo.runner import READ_SECONDS, GitResult, run
-from mdmem.repo.worktree import Identity, PathState, Repository, literal_pathspecs, parse_paths
+from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run
+from mdmem.repo.worktree import Identity, PathState, Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -27,13 +27,16 @@ else:
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
-"""Where no hook has anything to say: git need not start two shells to hear that."""
+"""For a commit in which no hook would do anything: it saves git from starting two shells."""
 _LOCKED = re.compile(r"Unable to create '[^\n]*\.lock': File exists")
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """What git's index says of one path: `text` as `git update-index --index-info` takes it, empty where it says nothing."""
+    """The entry of one path in git's index: `text` in the form of `git update-index --index-info`, empty where there is none.
+
+    `intended`: the path was only announced (`git add --intent-to-add`).
+    """
 
     text: bytes
     intended: bool
@@ -41,17 +44,17 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class CommitOrder:
-    """A commit to be made: of some paths as they are on disk, and of nothing else; without paths an empty one.
+    """A commit to be made of some paths as they are on disk, and of nothing else; without paths it is empty.
 
     Args:
         paths: workspace paths.
-        message: taken as it is.
+        message: committed unchanged.
         date: for author and committer, in git's raw form.
         hook_timeout: the seconds that git may take, hooks included.
-        identity: for a repository that has none.
-        allow: what its own hooks are to let through; None where this is mdmem's commit, for which they step aside.
-        state: how the repository stood to the one path just now, so that git need not be asked again.
-        hookless: whether no hook has anything to say of it, so that git need not start any.
+        identity: for a repository that has none configured.
+        allow: problems that mdmem's own hooks let through; None where this is mdmem's commit, which they do not check.
+        state: the state of the one path, where it was just read: git need not be asked again.
+        hookless: no hook would do anything, so git need not start any.
     """
 
     paths: Sequence[FilePath]
@@ -66,35 +69,35 @@ class CommitOrder:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A commit that was made; whether the index could be written after it (`renew_index` mends that)."""
+    """A commit that was made. `is_indexed` is False where git's index could not be written after it (`renew_index` repairs that)."""
 
     id: CommitId
     is_indexed: bool = True
 
 
-def _is_locked(failed: GitResult) -> bool:
-    """Whether git failed as another git holds a lock."""
-    return bool(_LOCKED.search(failed.words))
+def _is_lock_failure(failed: GitResult) -> bool:
+    """True if git failed because another git holds a lock."""
+    return bool(_LOCKED.search(failed.error_text))
 
 
-def _require_free(failed: GitResult) -> None:
-    if _is_locked(failed):
-        raise RepositoryProblem("busy", f"another git holds a lock: {failed.words}", "Try again when that has ended.")
+def _refuse_if_locked(failed: GitResult) -> None:
+    if _is_lock_failure(failed):
+        raise RepositoryProblem("busy", f"another git holds a lock: {failed.error_text}", "Try again when that has ended.")
 
 
 def commit(repository: Repository, order: CommitOrder) -> Committed:
     """Make a commit.
 
-    The ref moves by git's own compare-and-swap. Where another git holds a lock, or moved the branch meanwhile, it is tried again.
+    The ref moves by git's own compare-and-swap. If another git holds a lock, or moves the branch meanwhile, the commit is tried again.
 
     Raises:
-        RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's words; the index is as it was.
+        RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's error text; the index is as it was.
     """
     variables = _variables(order)
     before = order.state.commit if order.state else repository.head()
     added = [] if order.state and order.state.tracked else _intend_to_add(repository, order.paths, variables)
     try:
-        done = _run_commit(repository, order, before, variables)
+        result = _run_commit(repository, order, before, variables)
     except RepositoryProblem as problem:
         if commit := commit_made_after(repository, before, order.paths, order.message):
             return Committed(commit)
@@ -110,19 +113,19 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
         elif order.paths:
             renew_index(repository, order.paths)
         raise
-    if done.status == 0:
+    if result.status == 0:
         return Committed(repository.head() or CommitId(""))
     if commit := commit_made_after(repository, before, order.paths, order.message):
         # The branch has moved, but the index could not be written.
         return Committed(commit, is_indexed=renew_index(repository, order.paths))
     _unstage(repository, added)
-    _require_free(done)
-    words = done.words or "a hook refused without a word"
-    raise RepositoryProblem("commit-failed", f"git did not commit: {words}", "Mend what git or the hook names; nothing was changed.")
+    _refuse_if_locked(result)
+    reason = result.error_text or "a hook refused without a word"
+    raise RepositoryProblem("commit-failed", f"git did not commit: {reason}", "Mend what git or the hook names; nothing was changed.")
 
 
 def _variables(order: CommitOrder) -> dict[str, str]:
-    """The environment of `git commit`, and of its hooks, beyond that of every git."""
+    """The environment variables that `git commit` and its hooks get beyond those of every git command."""
     variables = {"GIT_AUTHOR_DATE": order.date, "GIT_COMMITTER_DATE": order.date, "GIT_OPTIONAL_LOCKS": "1"}
     variables |= {"MDMEM_COMMIT": "1"} if order.allow is None else {"MDMEM_ALLOW": ",".join(sorted(order.allow))}
     if order.identity:
@@ -131,30 +134,33 @@ def _variables(order: CommitOrder) -> dict[str, str]:
 
 
 def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | None, variables: Mapping[str, str]) -> GitResult:
-    """Run `git commit`, again while another git holds a lock, or where one has moved the branch from `before` meanwhile."""
+    """Run `git commit`, and retry while another git holds a lock or moves the branch away from `before`."""
     tip = before
 
-    def again(failed: GitResult) -> bool:
+    def may_retry(failed: GitResult) -> bool:
         nonlocal tip
         last, tip = tip, repository.head()
-        return (_is_locked(failed) or tip != last) and commit_made_after(repository, before, order.paths, order.message) is None
+        return (_is_lock_failure(failed) or tip != last) and commit_made_after(repository, before, order.paths, order.message) is None
 
     settings = [*(_HOOKLESS if order.hookless else ()), "-c", "commit.verbose=false"]
     options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
     options += ["--", *literal_pathspecs(order.paths)] if order.paths else ["--allow-empty"]
     text = order.message.encode("utf-8", "replace")
-    return _retried(repository, [*settings, "commit", *options], text, variables, order.hook_timeout, again)
+    return _run_with_retries(repository, [*settings, "commit", *options], text, variables, order.hook_timeout, may_retry)
 
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
-    """Have the index hold what HEAD holds of these paths; whether it could be written."""
+    """Bring the index entries of these paths to what HEAD holds; False where the index could not be written."""
     return (
-        _retried(repository, ["reset", "-q", "--", *literal_pathspecs(paths)], b"", {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS).status == 0
+        _run_with_retries(
+            repository, ["reset", "-q", "--", *literal_pathspecs(paths)], b"", {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS
+        ).status
+        == 0
     )
 
 
 def commit_made_after(repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
-    """The commit with this message that came after `before`, where git made it although it, or a hook after it, failed later."""
+    """The commit with this message since `before`, which git may have made even though it, or a hook, failed afterwards."""
     now = repository.head()
     if now is None or now == before:
         return None
@@ -164,53 +170,59 @@ def commit_made_after(repository: Repository, before: CommitId | None, paths: Se
     )
     subject = message.strip().split("\n")[0].strip()
     commits = [line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines()]
-    return next((CommitId(commit) for commit, _, said in commits if subject in said), None)
+    return next((CommitId(commit) for commit, _, subject_line in commits if subject in subject_line), None)
 
 
-def _retried(
+def _run_with_retries(
     repository: Repository,
     arguments: Sequence[str],
     text: bytes,
     extra: Mapping[str, str],
     seconds: float,
-    again: Callable[[GitResult], bool] = _is_locked,
+    may_retry: Callable[[GitResult], bool] = _is_lock_failure,
 ) -> GitResult:
-    """Run git, and where it fails `again` as long as that may help: while another git holds a lock that it needs.
+    """Run git, and retry for as long as `may_retry` says: by default while another git holds a lock that it needs.
 
-    A lock that a dead process left is taken away; the caller holds the workspace's own lock.
+    A lock that a dead process left is removed; the caller holds the workspace's own lock.
     """
     started, pause = time.monotonic(), _FIRST_PAUSE
     while True:
-        done = run(repository.folder, arguments, text, extra, seconds)
-        if done.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not again(done):
-            return done
-        lock = locks.lock_named_in(done.words)
-        if lock and _owns(repository, lock) and locks.is_stale(lock, (repository.root, repository.git_dir, repository.common_dir)):
+        result = run(repository.folder, arguments, text, extra, seconds)
+        if result.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not may_retry(result):
+            return result
+        lock = locks.lock_named_in(result.error_text)
+        if (
+            lock
+            and _is_in_git_folder(repository, lock)
+            and locks.is_stale(lock, (repository.root, repository.git_dir, repository.common_dir))
+        ):
             lock.unlink(missing_ok=True)
             continue
-        time.sleep(pause)  # git says nothing when it lets go of a lock
+        time.sleep(pause)  # git gives no signal when it releases a lock
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def _owns(repository: Repository, lock: Path) -> bool:
+def _is_in_git_folder(repository: Repository, lock: Path) -> bool:
     return any(folder in lock.parents for folder in (repository.git_dir, repository.common_dir))
 
 
 def _intend_to_add(repository: Repository, paths: Sequence[FilePath], extra: Mapping[str, str]) -> list[FilePath]:
-    """Tell git of the paths that it does not know yet; those are returned."""
+    """Announce to git the paths that it does not track yet, and return those."""
     if not paths:
         return []
-    known = set(parse_paths(repository.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
-    new = [path for path in paths if path not in known and os.path.lexists(repository.folder / path)]
+    tracked = set(parse_paths(repository.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
+    new = [path for path in paths if path not in tracked and os.path.lexists(repository.folder / path)]
     if new:
-        done = _retried(repository, ["add", "--intent-to-add", "--", *literal_pathspecs(new)], b"", extra, READ_SECONDS)
-        if done.status:
-            _require_free(done)
-            unseen = sorted(ignored(repository.folder, new))
-            code = "ignored-path" if unseen else "git-failed"
-            hint = "Take the rule out of .gitignore, or name another file." if unseen else ""
-            refused = (unseen or new)[0]
-            raise RepositoryProblem(code, f"git does not take {refused}: {done.words.splitlines()[0] if done.words else ''}", hint)
+        result = _run_with_retries(repository, ["add", "--intent-to-add", "--", *literal_pathspecs(new)], b"", extra, READ_SECONDS)
+        if result.status:
+            _refuse_if_locked(result)
+            ignored_paths = sorted(ignored(repository.folder, new))
+            code = "ignored-path" if ignored_paths else "git-failed"
+            hint = "Take the rule out of .gitignore, or name another file." if ignored_paths else ""
+            refused_path = (ignored_paths or new)[0]
+            raise RepositoryProblem(
+                code, f"git does not take {refused_path}: {result.error_text.splitlines()[0] if result.error_text else ''}", hint
+            )
     return new
 
 
@@ -220,46 +232,46 @@ def _unstage(repository: Repository, paths: Sequence[FilePath]) -> None:
 
 
 def _change_index(repository: Repository, arguments: Sequence[str], text: bytes = b"") -> None:
-    done = _retried(repository, arguments, text, {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS)
-    if done.status:
-        _require_free(done)
-        raise RepositoryProblem("git-failed", f"git {arguments[0]}: {done.words}", "git status says how the index stands.")
+    result = _run_with_retries(repository, arguments, text, {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS)
+    if result.status:
+        _refuse_if_locked(result)
+        raise RepositoryProblem("git-failed", f"git {arguments[0]}: {result.error_text}", "git status says how the index stands.")
 
 
 def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
-    """What the index says of a path, to be put back by `take_back`."""
+    """The index entry of a path, for `undo_commit` to restore."""
     text = repository.git("ls-files", "-s", "-z", "--full-name", "--", *literal_pathspecs([path]))
     status = repository.git("status", "--porcelain=v1", "-z", "--no-renames", "--", *literal_pathspecs([path])) if text else b""
     return IndexEntry(text, status.startswith(b" A"))
 
 
 def commit_has_bytes(repository: Repository, commit: CommitId, path: FilePath, data: bytes) -> bool:
-    """Whether a commit has these bytes for a path, as git stores them."""
-    found = git_files.blob_at(str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")) if repository.is_simple else None
-    if found is None:
-        asked = run(repository.folder, ["rev-parse", "-q", "--verify", f"{commit}:{repository.prefix}{path}"])
-        found = asked.output.decode("utf-8", "replace").strip()
+    """True if a commit holds a file with these bytes, as git stores them."""
+    blob = git_files.blob_at(str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")) if repository.is_simple else None
+    if blob is None:
+        result = run(repository.folder, ["rev-parse", "-q", "--verify", f"{commit}:{repository.prefix}{path}"])
+        blob = result.output.decode("utf-8", "replace").strip()
     return (
-        found == git_files.object_id(b"blob", data)
-        or found.encode() == repository.git("hash-object", "--stdin", "--path", path, text=data).strip()
+        blob == git_files.object_id(b"blob", data)
+        or blob.encode() == repository.git("hash-object", "--stdin", "--path", path, text=data).strip()
     )
 
 
 def withdraw(repository: Repository, newer: CommitId, older: CommitId | None) -> bool:
-    """Move the branch back from a commit that nothing builds on yet; index and files stay. Whether it could be done."""
-    moved = ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer] if older else ["update-ref", "-d", "HEAD", newer]
-    return run(repository.folder, moved).status == 0
+    """Move the branch back from a commit that nothing builds on yet; index and files stay. False where it has moved on."""
+    command = ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer] if older else ["update-ref", "-d", "HEAD", newer]
+    return run(repository.folder, command).status == 0
 
 
 def undo_commit(repository: Repository, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry | None) -> bool:
-    """Undo a commit of one path that nothing builds on yet, in the index too; the file on disk stays. Whether it could be done.
+    """Undo a commit of one path that nothing builds on yet, in the index too; the file on disk stays. False where the branch has moved on.
 
-    `entry` is what the index said before, None where that was what `older` holds.
+    `entry` is the index entry from before the commit, None where it was that of `older`.
     """
     if not withdraw(repository, newer, older):
         return False
     if entry is None:
-        renew_index(repository, [path])  # where the disk is too full for that, the file is still to be put back
+        renew_index(repository, [path])  # if the disk is too full for it, the caller still has to put the file back
     elif entry.text and not entry.intended:
         _change_index(repository, ["update-index", "-z", "--index-info"], entry.text)
     else:
@@ -270,5 +282,5 @@ def undo_commit(repository: Repository, newer: CommitId, older: CommitId | None,
 
 
 def maintain(repository: Repository) -> None:
-    """Maintenance by git itself, which never runs in front of the user."""
+    """Let git maintain its repository; never while the user waits."""
     run(repository.folder, ["-c", "gc.autoDetach=false", "maintenance", "run", "--auto", "--quiet"])

@@ -1,7 +1,7 @@
-"""All reachable history rewritten, object by object: only what the rules change gets a new id, the rest stays bit for bit.
+"""Rewrite all reachable history, object by object: only what the rules change gets a new id, the rest stays bit for bit.
 
-Blobs first, then the trees that hold them, then commits and tags, oldest first. No ref moves here (`moving`): until then nothing has
-changed.
+Blobs come first, then the trees that hold them, then commits and tags, oldest first. No ref moves here (`ref_rewrite` does that), so
+nothing has changed yet.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten")
 
 @dataclass(frozen=True, slots=True)
 class RewriteRules:
-    """What becomes of bytes: `blob` gets a text and whether it is Markdown, `message` a message; `holds` and `binary` only look."""
+    """Callables that rewrite bytes: `blob` a text (the flag: is it Markdown), `message` a message; `holds` and `binary` only look for words."""
 
     blob: Callable[[bytes, bool], bytes]
     message: Callable[[bytes], bytes]
@@ -39,7 +39,7 @@ class RewriteRules:
 
 @dataclass(frozen=True, slots=True)
 class LinkedWorktree:
-    """Another work tree of the repository. `head` is its commit where it is detached, `name` its ref then."""
+    """Another work tree of the repository. `name` is the ref of its HEAD, `head` its commit where it is detached."""
 
     root: Path
     name: str
@@ -48,7 +48,7 @@ class LinkedWorktree:
 
 @dataclass(frozen=True, slots=True)
 class RewrittenHistory:
-    """What the rules make of history. Ids of commits and tags in `ids`, of blobs (with: is it Markdown) in `blobs`, old to new."""
+    """History as the rules rewrite it, old ids to new ones: commits and tags in `ids`, blobs (with the flag: is it Markdown) in `blobs`."""
 
     refs: Mapping[str, str]
     ids: Mapping[str, str]
@@ -66,42 +66,42 @@ class RewrittenHistory:
     submodules: bool
 
     def renamed(self, object_id: str) -> str:
-        """The id that an object of any kind has now."""
+        """The new id of an object of any kind."""
         return self.ids.get(object_id) or self.trees.get(object_id) or self.blobs.get((object_id, False), object_id)
 
     @property
     def moved(self) -> dict[str, str]:
-        """The refs that get another value, with it."""
+        """The refs that change, with their new values."""
         return {name: self.renamed(old) for name, old in self.refs.items() if self.renamed(old) != old}
 
 
-# What there is.
+# Work trees, refs, index entries.
 
 
 def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
     """The other work trees.
 
     Raises:
-        RepositoryProblem: `cannot-purge`: one is not there, is busy, or has refs of its own.
+        RepositoryProblem: `cannot-purge`: one is missing, is busy, or has refs of its own.
     """
-    found = []
+    worktrees = []
     for block in git(repository.root, "worktree", "list", "--porcelain", "-z").split(b"\0\0"):
-        said = dict(os.fsdecode(line).partition(" ")[::2] for line in block.split(b"\0"))
-        root = Path(said.get("worktree", ""))
-        if "worktree" not in said or "bare" in said:
+        fields = dict(os.fsdecode(line).partition(" ")[::2] for line in block.split(b"\0"))
+        root = Path(fields.get("worktree", ""))
+        if "worktree" not in fields or "bare" in fields:
             continue
-        if "prunable" in said or not root.is_dir():
+        if "prunable" in fields or not root.is_dir():
             raise _refusal("a linked worktree is not there", "git worktree prune forgets it.")
-        own = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).rstrip("\n"))
-        if own.samefile(repository.git_dir):  # of a submodule git lists the git folder, not the work tree
+        git_dir = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).rstrip("\n"))
+        if git_dir.samefile(repository.git_dir):  # for a submodule git lists the git folder, not the work tree
             continue
-        if any((own / name).exists() for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD", "sequencer", "BISECT_LOG")):
+        if any((git_dir / name).exists() for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD", "sequencer", "BISECT_LOG")):
             raise _refusal("something is under way in a linked worktree", "Finish or abort it there (git status).")
         if git(root, "for-each-ref", "--count=1", *_OWN_REFS):
             raise _refusal("a linked worktree has refs of its own", "git worktree remove takes it away.")
-        name = "main-worktree/HEAD" if own.samefile(repository.common_dir) else f"worktrees/{own.name}/HEAD"
-        found.append(LinkedWorktree(root, name, said["HEAD"] if "detached" in said else None))
-    return found
+        name = "main-worktree/HEAD" if git_dir.samefile(repository.common_dir) else f"worktrees/{git_dir.name}/HEAD"
+        worktrees.append(LinkedWorktree(root, name, fields["HEAD"] if "detached" in fields else None))
+    return worktrees
 
 
 def _refusal(message: str, hint: str) -> RepositoryProblem:
@@ -109,7 +109,7 @@ def _refusal(message: str, hint: str) -> RepositoryProblem:
 
 
 def require_rewritable(repository: Repository) -> None:
-    """Refuse where rewritten history would not be what git shows, or could not be cleaned up.
+    """Refuse repositories in which git would not show the rewritten history, or old objects could not be removed.
 
     Raises:
         RepositoryProblem: `cannot-purge`: replace refs, grafts, a partial clone, a repository that keeps all objects.
@@ -124,23 +124,23 @@ def require_rewritable(repository: Repository) -> None:
         raise _refusal("the repository keeps every object (extensions.preciousObjects)", "It may lend them to another one.")
 
 
-def _refs(repository: Repository, others: Sequence[LinkedWorktree]) -> dict[str, str]:
-    """Every ref that is rewritten, with its value: not those that follow a remote, nor symbolic ones; detached HEADs too."""
+def _refs(repository: Repository, worktrees: Sequence[LinkedWorktree]) -> dict[str, str]:
+    """Every ref that is rewritten, with its value: all but remote-tracking and symbolic ones, and detached HEADs too."""
     listed = git(repository.root, "for-each-ref", "--format=%(objectname) %(refname) %(symref)").decode("utf-8", "surrogateescape")
     rows = [line.split(" ") for line in listed.splitlines()]
     refs = {name: value for value, name, target in rows if not target and not name.startswith("refs/remotes/")}
-    refs |= {other.name: other.head for other in others if other.head}
+    refs |= {worktree.name: worktree.head for worktree in worktrees if worktree.head}
     head = repository.head()
     return refs | {"HEAD": head} if head and repository.branch() is None else refs
 
 
 def remote_refs(repository: Repository) -> int:
-    """How many refs follow a remote."""
+    """The number of remote-tracking refs."""
     return len(git(repository.root, "for-each-ref", "--format=x", "refs/remotes").splitlines())
 
 
-def _stashed(repository: Repository, refs: Mapping[str, str]) -> list[str]:
-    """The stash, oldest first: its older entries stand in its reflog only. Those that an interrupted run kept come first."""
+def _stash_commits(repository: Repository, refs: Mapping[str, str]) -> list[str]:
+    """The stash, oldest first: its older entries are in its reflog only. Those that an interrupted run kept come first."""
     kept = [refs[name] for name in sorted((n for n in refs if n.startswith(KEPT_STASH)), key=lambda n: int(n.rsplit("/", 1)[1]))]
     if "refs/stash" not in refs:
         return kept
@@ -150,7 +150,7 @@ def _stashed(repository: Repository, refs: Mapping[str, str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class StagedEntry:
-    """An entry of git's index: `flag` is what `git ls-files -v` says of it."""
+    """An entry of git's index; `flag` is the letter of `git ls-files -v`."""
 
     flag: bytes
     mode: bytes
@@ -160,28 +160,28 @@ class StagedEntry:
 
 
 def index_entries(root: Path) -> list[StagedEntry]:
-    """What git's index holds."""
-    found = []
+    """The entries of git's index."""
+    entries = []
     for line in git(root, "ls-files", "-v", "-s", "-z").split(b"\0"):
         if line:
             head, _, path = line.partition(b"\t")
             flag, mode, blob, stage = head.split(b" ")
-            found.append(StagedEntry(flag, mode, blob.decode(), stage, path))
-    return found
+            entries.append(StagedEntry(flag=flag, mode=mode, blob=blob.decode(), stage=stage, path=path))
+    return entries
 
 
 def worktree_files(root: Path) -> list[str]:
-    """The files of a work tree, from its root: what git knows, what it does not ignore, all Markdown, what killed writes left."""
+    """The files of a work tree, from its root: tracked ones, those that are not ignored, all Markdown files, temporary files of killed writes."""
     listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(root, "ls-files", "-z", "-o", "--", MARKDOWN, TEMPORARIES)
     return sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
 
 
-# The rewriting itself.
+# Rewriting.
 
 
 @dataclass(slots=True)
 class _ObjectRewriter:
-    """The new ids as they come about, and what was met on the way."""
+    """Collects the new ids, and counts what was rewritten."""
 
     rules: RewriteRules
     objects: Objects
@@ -195,9 +195,9 @@ class _ObjectRewriter:
     binaries: int = 0
     submodules: bool = False
 
-    def note_uses(self, found: Iterable[tuple[str, bytes, int]]) -> None:
-        """Which blobs the trees have as Markdown, which as other files."""
-        for _, mode, path, target in self._rows(found):
+    def note_uses(self, trees: Iterable[tuple[str, bytes, int]]) -> None:
+        """Note which blobs the trees hold as Markdown, and which as other files."""
+        for _, mode, path, target in self._rows(trees):
             if mode in FILE_MODES:
                 self.uses[is_markdown(os.fsdecode(path))].add(target)
             elif mode == _SUBMODULE_MODE:
@@ -206,42 +206,43 @@ class _ObjectRewriter:
                 self.names[path] = self.rules.holds(path)
 
     def _rows(self, trees: Iterable[tuple[str, bytes, int]]) -> Iterator[tuple[str, bytes, bytes, str]]:
-        """Each entry of trees: the tree's id, mode, name, id."""
+        """Yield each entry of the trees: the tree's id, mode, name, id."""
         for name, _, data in self.objects.read(trees):
             for mode, path, target in tree_entries(data, len(name) // 2):
                 yield name, mode, path, target
 
-    def make_blobs(self, found: Iterable[tuple[str, bytes, int]]) -> None:
-        for name, _, data in self.objects.read(found):
-            markdown = [each for each in (False, True) if name in self.uses[each]]
+    def make_blobs(self, blobs: Iterable[tuple[str, bytes, int]]) -> None:
+        """Rewrite texts, and count binary files and links that hold the words but stay as they are."""
+        for name, _, data in self.objects.read(blobs):
+            markdown = [as_markdown for as_markdown in (False, True) if name in self.uses[as_markdown]]
             if b"\0" in data:
                 self.binaries += self.rules.binary(data)
             elif not markdown:
                 self.links += self.rules.blob(data, False) != data
-            for each in markdown:
-                new = self.rules.blob(data, each)
+            for as_markdown in markdown:
+                new = self.rules.blob(data, as_markdown)
                 if new != data:
-                    self.blobs[name, each] = self.objects.add(b"blob", new)
+                    self.blobs[name, as_markdown] = self.objects.add(b"blob", new)
 
-    def make_trees(self, found: Sequence[tuple[str, bytes, int]]) -> None:
-        """The trees that hold a changed blob, at any depth, inner ones first."""
-        inner: dict[str, list[str]] = {}
+    def make_trees(self, trees: Sequence[tuple[str, bytes, int]]) -> None:
+        """Rewrite the trees that hold a changed blob at any depth, inner ones first."""
+        subtrees: dict[str, list[str]] = {}
         holders: dict[str, list[str]] = {}
-        due: list[str] = []
-        for name, mode, path, target in self._rows(found) if self.blobs else ():
+        changed: list[str] = []
+        for name, mode, path, target in self._rows(trees) if self.blobs else ():
             if mode in _TREE_MODES:
-                inner.setdefault(name, []).append(target)
+                subtrees.setdefault(name, []).append(target)
                 holders.setdefault(target, []).append(name)
             elif self._blob(mode, path, target) != target:
-                due.append(name)
+                changed.append(name)
         affected: set[str] = set()
-        while due:
-            name = due.pop()
+        while changed:
+            name = changed.pop()
             if name not in affected:
                 affected.add(name)
-                due += holders.get(name, ())
-        sizes = {name: (name, kind, size) for name, kind, size in found}
-        for name, _, data in self.objects.read(sizes[name] for name in _inner_first(affected, inner)):
+                changed += holders.get(name, ())
+        sizes = {name: (name, kind, size) for name, kind, size in trees}
+        for name, _, data in self.objects.read(sizes[name] for name in _inner_first(affected, subtrees)):
             parts = [
                 b"%s %s\0%s"
                 % (mode, path, bytes.fromhex(self.trees.get(target, target) if mode in _TREE_MODES else self._blob(mode, path, target)))
@@ -254,54 +255,56 @@ class _ObjectRewriter:
             return target
         return self.blobs.get((target, is_markdown(os.fsdecode(path))), target)
 
-    def make_commits(self, found: Iterable[tuple[str, bytes, int]]) -> None:
-        for name, _, data in self.objects.read(found):
+    def make_commits(self, commits: Iterable[tuple[str, bytes, int]]) -> None:
+        """Rewrite commits, parents first, that have a new tree, a new parent or a new message; they lose their signatures."""
+        for name, _, data in self.objects.read(commits):
             head, end, message = data.partition(b"\n\n")
             headers = parse_headers(head)
-            said = _message(self.rules, message, next((v.strip() for n, v in headers if n == b"encoding"), b""))
-            moved = [(n, self._pointed(n, value)) for n, value in headers]
+            new_message = _rewrite_message(self.rules, message, next((v.strip() for n, v in headers if n == b"encoding"), b""))
+            new_headers = [(n, self._new_pointer(n, value)) for n, value in headers]
             self.counts["people"] += any(n in (b"author", b"committer") and self.rules.holds(value) for n, value in headers)
-            kept = [(n, value) for n, value in moved if n != b"mergetag" or not self.rules.holds(value)]
-            if kept == headers and said == message:
+            kept = [(n, value) for n, value in new_headers if n != b"mergetag" or not self.rules.holds(value)]
+            if kept == headers and new_message == message:
                 continue
             unsigned = [(n, value) for n, value in kept if n not in _SIGNATURES]
             self.counts["signatures"] += len(unsigned) < len(headers)
-            self.counts["messages"] += said != message
+            self.counts["messages"] += new_message != message
             self.counts["commits"] += 1
-            self.ids[name] = self.objects.add(b"commit", b"\n".join(b"%s %s" % pair for pair in unsigned) + end + said)
+            self.ids[name] = self.objects.add(b"commit", b"\n".join(b"%s %s" % pair for pair in unsigned) + end + new_message)
 
-    def _pointed(self, header: bytes, value: bytes) -> bytes:
+    def _new_pointer(self, header: bytes, value: bytes) -> bytes:
         if header == b"tree":
             return self.trees.get(value.decode(), value.decode()).encode()
         return self.ids.get(value.decode(), value.decode()).encode() if header == b"parent" else value
 
-    def make_tags(self, found: Iterable[tuple[str, bytes, int]]) -> None:
-        waiting = {name: data for name, _, data in self.objects.read(found)}
+    def make_tags(self, tags: Iterable[tuple[str, bytes, int]]) -> None:
+        """Rewrite tags that have a new target or a new message; they lose their signatures."""
+        unwritten = {name: data for name, _, data in self.objects.read(tags)}
 
-        def make(name: str) -> None:
-            head, end, message = waiting.pop(name).partition(b"\n\n")
+        def write_tag(name: str) -> None:
+            head, end, message = unwritten.pop(name).partition(b"\n\n")
             headers = parse_headers(head)
-            target = _tagged(head)
-            if target in waiting:
-                make(target)
-            now = self.ids.get(target) or self.trees.get(target) or self.blobs.get((target, False), target)
+            target = _tag_target(head)
+            if target in unwritten:
+                write_tag(target)
+            new_target = self.ids.get(target) or self.trees.get(target) or self.blobs.get((target, False), target)
             signature = _TAG_SIGNATURE.search(message)
-            words = message[: signature.start()] if signature else message
-            said = self.rules.message(words)
-            if now == target and said == words:
+            text = message[: signature.start()] if signature else message
+            new_text = self.rules.message(text)
+            if new_target == target and new_text == text:
                 return
-            moved = [(n, now.encode() if n == b"object" else value) for n, value in headers if n not in _SIGNATURES]
-            self.counts["signatures"] += bool(signature) or len(moved) < len(headers)
-            self.counts["messages"] += said != words
+            new_headers = [(n, new_target.encode() if n == b"object" else value) for n, value in headers if n not in _SIGNATURES]
+            self.counts["signatures"] += bool(signature) or len(new_headers) < len(headers)
+            self.counts["messages"] += new_text != text
             self.counts["tags"] += 1
-            self.ids[name] = self.objects.add(b"tag", b"\n".join(b"%s %s" % pair for pair in moved) + end + said)
+            self.ids[name] = self.objects.add(b"tag", b"\n".join(b"%s %s" % pair for pair in new_headers) + end + new_text)
 
-        while waiting:
-            make(next(iter(waiting)))
+        while unwritten:
+            write_tag(next(iter(unwritten)))
 
 
-def _inner_first(trees: set[str], inner: Mapping[str, list[str]]) -> list[str]:
-    """`trees` in an order in which each comes after those that it holds."""
+def _inner_first(trees: set[str], subtrees: Mapping[str, list[str]]) -> list[str]:
+    """Order `trees` so that each comes after those that it holds."""
     ordered: dict[str, None] = {}
     waiting = [(name, False) for name in trees]
     while waiting:
@@ -310,64 +313,69 @@ def _inner_first(trees: set[str], inner: Mapping[str, list[str]]) -> list[str]:
             ordered[name] = None
         elif name not in ordered:
             waiting.append((name, True))
-            waiting += [(child, False) for child in inner.get(name, ()) if child in trees and child not in ordered]
+            waiting += [(child, False) for child in subtrees.get(name, ()) if child in trees and child not in ordered]
     return list(ordered)
 
 
 def parse_headers(head: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers of a commit or tag; the lines of one that goes on (they begin with a space) stay joined."""
+    """The headers of a commit or tag; continuation lines (they begin with a space) stay with their header."""
     parts = re.split(rb"\n(?! )", head)
     return [(name, value) for name, _, value in (part.partition(b" ") for part in parts)]
 
 
-def _tagged(tag: bytes) -> str:
-    """What a tag points to."""
+def _tag_target(tag: bytes) -> str:
+    """The id of the object that a tag points to."""
     return next(value for name, value in parse_headers(tag.partition(b"\n\n")[0]) if name == b"object").decode()
 
 
-def _message(rules: RewriteRules, message: bytes, encoding: bytes) -> bytes:
-    """A commit's message by the rules, which know UTF-8, in the encoding that the commit names."""
-    message = rules.message(message)  # as UTF-8 first: what a commit names is not always what it holds
+def _rewrite_message(rules: RewriteRules, message: bytes, encoding: bytes) -> bytes:
+    """Rewrite a commit's message by the rules, which work on UTF-8, in the encoding that the commit names."""
+    message = rules.message(message)  # as UTF-8 first: the named encoding is not always the real one
     try:
         name = encoding.decode("ascii") or "utf-8"
         text = message.decode(name)
         return rules.message(text.encode()).decode().encode(name) if text.encode(name) == message else message
     except (LookupError, ValueError):
-        return message  # an encoding that only git's libraries know: the bytes are all there is to go by
+        return message  # an encoding that Python does not have
 
 
-def rewrite_history(repository: Repository, rules: RewriteRules, objects: Objects, others: Sequence[LinkedWorktree]) -> RewrittenHistory:
-    """What the rules make of everything that can be reached; no ref is moved."""
-    refs = _refs(repository, others)
-    stash = _stashed(repository, refs)
+def rewrite_history(repository: Repository, rules: RewriteRules, objects: Objects, worktrees: Sequence[LinkedWorktree]) -> RewrittenHistory:
+    """Rewrite everything that can be reached from refs, the stash and indexes; no ref is moved."""
+    refs = _refs(repository, worktrees)
+    stash = _stash_commits(repository, refs)
     head = repository.head()
     roots = "".join(f"{name}\n" for name in dict.fromkeys([*refs.values(), *stash, *([head] if head else [])])).encode()
     names = git(repository.root, "rev-list", "--topo-order", "--objects", "--no-object-names", "--stdin", text=roots) if roots else b""
-    of_indexes = [e for root in (repository.root, *(o.root for o in others)) for e in index_entries(root) if e.mode != _SUBMODULE_MODE]
-    found = objects.described(dict.fromkeys([*names.decode().split(), *(e.blob for e in of_indexes)]))
+    staged = [
+        entry
+        for root in (repository.root, *(worktree.root for worktree in worktrees))
+        for entry in index_entries(root)
+        if entry.mode != _SUBMODULE_MODE
+    ]
+    described = objects.describe(dict.fromkeys([*names.decode().split(), *(entry.blob for entry in staged)]))
 
-    def of(kind: bytes) -> list[tuple[str, bytes, int]]:
-        return [each for each in found if each[1] == kind]
+    def of_kind(kind: bytes) -> list[tuple[str, bytes, int]]:
+        return [each for each in described if each[1] == kind]
 
-    maker = _ObjectRewriter(rules, objects)
-    maker.note_uses(of(b"tree"))
-    for entry in of_indexes:
+    rewriter = _ObjectRewriter(rules, objects)
+    rewriter.note_uses(of_kind(b"tree"))
+    for entry in staged:
         if entry.mode in FILE_MODES:
-            maker.uses[is_markdown(os.fsdecode(entry.path))].add(entry.blob)
-    maker.uses[False].update(refs.values(), (_tagged(data) for _, _, data in objects.read(of(b"tag"))))
-    maker.make_blobs(of(b"blob"))
-    maker.make_trees(of(b"tree"))
-    maker.make_commits(reversed(of(b"commit")))
-    maker.make_tags(of(b"tag"))
+            rewriter.uses[is_markdown(os.fsdecode(entry.path))].add(entry.blob)
+    rewriter.uses[False].update(refs.values(), (_tag_target(data) for _, _, data in objects.read(of_kind(b"tag"))))
+    rewriter.make_blobs(of_kind(b"blob"))
+    rewriter.make_trees(of_kind(b"tree"))
+    rewriter.make_commits(reversed(of_kind(b"commit")))
+    rewriter.make_tags(of_kind(b"tag"))
     return RewrittenHistory(
-        refs,
-        maker.ids,
-        maker.trees,
-        maker.blobs,
-        tuple(dict.fromkeys(maker.ids.get(name, name) for name in stash)),
-        **maker.counts,
-        names=sum(maker.names.values()),
-        links=maker.links,
-        binaries=maker.binaries,
-        submodules=maker.submodules,
+        refs=refs,
+        ids=rewriter.ids,
+        trees=rewriter.trees,
+        blobs=rewriter.blobs,
+        stash=tuple(dict.fromkeys(rewriter.ids.get(name, name) for name in stash)),
+        **rewriter.counts,
+        names=sum(rewriter.names.values()),
+        links=rewriter.links,
+        binaries=rewriter.binaries,
+        submodules=rewriter.submodules,
     )

@@ -1,4 +1,4 @@
-"""Which paths git is told to ignore."""
+"""The paths that git ignores."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mdmem.repo.runner import run
 
 
 def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
-    """Those of a workspace's paths that git's ignore rules name and git does not have all the same.
+    """The paths, of those given in a workspace, that git's ignore rules match and that git does not track.
 
     Raises:
         RepositoryProblem: git failed.
     """
-    # Not as they are: a name that begins with a colon would mean something.
-    asked = "".join(f"./{path}\0" for path in paths)
-    done = run(folder, ["check-ignore", "-z", "--stdin"], os.fsencode(asked))
-    if done.status not in (0, 1):
-        raise RepositoryProblem("git-failed", f"git check-ignore: {done.words}")
-    return {FilePath(os.fsdecode(path).removeprefix("./")) for path in done.output.split(b"\0") if path}
+    # With `./` in front, because a name that begins with a colon would be a pathspec.
+    text = "".join(f"./{path}\0" for path in paths)
+    result = run(folder, ["check-ignore", "-z", "--stdin"], os.fsencode(text))
+    if result.status not in (0, 1):
+        raise RepositoryProblem("git-failed", f"git check-ignore: {result.error_text}")
+    return {FilePath(os.fsdecode(path).removeprefix("./")) for path in result.output.split(b"\0") if path}

@@ -1,4 +1,4 @@
-"""Git's objects: read in bulk, named, and written as packs."""
+"""Read git's objects in bulk, and write new ones as packs."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from mdmem.errors import RepositoryProblem
 from mdmem.repo.runner import run
 
 LONG_SECONDS = 3600.0
-"""What a command may take that goes through all of a repository."""
+"""The time limit of commands that go through the whole repository."""
 _CHUNK_BYTES = 32_000_000
 _PACK_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 
 
 def git(folder: Path, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
-    """The output of a git command that must succeed. `folder` is the root of a work tree: below it index-pack would not find its place."""
-    done = run(folder, arguments, text, extra, LONG_SECONDS)
-    if done.status:
+    """Run a git command that must succeed, and return its output. `folder` is the root of a work tree: index-pack fails anywhere else."""
+    result = run(folder, arguments, text, extra, LONG_SECONDS)
+    if result.status:
         raise RepositoryProblem(
             "git-failed",
             f"git {next(a for a in arguments if a[0] != '-' and '=' not in a)} failed",
-            "Run it again, which completes what was begun; git fsck says more.",
+            "Run it again to complete what was begun; git fsck says more.",
         )
-    return done.output
+    return result.output
 
 
 class Objects:
-    """Objects read in bulk, a bounded amount at a time, and written as packs (or, without `keep`, only named)."""
+    """Reads objects in bulk, a bounded amount at a time, and writes new ones as packs (without `keep`, only their ids are worked out)."""
 
     def __init__(self, folder: Path, keep: bool) -> None:
         self._folder = folder
@@ -38,27 +38,27 @@ class Objects:
         self._waiting: dict[str, bytes] = {}
         self._size = 0
 
-    def described(self, ids: Iterable[str]) -> list[tuple[str, bytes, int]]:
-        """Id, kind and size of objects."""
-        asked = "".join(f"{name}\n" for name in ids).encode()
-        lines = git(self._folder, "cat-file", "--batch-check", text=asked).splitlines() if asked else []
-        found = [line.split(b" ") for line in lines]
-        if any(len(words) != 3 for words in found):
+    def describe(self, ids: Iterable[str]) -> list[tuple[str, bytes, int]]:
+        """Id, kind and size of each object."""
+        text = "".join(f"{name}\n" for name in ids).encode()
+        lines = git(self._folder, "cat-file", "--batch-check", text=text).splitlines() if text else []
+        rows = [line.split(b" ") for line in lines]
+        if any(len(row) != 3 for row in rows):
             raise RepositoryProblem("broken-repository", "the repository lacks objects that its history names", "git fsck says which.")
-        return [(words[0].decode(), words[1], int(words[2])) for words in found]
+        return [(row[0].decode(), row[1], int(row[2])) for row in rows]
 
     def read(self, objects: Iterable[tuple[str, bytes, int]]) -> Iterator[tuple[str, bytes, bytes]]:
-        """Id, kind and bytes of objects, in their order."""
+        """Yield id, kind and bytes of each object, in their order."""
         for chunk in _chunks(objects):
             output = git(self._folder, "cat-file", "--batch", text="".join(f"{name}\n" for name, _, _ in chunk).encode())
-            at = 0
+            offset = 0
             for name, kind, size in chunk:
-                at = output.index(b"\n", at) + 1
-                yield name, kind, output[at : at + size]
-                at += size + 1
+                offset = output.index(b"\n", offset) + 1
+                yield name, kind, output[offset : offset + size]
+                offset += size + 1
 
     def add(self, kind: bytes, data: bytes) -> str:
-        """The id of a new object."""
+        """Add an object, and return its id."""
         name = hashlib.new(self._hash, b"%s %d\0%s" % (kind, len(data), data)).hexdigest()
         if self._keep and name not in self._waiting:
             packed = _pack_head(_PACK_TYPES[kind], len(data)) + zlib.compress(data, 1)
@@ -69,7 +69,7 @@ class Objects:
         return name
 
     def flush(self) -> None:
-        """Give git what was added."""
+        """Write the objects added since the last flush into the repository."""
         if self._waiting:
             pack = b"PACK" + (2).to_bytes(4, "big") + len(self._waiting).to_bytes(4, "big") + b"".join(self._waiting.values())
             git(self._folder, "index-pack", "--stdin", text=pack + hashlib.new(self._hash, pack).digest())
@@ -77,14 +77,15 @@ class Objects:
 
 
 def _chunks(objects: Iterable[tuple[str, bytes, int]]) -> Iterator[list[tuple[str, bytes, int]]]:
+    """The objects in runs of at most `_CHUNK_BYTES` (a larger object comes alone)."""
     chunk: list[tuple[str, bytes, int]] = []
-    size = 0
-    for found in objects:
-        if chunk and size + found[2] > _CHUNK_BYTES:
+    total = 0
+    for name, kind, size in objects:
+        if chunk and total + size > _CHUNK_BYTES:
             yield chunk
-            chunk, size = [], 0
-        chunk.append(found)
-        size += found[2]
+            chunk, total = [], 0
+        chunk.append((name, kind, size))
+        total += size
     if chunk:
         yield chunk
 

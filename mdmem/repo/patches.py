@@ -1,4 +1,4 @@
-"""What commits did to files, read from git's patches."""
+"""The changes of commits to files, parsed from git's patches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.startup.records import dataclass
 
 HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-"""The first line of a hunk: how many lines went, the number of the first new one, how many came; one line where it does not say."""
+"""The first line of a hunk: the count of removed lines, the number of the first new line, the count of new lines; no count means 1."""
 _OBJECT_ID = re.compile(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
 _QUOTED = re.compile(rb"\\([abtnvfr\"\\]|[0-7]{3})")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
@@ -19,7 +19,7 @@ _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What one commit did to one Markdown file: the text that each of its hunks brought in; `renamed_from` where it had another name."""
+    """The change of one commit to one Markdown file: the text that each hunk added, and its old name where it was renamed."""
 
     path: FilePath
     renamed_from: FilePath | None
@@ -27,8 +27,8 @@ class FilePatch:
 
 
 def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
-    """What `git diff-tree --stdin -p -U0` says, commit by commit."""
-    found: dict[CommitId, list[FilePatch]] = {}
+    """Parse the output of `git diff-tree --stdin -p -U0`, commit by commit."""
+    patches: dict[CommitId, list[FilePatch]] = {}
     lines = iter(output.split(b"\n"))
     commit = CommitId("")
     path = renamed_from = FilePath("")
@@ -36,7 +36,7 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
 
     def close() -> None:
         if path:
-            found.setdefault(commit, []).append(FilePatch(path, renamed_from or None, tuple(added)))
+            patches.setdefault(commit, []).append(FilePatch(path, renamed_from or None, tuple(added)))
 
     for line in lines:
         if _OBJECT_ID.match(line):
@@ -54,19 +54,19 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
         elif match := HUNK.match(line):
             added.append(new_lines(lines, match))
     close()
-    return {commit: tuple(patches) for commit, patches in found.items()}
+    return {commit: tuple(of_commit) for commit, of_commit in patches.items()}
 
 
 def new_lines(lines: Iterator[bytes], hunk: Match[bytes]) -> str:
-    """The lines that a hunk brings in, without the last line end; `lines` are those after the one that `HUNK` matched."""
-    found = []
+    """The lines that a hunk adds, without the last line end; `lines` are those after the one that `HUNK` matched."""
+    added = []
     count = int(hunk[1] or 1) + int(hunk[3] or 1)
     while count:
         line = next(lines)
         count -= not line.startswith(b"\\")
         if line.startswith(b"+"):
-            found.append(line[1:])
-    return b"\n".join(found).decode("utf-8", "replace")
+            added.append(line[1:])
+    return b"\n".join(added).decode("utf-8", "replace")
 
 
 def _unquoted(path: bytes) -> FilePath:

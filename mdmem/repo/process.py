@@ -1,7 +1,7 @@
-"""A git process in a session of its own: started, heard to its end, and ended where it takes too long.
+"""Run a git process in a session of its own, read its output to the end, and end it where it takes too long.
 
-`subprocess` starts it. What it started in its turn is ended with it, or, where it stays in the background, not waited for: `communicate`
-can do neither.
+`subprocess` starts it. Its own child processes are ended with it or, where they stay in the background, not waited for: `communicate` can
+do neither.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO
 
 from mdmem.startup.launch import INTERRUPTIONS
 
-if not hasattr(os, "memfd_create"):  # another system, or an interpreter that was built for old ones
+if not hasattr(os, "memfd_create"):  # another system, or an interpreter built for an old one
     import tempfile
 
 
@@ -28,65 +28,65 @@ _KILL_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.05
 _CHUNK_BYTES = 65_536
 _LOST_STATUS = 255
-"""The status of a process whose end somebody else has waited for: whether it succeeded is not known."""
+"""The status of a process for which something else has waited: whether it succeeded is not known."""
 
 
 class TimeUpError(Exception):
-    """A process was not done in its time; it is ended, and all that it started."""
+    """A process took too long; it and all its children are ended."""
 
 
 def converse(command: Sequence[str], environment: Mapping[str, str], text: bytes, seconds: float) -> tuple[int, bytes, bytes]:
-    """Start a process (found by PATH) with `text` on its standard input, and hear it to its end.
+    """Start a process (found by PATH) with `text` on its standard input, and read its output to the end.
 
-    The whole text is there before the start: where this process is killed, the other never takes a part of it for the whole. Pipes that
-    are kept open by what it started in the background are not waited for.
+    The whole text is there before the start: if this process is killed, the child never takes a part of it for the whole. Pipes that are
+    kept open by processes in the background are not waited for.
 
     Returns:
         Its exit status (below zero: the signal that ended it), standard output and standard error.
 
     Raises:
-        FileNotFoundError: there is no such program.
+        FileNotFoundError: the program does not exist.
         TimeUpError: it took longer than `seconds`.
     """
     if _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # inherited; no status could be waited for
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     process: subprocess.Popen[bytes] | None = None
-    with _pipe() as (output, their_output), _pipe() as (words, their_words), _filled(text) as their_input:
+    with _pipe() as (output, their_output), _pipe() as (errors, their_errors), _text_file(text) as their_input:
         try:
             with _interruptions_held():
                 process = subprocess.Popen(
                     command,
                     stdin=their_input,
                     stdout=their_output,
-                    stderr=their_words,
+                    stderr=their_errors,
                     env=environment,
                     start_new_session=True,
                 )
             their_output.close()
-            their_words.close()
-            heard = _heard(process, (output, words), time.monotonic() + seconds)
+            their_errors.close()
+            received = _read_streams(process, (output, errors), time.monotonic() + seconds)
         except BaseException:
             if process is not None:
                 _end(process)
             raise
-    return process.returncode, heard[0], heard[1]
+    return process.returncode, received[0], received[1]
 
 
 def _is_main_thread() -> bool:
-    """Whether signals are handled, and may be set, in this thread."""
+    """True in the thread that handles signals and may set their handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
 def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Both ends of a pipe, the one for reading first. Those that `Popen` makes stay open where it cannot make them all."""
+    """Both ends of a pipe, the reading end first. (Pipes that `Popen` makes stay open where it cannot make them all.)"""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb", buffering=0) as ours, os.fdopen(writing, "wb", buffering=0) as theirs:
         yield ours, theirs
 
 
 @contextmanager
-def _filled(text: bytes) -> Iterator[IO[bytes] | int]:
+def _text_file(text: bytes) -> Iterator[IO[bytes] | int]:
     """A file without a name that holds the text; no file at all for an empty one."""
     if not text:
         yield subprocess.DEVNULL
@@ -99,36 +99,36 @@ def _filled(text: bytes) -> Iterator[IO[bytes] | int]:
 
 @contextmanager
 def _interruptions_held() -> Iterator[None]:
-    """Have an interruption wait until the process that is being started is known here.
+    """Hold interruptions back until the process that is being started is under control here.
 
-    Otherwise it would go on unseen, and commit what is being put back. A blocked signal would stay blocked in the process.
+    Otherwise it would go on unseen, and commit what is being put back. Blocking the signal would block it in the process too.
     """
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS} if _is_main_thread() else {}
-    came: list[int] = []
+    held: list[int] = []
     try:
         for number, handler in handlers.items():
             if callable(handler):
-                signal.signal(number, lambda number, _: came.append(number))
+                signal.signal(number, lambda number, _: held.append(number))
         yield
     finally:
         for number, handler in handlers.items():
             if callable(handler):
                 signal.signal(number, handler)
-        for interruption in came:
+        for interruption in held:
             signal.raise_signal(interruption)
 
 
-def _heard(process: subprocess.Popen[bytes], streams: Sequence[IO[bytes]], limit: float) -> list[bytes]:
-    """What a process writes to these streams, until a moment of the monotonic clock at most."""
-    heard = {stream.fileno(): bytearray() for stream in streams}
+def _read_streams(process: subprocess.Popen[bytes], streams: Sequence[IO[bytes]], limit: float) -> list[bytes]:
+    """Read what a process writes to these streams, until a time of the monotonic clock at most."""
+    received = {stream.fileno(): bytearray() for stream in streams}
     ended_at: float | None = None
     with selectors.DefaultSelector() as selector:
-        for stream in heard:
+        for stream in received:
             selector.register(stream, selectors.EVENT_READ)
         while selector.get_map():
             for key, _ in selector.select(_QUIET_SECONDS):
                 if chunk := os.read(key.fd, _CHUNK_BYTES):
-                    heard[key.fd] += chunk
+                    received[key.fd] += chunk
                 else:
                     selector.unregister(key.fd)
             now = time.monotonic()
@@ -136,16 +136,16 @@ def _heard(process: subprocess.Popen[bytes], streams: Sequence[IO[bytes]], limit
                 if now - ended_at >= _QUIET_SECONDS:
                     break
             elif _has_ended(process):
-                ended_at = now  # what it wrote is in the pipes, and read in the next round
+                ended_at = now  # its last output is in the pipes, and read in the next round
             elif now >= limit:
                 raise TimeUpError
     if not _ends_by(process, limit):
         raise TimeUpError
-    return [bytes(data) for data in heard.values()]
+    return [bytes(data) for data in received.values()]
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a process has ended. `Popen.poll` takes a status that it cannot have for a success."""
+    """True if a process has ended. (`Popen.poll` reports a status that it cannot get as success.)"""
     if process.returncode is None:
         try:
             number, status = os.waitpid(process.pid, os.WNOHANG)
@@ -157,22 +157,22 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _ends_by(process: subprocess.Popen[bytes], limit: float) -> bool:
-    """Wait for the end until a moment of the monotonic clock."""
+    """Wait for the end until a time of the monotonic clock; False where the time is up."""
     pause = _FIRST_PAUSE
     while not _has_ended(process):
         if time.monotonic() >= limit:
             return False
-        time.sleep(pause)  # not every system tells when a process ends; at first this is a fraction of a millisecond
+        time.sleep(pause)  # not every system can signal the end of a process; the first pause is a fraction of a millisecond
         pause = min(pause * 2, _LONGEST_PAUSE)
     return True
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it started; it gets the time to take its lock files away."""
+    """End a process and all its children, with time to remove their lock files."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
-        except (ProcessLookupError, PermissionError):  # nothing is left, or what a hook started as another user
+        except (ProcessLookupError, PermissionError):  # none is left, or only one that a hook started as another user
             break
         _ends_by(process, time.monotonic() + _KILL_SECONDS)
     _ends_by(process, math.inf)

@@ -1,7 +1,7 @@
-"""A rewrite made so: a note committed, refs moved, git's index brought along, what led to the old objects taken away; and what is still left.
+"""Put rewritten history in place: commit a note, move the refs, update git's index, drop the old objects, and look for what remains.
 
-Refs move in one transaction, each only from its old value. Before that nothing has changed; after it `clean` can be run as often as
-needed.
+Refs move in one transaction, each only from its old value. Before that nothing has changed; after it `drop_old_objects` can be run as
+often as needed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ELSEWHERE = frozenset({"objects", "modules", "mdmem", "worktrees", "lfs", "anne
 _RAW_DATE = re.compile(rb"(\d+ [+-]\d{4})$")
 
 
-# Commits of mdmem's own.
+# New commits.
 
 
-def _people(repository: Repository, date: str, identity: Identity | None) -> bytes:
+def _identity_headers(repository: Repository, date: str, identity: Identity | None) -> bytes:
     """The author and committer headers of a new commit; `date` is git's raw form."""
     lines = []
     for role in ("AUTHOR", "COMMITTER"):
@@ -43,40 +43,40 @@ def _people(repository: Repository, date: str, identity: Identity | None) -> byt
 def add_purge_note(
     repository: Repository, rewrite: RewrittenHistory, objects: Objects, message: str, date: str, identity: Identity | None
 ) -> dict[str, str]:
-    """The refs to move, with an empty commit on top of HEAD that carries `message`; on an unborn branch there is none."""
+    """Write an empty commit with `message` on top of HEAD (none on an unborn branch), and return the refs to move with their new values."""
     moved = rewrite.moved
-    people = _people(repository, date, identity)
+    identity_headers = _identity_headers(repository, date, identity)
     for ref, old in rewrite.refs.items():
         if ref.startswith("refs/notes/") and (tree := _renamed_notes(repository, rewrite, objects, old)):
             parent = rewrite.renamed(old)
             moved[ref] = objects.add(
-                b"commit", b"tree %s\nparent %s\n%s\n\nNotes follow their commits\n" % (tree.encode(), parent.encode(), people)
+                b"commit", b"tree %s\nparent %s\n%s\n\nNotes follow their commits\n" % (tree.encode(), parent.encode(), identity_headers)
             )
     head = repository.head()
     if head:
         tree = git(repository.root, "rev-parse", f"{head}^{{tree}}").decode().strip()
-        lines = (rewrite.trees.get(tree, tree).encode(), rewrite.renamed(head).encode(), people, message.encode())
+        lines = (rewrite.trees.get(tree, tree).encode(), rewrite.renamed(head).encode(), identity_headers, message.encode())
         target = "HEAD" if repository.branch() is None else git(repository.root, "symbolic-ref", "HEAD").decode().strip()
         moved[target] = objects.add(b"commit", b"tree %s\nparent %s\n%s\n\n%s" % lines)
     return moved
 
 
 def _renamed_notes(repository: Repository, rewrite: RewrittenHistory, objects: Objects, tip: str) -> str | None:
-    """The tree of notes with those of rewritten commits under their new ids; None where there are none."""
-    found: dict[bytes, tuple[bytes, str]] = {}
-    renamed = False
+    """The tree of git notes, with notes on rewritten commits under the new ids; None where no note is on such a commit."""
+    notes: dict[bytes, tuple[bytes, str]] = {}
+    has_renamed = False
     for line in git(repository.root, "ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0"):
         if line:
             head, _, path = line.partition(b"\t")
             mode, _, target = head.split(b" ")
             new = rewrite.ids.get(path.replace(b"/", b"").decode("utf-8", "replace"))
-            renamed |= new is not None
-            found[new.encode() if new else path] = (mode, rewrite.blobs.get((target.decode(), False), target.decode()))
-    return _tree(objects, found) if renamed else None
+            has_renamed |= new is not None
+            notes[new.encode() if new else path] = (mode, rewrite.blobs.get((target.decode(), False), target.decode()))
+    return _tree(objects, notes) if has_renamed else None
 
 
 def _tree(objects: Objects, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
-    """The tree that holds these paths."""
+    """Write the tree that holds these paths, and return its id."""
     rows: dict[bytes, tuple[bytes, str]] = {}
     folders: dict[bytes, dict[bytes, tuple[bytes, str]]] = {}
     for path, entry in entries.items():
@@ -90,45 +90,45 @@ def _tree(objects: Objects, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
     return objects.add(b"tree", b"".join(b"%s %s\0%s" % (mode, name, bytes.fromhex(target)) for name, (mode, target) in ordered))
 
 
-# Refs, index, what is left behind.
+# Refs, index, old objects.
 
 
 def move_refs(repository: Repository, rewrite: RewrittenHistory, moved: Mapping[str, str]) -> None:
-    """Move the refs, all or none, each only from the value that was rewritten; refs of mdmem's own keep the stash until `clean`.
+    """Move all refs or none, each only from the value that was rewritten; refs of mdmem's own keep the stash until `drop_old_objects`.
 
     Raises:
-        RepositoryProblem: `repository-busy`: one has moved meanwhile; nothing is changed.
+        RepositoryProblem: `repository-busy`: a ref has moved meanwhile; nothing is changed.
     """
     _deepen_shallow(repository, rewrite)
     kept = {f"{KEPT_STASH}{number}": value for number, value in enumerate(rewrite.stash)}
-    asked = ["start"]
+    commands = ["start"]
     for name, new in ({**moved, **kept}).items():
-        asked += ["option no-deref", f"update {name}", new, rewrite.refs.get(name, "0" * len(new))]
-    text = "\0".join([*asked, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
-    done = run(repository.root, ["update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=LONG_SECONDS)
-    if done.status:
+        commands += ["option no-deref", f"update {name}", new, rewrite.refs.get(name, "0" * len(new))]
+    text = "\0".join([*commands, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
+    result = run(repository.root, ["update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=LONG_SECONDS)
+    if result.status:
         raise RepositoryProblem(
             "repository-busy", "a branch or tag moved, or is locked, or a hook refused to move it; nothing was changed", "Try again."
         )
 
 
 def _deepen_shallow(repository: Repository, rewrite: RewrittenHistory) -> None:
-    """In a shallow clone: have git expect that the new ids of its oldest commits lack their parents too."""
-    place = repository.common_dir / "shallow"
-    before = files.read(place)
+    """In a shallow clone: list the new ids of its oldest commits as shallow too."""
+    path = repository.common_dir / "shallow"
+    before = files.read(path)
     if before is None:
         return
     old = before.decode().split()
     new = dict.fromkeys([*old, *(rewrite.ids.get(name, name) for name in old)])
-    if len(new) > len(old) and not files.replace(place, "".join(f"{name}\n" for name in new).encode(), before, files.temporary_name()):
+    if len(new) > len(old) and not files.replace(path, "".join(f"{name}\n" for name in new).encode(), before, files.temporary_name()):
         raise RepositoryProblem("repository-busy", "git is fetching; nothing was changed", "Try again.")
 
 
 def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> int:
-    """Bring the entries of git's index to the new blobs, flags kept; how many."""
+    """Bring the entries of git's index to the new blobs, with their flags; return their number."""
     entries = index_entries(repository.root)
-    found = [(e, rewrite.blobs.get((e.blob, is_markdown(os.fsdecode(e.path))))) for e in entries if e.mode in FILE_MODES]
-    due = [(entry, new) for entry, new in found if new]
+    pairs = [(e, rewrite.blobs.get((e.blob, is_markdown(os.fsdecode(e.path))))) for e in entries if e.mode in FILE_MODES]
+    due = [(entry, new) for entry, new in pairs if new]
     locks = {"GIT_OPTIONAL_LOCKS": "1"}
     if due:
         text = b"".join(b"%s %s %s\t%s\0" % (e.mode, new.encode(), e.stage, e.path) for e, new in due)
@@ -142,29 +142,29 @@ def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> i
 
 
 def refresh_index(repository: Repository) -> None:
-    """Have git's index look at the files again. It fails where one differs, which is no failure here."""
+    """Have git compare its index with the files again. The command fails where a file differs, which does not matter here."""
     run(repository.root, ["update-index", "-q", "--refresh"], extra={"GIT_OPTIONAL_LOCKS": "1"})
 
 
 def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -> None:
-    """Take away what still leads to the old objects, and those. Doing it again does no harm.
+    """Remove the old objects and everything that still leads to them. Doing it again does no harm.
 
     Args:
         repository: the repository.
-        rules: what is to go.
-        before: in seconds since 1970: younger objects stay, as another git may be about to commit them.
+        rules: as for the rewrite.
+        before: in seconds since 1970; younger objects stay, as another git may be about to commit them.
     """
     folder = repository.root
     kept = _kept_stash(repository)
     git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", "--all")
     if kept:
         _restore_stash(repository, kept)
-    for place in git_folders(repository):
+    for git_dir in git_folders(repository):
         for name in _POINTERS:
-            (place / name).unlink(missing_ok=True)
-        for file in place.glob("*_EDITMSG"):
+            (git_dir / name).unlink(missing_ok=True)
+        for file in git_dir.glob("*_EDITMSG"):
             file.unlink()
-        for file in place.glob("*_MSG"):
+        for file in git_dir.glob("*_MSG"):
             _rewrite_file(file, rules)
     for name in _SCRATCH:
         for file in (repository.common_dir / name).rglob("*"):
@@ -179,7 +179,7 @@ def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -
 
 
 def _kept_stash(repository: Repository) -> dict[str, str]:
-    """The refs that keep the stash over the end of its reflog, oldest entry first."""
+    """The refs that keep the stash while its reflog is expired, oldest entry first."""
     listed = git(repository.root, "for-each-ref", "--format=%(refname) %(objectname)", KEPT_STASH).decode().splitlines()
     rows = [line.split(" ") for line in listed]
     return {row[0]: row[1] for row in sorted(rows, key=lambda row: int(row[0].rsplit("/", 1)[1]))}
@@ -189,12 +189,12 @@ def _restore_stash(repository: Repository, kept: Mapping[str, str]) -> None:
     git(repository.root, "update-ref", "-d", "refs/stash")
     for value in kept.values():
         head, _, message = git(repository.root, "cat-file", "commit", value).partition(b"\n\n")
-        dated = _RAW_DATE.search(next(v for n, v in parse_headers(head) if n == b"committer"))
-        extra = {"GIT_COMMITTER_DATE": f"@{dated[1].decode()}"} if dated else {}
+        date = _RAW_DATE.search(next(v for n, v in parse_headers(head) if n == b"committer"))
+        extra = {"GIT_COMMITTER_DATE": f"@{date[1].decode()}"} if date else {}
         subject = message.decode("utf-8", "replace").partition("\n")[0]
         git(repository.root, "stash", "store", "-q", "-m", subject, value, extra=extra)
-    gone = "".join(f"delete {name} {value}\n" for name, value in kept.items())
-    git(repository.root, "update-ref", "--stdin", text=gone.encode())
+    commands = "".join(f"delete {name} {value}\n" for name, value in kept.items())
+    git(repository.root, "update-ref", "--stdin", text=commands.encode())
 
 
 def git_folders(repository: Repository) -> list[Path]:
@@ -203,19 +203,19 @@ def git_folders(repository: Repository) -> list[Path]:
     return [repository.common_dir, *(sorted(linked.iterdir()) if linked.is_dir() else ())]
 
 
-def _rewrite_file(place: Path, rules: RewriteRules) -> None:
-    if place.is_file() and not place.is_symlink():
-        before = place.read_bytes()
+def _rewrite_file(path: Path, rules: RewriteRules) -> None:
+    if path.is_file() and not path.is_symlink():
+        before = path.read_bytes()
         after = rules.message(before)
         if after != before:
-            files.replace(place, after, before, files.temporary_name())
+            files.replace(path, after, before, files.temporary_name())
 
 
-# What is left.
+# What remains.
 
 
 def objects_holding(repository: Repository, rules: RewriteRules) -> set[str]:
-    """The objects of the repository, reachable or not, that hold it."""
+    """The objects of the repository, reachable or not, that hold the words of the rules."""
     objects = Objects(repository.root, keep=False)
     listed = git(repository.root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
     rows = [(words[0].decode(), words[1], int(words[2])) for words in (line.split(b" ") for line in listed)]
@@ -223,24 +223,24 @@ def objects_holding(repository: Repository, rules: RewriteRules) -> set[str]:
 
 
 def reachable_objects(repository: Repository) -> set[str]:
-    """The objects to which a ref of any kind or git's index leads."""
+    """The objects that can be reached from a ref of any kind or from git's index."""
     return set(git(repository.root, "rev-list", "--objects", "--no-object-names", "--all", "--indexed-objects").decode().split())
 
 
 def is_in_a_message(repository: Repository, word: str) -> bool:
-    """Whether the message of a commit says a word. It is no secret: git gets it as an argument, which every user can see."""
+    """True if the message of a commit contains a word. Not for secrets: git gets it as an argument, which every user can see."""
     return bool(git(repository.root, "rev-list", "--all", "-n1", "--fixed-strings", f"--grep={word}"))
 
 
 def git_files_holding(repository: Repository, rules: RewriteRules) -> int:
-    """How many files of git's own folder, objects and messages aside, hold it: settings, hooks, names of refs."""
-    found = 0
+    """The number of files in git's own folder, other than objects, that hold the words of the rules: settings, hooks, names of refs."""
+    count = 0
     for top in git_folders(repository):
-        for folder, names, inside in os.walk(top):
+        for folder, names, file_names in os.walk(top):
             if Path(folder) == top:
                 names[:] = [name for name in names if name not in _ELSEWHERE]
-            for name in inside:
-                place = Path(folder, name)
-                held = place.is_file() and not place.is_symlink() and rules.holds(place.read_bytes())
-                found += held or rules.holds(os.fsencode(place.relative_to(top)))
-    return found
+            for name in file_names:
+                path = Path(folder, name)
+                in_content = path.is_file() and not path.is_symlink() and rules.holds(path.read_bytes())
+                count += in_content or rules.holds(os.fsencode(path.relative_to(top)))
+    return count

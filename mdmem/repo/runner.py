@@ -1,4 +1,4 @@
-"""One runner for the git binary: a built environment, fixed arguments, a time limit on the whole process group."""
+"""Run the git binary: with an environment built on purpose, fixed settings and a time limit for the whole process group."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.model import FilePath
 from mdmem.repo.process import TimeUpError, converse
 from mdmem.startup.records import dataclass
 
@@ -30,23 +31,23 @@ _SETTINGS = (
     *("-c", "advice.detachedHead=false", "-c", "core.untrackedCache=keep"),
     *("-c", "core.fsync=committed,loose-object,reference,index"),
 )
-"""Before every command. The last has what git writes survive a power cut: also what comes before a commit, such as a new file in the index."""
+"""Before every command. The last one makes everything that git writes survive a power cut, also what precedes a commit (a new file in the index)."""
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
-"""Pathspecs: of Markdown files, and of what a write that was killed leaves beside them (the bytes from before, perhaps)."""
+"""Pathspecs: of Markdown files, and of the temporary files that a killed write leaves next to them (they may hold the old bytes)."""
 READ_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """How a git process ended."""
+    """Status, output and error text of one git process."""
 
     status: int
     output: bytes
-    words: str
+    error_text: str
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment git runs in: nothing that a hook set points it to another repository, and nothing waits for a person."""
+    """The environment that git runs in: no variable of a hook points it to another repository, and nothing waits for a person."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return kept | _FIXED | dict(extra or {})
 
@@ -65,11 +66,21 @@ def run(
     """
     command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
     try:
-        status, output, words = converse(command, environment(extra), text, seconds)
+        status, output, errors = converse(command, environment(extra), text, seconds)
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
         raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
     except TimeUpError as problem:
         raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} seconds") from problem
     if status and not folder.is_dir():
         raise PathProblem("bad-path", f"there is no folder {folder}")
-    return GitResult(status, output, words.decode("utf-8", "replace").strip())
+    return GitResult(status, output, errors.decode("utf-8", "replace").strip())
+
+
+def literal_pathspecs(paths: Sequence[FilePath]) -> list[str]:
+    """Pathspecs that match these paths and nothing else. (git's setting for that would reach the user's hooks and break their own patterns.)"""
+    return [f":(literal){path}" for path in paths]
+
+
+def parse_paths(output: bytes) -> list[FilePath]:
+    """The paths in git's output with `-z`."""
+    return [FilePath(os.fsdecode(path)) for path in output.split(b"\0") if path]
