@@ -174,7 +174,6 @@ _BACK = [_step("commit"), _step("catch_up"), _step("switch", 1), _step("delete",
 
 @settings(
     max_examples=int(os.environ.get("MDMEM_TEST_EXAMPLES", "10")),
-    deadline=None,
     derandomize="MDMEM_TEST_EXAMPLES" not in os.environ,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],  # each example makes a repository of its own

@@ -122,7 +122,6 @@ def plain(draw: st.DrawFn) -> list[str]:
     return [*before, name, *(word for part in draw(st.permutations(parts)) for word in part), "--", *last]
 
 
-@settings(deadline=None)
 @given(plain())
 def test_what_is_right_is_known(words: list[str]):
     assert same(words)
@@ -159,7 +158,7 @@ def nearly_plain(draw: st.DrawFn) -> list[str]:
     return words
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(nearly_plain())
 def test_no_words_mean_one_thing_here_and_another_there(words: list[str]):
     same(words)

@@ -68,7 +68,7 @@ def test_differences_by_words(before: str, after: str, pieces: list[tuple[str, s
 
 
 @given(documents, documents)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_difference_contains_both_texts(before: str, after: str) -> None:
     pieces = word_difference(before, after)
     assert "".join(text for kind, text in pieces if kind is not DiffKind.IN) == before

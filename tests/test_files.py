@@ -88,7 +88,7 @@ class TestLocate:
 
 class TestReplace:
     # One folder serves for all examples: each begins with the file as it says.
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
     @given(before=st.none() | st.binary(), after=st.binary(), expected=st.none() | st.binary())
     def test_all_or_nothing(self, tmp_path: Path, before: bytes | None, after: bytes, expected: bytes | None):
         place = tmp_path / "a.md"

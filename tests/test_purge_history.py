@@ -107,7 +107,7 @@ def test_words_that_cannot_be_purged(words: str) -> None:
         purge_target(words, None)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text("ab -é\n[]#P", min_size=4, max_size=9), st.lists(st.one_of(st.none(), st.text("ab -*é\n[]#>P", max_size=12)), max_size=8))
 def test_text_is_nowhere_and_other_lines_stay(words: str, parts: list[str | None]) -> None:
     try:

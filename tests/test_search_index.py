@@ -540,7 +540,7 @@ LINES = st.lists(
 STEPS = st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | LINES, min_size=1), min_size=1, max_size=4)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(STEPS)
 def test_incremental_equals_fresh(steps: list[dict[str, list[str] | None]]) -> None:
     index = SearchIndex.in_memory()

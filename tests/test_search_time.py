@@ -324,7 +324,7 @@ def at(rows: list[IndexRow], number: int) -> list[IndexRow]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROWS, st.integers(0, 11))
 def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number: int) -> None:
     index = index_of(*rows)
@@ -342,7 +342,7 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
         assert [(hit.path, hit.start_line) for hit in listed] == sorted(lines)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(ROWS, ROWS)
 def test_an_index_brought_up_to_date_equals_a_fresh_one(before: list[IndexRow], after: list[IndexRow]) -> None:
     index = index_of(*before)

@@ -58,7 +58,7 @@ def test_a_presence_lasts_under_other_names_and_next_to_other_texts(replayed: Re
 
 
 @given(st.lists(st.lists(st.sampled_from(["tea", "milk", "bread"]), max_size=3), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_presences_cover_the_commits_that_have_the_text(contents: list[list[str]]) -> None:
     with ReplayedMemory() as replayed:
         for items in contents:

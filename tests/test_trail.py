@@ -1161,7 +1161,7 @@ def act(at: Desk, what: tuple[object, ...]) -> None:
 
 
 # One world serves for all examples: each makes a repository of its own in it.
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=st.lists(ACTS, min_size=3, max_size=10))
 def test_whatever_is_done_the_trail_is_what_git_holds(
     world: World, acts: list[tuple[object, ...]], tmp_path_factory: pytest.TempPathFactory

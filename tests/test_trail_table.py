@@ -267,7 +267,6 @@ APPENDS = st.tuples(st.just("append"), st.integers(0, 2**32), st.integers(990, 1
 CUTS = st.tuples(st.just("cut"), st.integers(0, 2**32), st.just(0))
 
 
-@settings(deadline=None)
 @given(actions=st.lists(APPENDS | APPENDS | APPENDS | CUTS, max_size=12))
 def test_it_says_what_a_simple_model_says(actions: list[tuple[str, int, int]]):
     history: list[tuple[MainlineCommit, Step]] = []
@@ -293,7 +292,6 @@ def test_it_says_what_a_simple_model_says(actions: list[tuple[str, int, int]]):
             assert table.dump() == anew.dump()
 
 
-@settings(deadline=None)
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=8), at=st.integers(0, 8))
 def test_cut_and_filled_again_is_as_filled_anew(seeds: list[int], at: int):
     history: list[tuple[MainlineCommit, Step]] = []
@@ -665,7 +663,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / TRAIL_NAME).read_bytes()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_no_damage_is_more_than_a_table_that_cannot_be_read(sound: bytes, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("damaged")

@@ -132,7 +132,7 @@ def edited(text: str, chance: random.Random) -> str:
     return "".join(lines)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 def test_any_edit_is_found_as_after_an_update(at: Desk, seed: int) -> None:
     chance = random.Random(seed)
