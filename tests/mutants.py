@@ -65,7 +65,9 @@ ROOMS = {
             *("test_secret_writes", "test_cli_writes", "test_cli_history"),
         ),
     ),
-    "document": Room(("mdmem/document.py",), ("test_document", "test_scan", "test_editors_*", "test_show")),
+    "document": Room(
+        ("mdmem/document.py", "mdmem/addresses.py"), ("test_document", "test_addresses", "test_scan", "test_editors_*", "test_show")
+    ),
     "facts": Room(("mdmem/facts.py",), ("test_facts", "test_editors_facts", "test_entries", "test_chains", "test_contradictions")),
 }
 STRICT = {"files", "repo", "changes"}
