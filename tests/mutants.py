@@ -357,19 +357,19 @@ class Tried:
 class Verdicts:
     """What came of the mutants, kept from run to run: survivors until the tests change."""
 
-    def __init__(self, room: str, again: bool) -> None:
+    def __init__(self, room: str, seconds: float, again: bool) -> None:
         self._place = KEPT / f"{room}.json"
         kept = self._place.exists() and not again
         self._known: dict[str, str] = json.loads(self._place.read_text()) if kept else {}
-        self._tests = digest(*(path.read_bytes() for path, _ in test_files(ROOMS[room])))
+        self._effort = f"{seconds:g} s of " + digest(*(path.read_bytes() for path, _ in test_files(ROOMS[room])))
 
     def of(self, module: str, mutant: Mutant) -> str | None:
         key = self._key(module, mutant)
-        return KILLED if self._known.get(key) == KILLED else self._known.get(f"{key} {self._tests}")
+        return KILLED if self._known.get(key) == KILLED else self._known.get(f"{key}, {self._effort}")
 
     def add(self, module: str, mutant: Mutant, outcome: str) -> None:
         key = self._key(module, mutant)
-        self._known[key if outcome == KILLED else f"{key} {self._tests}"] = outcome
+        self._known[key if outcome == KILLED else f"{key}, {self._effort}"] = outcome
         new = self._place.with_suffix(".new")
         new.write_text(json.dumps(self._known))
         new.replace(self._place)
@@ -453,7 +453,7 @@ def main() -> int:
     measure([ROOMS[room] for room in rooms], wanted.jobs)
     good = []
     for room in rooms:
-        verdicts = Verdicts(room, wanted.again)
+        verdicts = Verdicts(room, wanted.seconds, wanted.again)
         chosen = sampled(ROOMS[room], wanted.sample, wanted.seed, wanted.only)
         try_all(ROOMS[room], chosen, verdicts, wanted.jobs, wanted.seconds)
         good.append(report(room, [Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED) for module, mutant in chosen]))
