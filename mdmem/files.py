@@ -89,7 +89,7 @@ def read(place: Path) -> bytes | None:
         PathProblem: `bad-path` or `unsupported-file`: not a regular file, not readable, or larger than `MAX_FILE_BYTES`.
     """
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as problem:
@@ -130,13 +130,9 @@ def identity(path: str) -> tuple[int, int, int] | None:
     return status.st_ino, status.st_dev, stat.S_IFMT(status.st_mode)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    _sync(folder, os.O_DIRECTORY)
-
-
-def _sync(place: Path, flag: int) -> None:
-    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | flag)
+def sync(place: Path) -> None:
+    """Make durable what is in a file, or the names in a folder."""
+    descriptor = os.open(place, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -145,11 +141,11 @@ def _sync(place: Path, flag: int) -> None:
 
 def sync_all(folder: Path) -> None:
     """Make everything durable that another program has put into a new folder: names and bytes, at any depth."""
-    for inner, _, names in os.walk(folder, topdown=False):
+    for inner, _, names in os.walk(folder):
         for place in (Path(inner) / name for name in names):
             if stat.S_ISREG(place.lstat().st_mode):
-                _sync(place, os.O_NOFOLLOW)
-        sync_folder(Path(inner))
+                sync(place)
+        sync(Path(inner))
 
 
 def make_folders(folder: Path) -> tuple[Path, ...]:
@@ -161,7 +157,7 @@ def make_folders(folder: Path) -> tuple[Path, ...]:
     made = tuple(reversed(missing))
     for new in made:
         new.mkdir(exist_ok=True)
-        sync_folder(new.parent)
+        sync(new.parent)
     return made
 
 
@@ -177,7 +173,7 @@ def backup_name(temporary: str) -> str:
 
 def write_durably(place: Path, data: bytes, mode: int | None = None) -> None:
     """A new file with these bytes, fsynced; `mode` None is what the umask gives. Taken away again where that fails."""
-    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _NEW_FILE_MODE)
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None:
@@ -215,14 +211,14 @@ def replace(place: Path, data: bytes, expected: bytes | None, temporary: str) ->
     if not done:
         new.unlink(missing_ok=True)
         return False
-    sync_folder(place.parent)
+    sync(place.parent)
     return True
 
 
 def remove(place: Path) -> None:
     """Take a file away, durably."""
     place.unlink()
-    sync_folder(place.parent)
+    sync(place.parent)
 
 
 def _put(new: Path, place: Path) -> bool:
@@ -308,7 +304,7 @@ def _opened(place: Path, flags: int = 0) -> tuple[int, bool]:
 
 
 def _opened_for(way: int, place: Path, flags: int) -> tuple[int, bool]:
-    descriptor = os.open(place, way | flags | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(place, way | flags, 0o600)
     try:
         return descriptor, _try_lock(descriptor)
     except BaseException:
@@ -384,7 +380,7 @@ def save_record(state: Path, record: Record) -> None:
     new = state / temporary_name()
     write_durably(new, json.dumps(asdict(record)).encode(), 0o600)
     new.rename(place)
-    sync_folder(state)
+    sync(state)
 
 
 def load_record(state: Path) -> Record | None:
@@ -422,7 +418,7 @@ def recover_temporary(place: Path, record: Record) -> None:
         else:
             temporary.unlink()
     if place.parent.is_dir():
-        sync_folder(place.parent)
+        sync(place.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,7 +487,7 @@ def _scan(
             enter(folder, start, deep)
         try:
             # Names are looked up from the open folder: by their whole paths it takes a fifth longer.
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
-from mdmem.files import make_folders, packaged, sync_folder, write_durably
+from mdmem.files import make_folders, packaged, sync, write_durably
 from mdmem.startup import late
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def install(folder: Path, python: str) -> tuple[str, ...]:
             if name in foreign:
                 (folder / name).rename(_kept(folder, name))
             _fresh(folder, name).replace(folder / name)
-        sync_folder(folder)
+        sync(folder)
     finally:
         for name in due:
             _fresh(folder, name).unlink(missing_ok=True)
@@ -92,7 +92,7 @@ def uninstall(folder: Path) -> tuple[str, ...]:
         else:
             (folder / name).unlink()
     if taken:
-        sync_folder(folder)
+        sync(folder)
     return taken
 
 

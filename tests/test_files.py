@@ -1,12 +1,16 @@
 """Reading, replacing, locking and listing files, on a real disk."""
 
+import ctypes
 import errno
 import fcntl
 import os
+import shutil
 import socket
 import stat
 import sys
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +29,41 @@ TEMPORARY = ".mdmem-0.tmp"
 
 def code_of(failure: pytest.ExceptionInfo[PathProblem]) -> str:
     return failure.value.code
+
+
+def descriptors() -> list[str]:
+    """The descriptors that are open, with the one by which they are listed."""
+    return sorted(path.name for path in Path("/dev/fd").iterdir())
+
+
+def failing(number: int) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_locks_and_the_record_are_where_another_version_looks_for_them():
+    names = (files.LOCK_NAME, files.RECORD_NAME, files.INDEX_LOCK, files.QUEUE_LOCK, files.TRAIL_LOCK)
+    assert names == ("lock", "write-ahead.json", "index.lock", "queue.lock", "trail.lock")
+
+
+def test_no_descriptor_stays_open(tmp_path: Path):
+    place = tmp_path / "folder" / "a.md"
+    before = descriptors()
+    files.make_folders(place.parent)
+    assert files.replace(place, b"x", None, TEMPORARY)
+    assert files.replace(place, b"y", b"x", TEMPORARY)
+    assert files.read(place) == b"y"
+    with pytest.raises(PathProblem):
+        files.read(place.parent)
+    with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 0):
+        assert files.is_locked(tmp_path / "lock")
+    assert not files.is_locked(tmp_path / "lock")
+    assert files.markdown_paths(tmp_path, ["folder", "none"], lambda status: status.st_size) == {"folder/a.md": 1}
+    files.sync_all(tmp_path)
+    files.remove(place)
+    assert descriptors() == before
 
 
 class TestRead:
@@ -58,6 +97,18 @@ class TestRead:
             files.read(tmp_path / "a.md")
         assert code_of(failure) == "unsupported-file"
 
+    @pytest.mark.parametrize(("number", "code"), [(errno.EACCES, "unsupported-file"), (errno.ELOOP, "bad-path"), (errno.ENXIO, "bad-path")])
+    def test_what_cannot_be_opened_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str):
+        monkeypatch.setattr(files.os, "open", failing(number))
+        with pytest.raises(PathProblem) as failure:
+            files.read(tmp_path / "a.md")
+        assert code_of(failure) == code
+
+    def test_a_failing_disk_is_no_problem_of_the_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(files.os, "open", failing(errno.EIO))
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            files.read(tmp_path / "a.md")
+
     @where_modes_count
     def test_what_may_not_be_read(self, tmp_path: Path):
         (tmp_path / "a.md").touch(0)
@@ -73,8 +124,16 @@ class TestLocate:
         (tmp_path / "a.md").touch()
         assert files.path_on_disk(tmp_path, FilePath(path)) == tmp_path / path
 
-    @pytest.mark.parametrize("path", ["link.md", "dangling.md", "linked/a.md", "sub", "a.md/b.md", "pipe.md", "x" * 300 + ".md"])
-    def test_refused(self, tmp_path: Path, path: str):
+    @pytest.mark.parametrize(
+        ("path", "why"),
+        [
+            *((path, "is a symbolic link") for path in ("link.md", "dangling.md", "linked/a.md")),
+            *((path, "is not a regular file") for path in ("sub", "pipe.md")),
+            *((path, "is not a folder") for path in ("a.md/b.md", "a.md/b/c.md", "pipe.md/b.md")),
+            ("x" * 300 + ".md", os.strerror(errno.ENAMETOOLONG)),
+        ],
+    )
+    def test_refused(self, tmp_path: Path, path: str, why: str):
         (tmp_path / "sub").mkdir()
         (tmp_path / "a.md").touch()
         (tmp_path / "link.md").symlink_to("a.md")
@@ -84,6 +143,7 @@ class TestLocate:
         with pytest.raises(PathProblem) as failure:
             files.path_on_disk(tmp_path, FilePath(path))
         assert code_of(failure) == "bad-path"
+        assert failure.value.message.endswith(why)
 
 
 class TestReplace:
@@ -112,13 +172,25 @@ class TestReplace:
             os.umask(before)
         assert stat.S_IMODE(place.stat().st_mode) == mode
 
-    def test_a_new_file_has_the_mode_of_the_umask(self, tmp_path: Path):
-        before = os.umask(0o027)
+    @pytest.mark.parametrize(("umask", "mode"), [(0o027, 0o640), (0, 0o666)])
+    def test_a_new_file_has_the_mode_of_the_umask(self, tmp_path: Path, umask: int, mode: int):
+        before = os.umask(umask)
         try:
             files.replace(tmp_path / "a.md", b"y", None, TEMPORARY)
         finally:
             os.umask(before)
-        assert stat.S_IMODE((tmp_path / "a.md").stat().st_mode) == 0o640
+        assert stat.S_IMODE((tmp_path / "a.md").stat().st_mode) == mode
+
+    @pytest.mark.parametrize("call", ["fsync", "fchmod"])
+    def test_a_full_disk_leaves_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str):
+        (tmp_path / "a.md").write_text("x")
+        monkeypatch.setattr(files.os, call, failing(errno.ENOSPC))
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+            files.replace(tmp_path / "a.md", b"y", b"x", TEMPORARY)
+        assert [place.name for place in tmp_path.iterdir()] == ["a.md"]
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+            files.write_durably(tmp_path / "b.md", b"y", 0o600)
+        assert not (tmp_path / "b.md").exists()
 
     def test_what_fails_leaves_nothing(self, tmp_path: Path):
         (tmp_path / "a.md").mkdir()
@@ -169,14 +241,63 @@ class TestSavedAtTheLastMoment:
         assert place.read_text() == "theirs"
         assert [path.name for path in tmp_path.iterdir()] == ["new.md"]
 
+    def test_a_file_that_is_taken_away_stays_away(self, place: Path, monkeypatch: pytest.MonkeyPatch):
+        rename = files._rename
+
+        def removed_first(old: Path, new: Path, flags: int) -> bool:
+            place.unlink()
+            return rename(old, new, flags)
+
+        monkeypatch.setattr(files, "_rename", removed_first)
+        assert not files.replace(place, b"ours", b"old", TEMPORARY)
+        assert list(place.parent.iterdir()) == []
+
     @pytest.mark.parametrize("before", [b"old", None])
-    def test_without_exchange_it_is_a_rename(self, place: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None):
-        monkeypatch.setattr(files, "_renameat2", lambda: None)
+    @pytest.mark.parametrize("number", [None, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP])
+    def test_without_exchange_it_is_a_rename(self, place: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None, number: int | None):
+        monkeypatch.setattr(files, "_renameat2", lambda: failed_call(number) if number else None)
         if before is None:
             place.unlink()
         assert files.replace(place, b"ours", before, TEMPORARY)
         assert place.read_bytes() == b"ours"
         assert [path.name for path in place.parent.iterdir()] == ["a.md"]
+
+    @pytest.mark.parametrize("before", [b"old", None])
+    def test_what_the_exchange_cannot_do_is_not_tried_otherwise(self, place: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None):
+        if before is None:
+            place.unlink()
+        monkeypatch.setattr(files, "_renameat2", lambda: failed_call(errno.EROFS))
+        with pytest.raises(OSError, match=os.strerror(errno.EROFS)) as failure:
+            files.replace(place, b"ours", before, TEMPORARY)
+        assert failure.value.filename == str(place)
+        assert [path.read_bytes() for path in place.parent.iterdir()] == ([before] if before else [])
+
+    def test_nor_does_another_file_take_the_place_of_a_new_one_without_it(self, place: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(files, "_renameat2", lambda: None)
+        monkeypatch.setattr(files, "read", lambda place: None)  # it comes right after the last look
+        assert not files.replace(place, b"ours", None, TEMPORARY)
+        assert [path.read_bytes() for path in place.parent.iterdir()] == [b"old"]
+
+
+def failed_call(number: int) -> Callable[..., int]:
+    """What renameat2(2) does where it fails."""
+
+    def call(*_: object) -> int:
+        ctypes.set_errno(number)
+        return -1
+
+    return call
+
+
+def test_a_folder_that_another_process_makes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    make = Path.mkdir
+
+    def made_first(folder: Path, **options: bool) -> None:
+        os.mkdir(folder)  # noqa: PTH102
+        make(folder, **options)
+
+    monkeypatch.setattr(Path, "mkdir", made_first)
+    assert files.make_folders(tmp_path / "a" / "b") == (tmp_path / "a", tmp_path / "a" / "b")
 
 
 def test_folders_that_are_made_are_named_outermost_first(tmp_path: Path):
@@ -258,6 +379,42 @@ class TestLock:
             pass
         assert said == ["waiting for another mdmem to finish"]
 
+    def test_whoever_is_not_to_wait_starts_nothing(self, tmp_path: Path):
+        before = threading.active_count()
+        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 0):
+            pass
+        assert threading.active_count() == before
+
+    def test_whoever_waits_for_a_second_at_most_says_nothing(self, tmp_path: Path):
+        said: list[str] = []
+        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 1, said.append):
+            pass
+        assert said == []
+
+    def test_whoever_gave_up_waiting_can_leave(self, world: World, tmp_path: Path):
+        script = (
+            "import sys\nfrom pathlib import Path\nfrom mdmem import files\nfrom mdmem.errors import MdmemError\n"
+            "try:\n    with files.lock(Path(sys.argv[1]), 0.01): pass\nexcept MdmemError as problem: print(problem.code)"
+        )
+        with files.lock(tmp_path / "lock", 0):
+            assert world.run(tmp_path, [sys.executable, "-c", script, tmp_path / "lock"]).stdout == "busy\n"
+
+    def test_nobody_else_may_hold_it(self, tmp_path: Path):
+        before = os.umask(0)
+        try:
+            with files.lock(tmp_path / "lock", 0):
+                assert stat.S_IMODE((tmp_path / "lock").stat().st_mode) == 0o600
+        finally:
+            os.umask(before)
+
+    @pytest.mark.parametrize("number", [errno.EIO, errno.ENOLCK])
+    def test_where_there_are_no_locks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int):
+        monkeypatch.setattr(files.fcntl, "flock", failing(number))
+        before = descriptors()
+        with pytest.raises(OSError, match=os.strerror(number)), files.lock(tmp_path / "lock", 0):
+            pass
+        assert descriptors() == before
+
     def test_a_child_does_not_inherit_it(self, world: World, tmp_path: Path):
         command = [sys.executable, "-c", "import os; print(os.listdir('/dev/fd'))"]
         with files.lock(tmp_path / "lock", 0):
@@ -308,11 +465,76 @@ class TestMarkdownFiles:
         (root / "way").symlink_to(outside)
         assert self.listed(root, f"{root}/way") == sorted(["B.MD", "a.md", f"{root}/way/o.md"])
 
+    def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
+        every, gone = files.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino), []
+
+        def read_status(status: os.stat_result) -> int:
+            if not gone:
+                gone.append(status.st_ino)
+                raise FileNotFoundError
+            return status.st_ino
+
+        def enter(folder: str, start: str, deep: bool) -> None:
+            if start == "memory/deep/er/":
+                shutil.rmtree(folder)
+
+        left = files.markdown_paths(root, ["memory", "other"], read_status, enter)
+        assert left == {path: number for path, number in every.items() if number not in gone and path != "memory/deep/er/f.md"}
+        assert len(left) == len(every) - 2
+
+    def test_what_is_entered(self, root: Path):
+        entered: list[tuple[str, str, bool]] = []
+        files.markdown_paths(root, ["memory", "../outside/"], lambda status: status, lambda *each: entered.append(each))
+        outside = root.parent / "outside"
+        assert sorted((os.path.realpath(folder), start, deep) for folder, start, deep in entered) == sorted(
+            [
+                *[(str(root), "", False), (str(outside), "../outside/", True), (f"{root}/memory", "memory/", True)],
+                *((f"{root}/memory/{name}", f"memory/{name}/", True) for name in ("deep", "deep/er", "h.md")),
+            ]
+        )
+
     def test_where_it_is_on_disk(self, root: Path):
         listed = files.markdown_paths(root, ["memory"], lambda status: status)
         found = files.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
         assert found.full_path == root / "memory/deep/er/f.md"
         assert found.status.st_size == len("memory/deep/er/f.md")
+
+
+class TestRecord:
+    RECORD = files.Record(path=FilePath("a.md"), before=None, after="0", message="m", date="@0 +0000", temporary=TEMPORARY)
+
+    def test_it_is_read_as_it_was_written(self, tmp_path: Path):
+        for record in (self.RECORD, replace(self.RECORD, before="1", message="\N{SNOWMAN}\udcff")):
+            files.save_record(tmp_path, record)
+            assert files.load_record(tmp_path) == record
+            assert [path.name for path in tmp_path.iterdir()] == [files.RECORD_NAME]
+        assert stat.S_IMODE((tmp_path / files.RECORD_NAME).stat().st_mode) == 0o600
+
+    def test_what_is_dropped_with_it(self, tmp_path: Path):
+        files.save_record(tmp_path, self.RECORD)
+        for name in (".mdmem-1.tmp", ".mdmem-2.tmp", "kept.tmp", ".mdmem-kept"):
+            (tmp_path / name).touch()
+        files.drop_record(tmp_path)
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".mdmem-kept", "kept.tmp"]
+        files.drop_record(tmp_path / "none")
+        files.drop_record(tmp_path)
+
+
+class TestTellingFilesApart:
+    def test_a_stamp(self, tmp_path: Path):
+        place = tmp_path / "a.md"
+        assert files.stamp(str(place)) is files.stamp("\0") is None
+        place.write_text("x")
+        (tmp_path / "link").symlink_to(place)
+        status = place.stat()
+        expected = (status.st_mtime_ns, status.st_ctime_ns, 1, status.st_ino, status.st_dev)
+        assert files.stamp(str(place)) == files.stamp(str(tmp_path / "link")) == expected
+
+    def test_an_identity(self, tmp_path: Path):
+        assert files.identity(str(tmp_path / "none")) is files.identity("\0") is None
+        (tmp_path / "link").symlink_to(tmp_path)
+        status = (tmp_path / "link").lstat()
+        assert files.identity(str(tmp_path / "link")) == (status.st_ino, status.st_dev, stat.S_IFLNK)
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "daily.md", "USER.md", "SOUL.md", "IDENTITY.md"])

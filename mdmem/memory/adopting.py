@@ -74,7 +74,7 @@ def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tupl
         for path, text in due.items():
             files.write_durably(root / path, text.encode())
             written.append(path)
-        files.sync_folder(root)
+        files.sync(root)
         settled = replace(workspace, settings=config.load(root, repository.root))  # which may just have been written
         commit, left_out = _first_commit(settled, tuple(written), made)
         return tuple(written), (*notes, *left_out), commit

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from mdmem.files import sync_folder
+from mdmem.files import sync
 from mdmem.model import CommitId
 from mdmem.search import schema
 from mdmem.startup.records import dataclass, field
@@ -152,7 +152,7 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
             os.fsync(stream.fileno())
     new.replace(path)
     if durably:
-        sync_folder(path.parent)
+        sync(path.parent)
 
 
 def _json(value: object) -> bytes:
