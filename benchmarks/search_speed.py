@@ -11,6 +11,7 @@ repository with one commit: the table of versions too, from which the index is m
 """
 
 import argparse
+import os
 import subprocess
 import tempfile
 import time
@@ -91,7 +92,7 @@ def reindex(folder: Path) -> SearchIndex:
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "memory"]):
             identity = ["-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"]
             subprocess.run(["git", *identity, *command], cwd=folder, check=True)
-    return index.rebuild_index(open_at(folder), full=True, say=print).index
+    return index.rebuild_index(open_at(folder, os.environ), full=True, say=print).index
 
 
 def ask(index: SearchIndex, queries: Sequence[str], runs: int) -> tuple[float, float]:

@@ -19,7 +19,6 @@ from mdmem.errors import PathProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
-from mdmem.model.rules import require_allowances
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field
 
@@ -41,17 +40,6 @@ class _FileWarning:
 
     identity: tuple[str, ...]
     problem: Problem
-
-
-def parse_allowances(text: str) -> frozenset[str]:
-    """The errors that the text of MDMEM_ALLOW (names joined by commas) lets through.
-
-    Raises:
-        UsageProblem: it names one that cannot be let through, or that does not exist.
-    """
-    names = frozenset(name.strip() for name in text.split(",") if name.strip())
-    require_allowances("MDMEM_ALLOW", names)
-    return names
 
 
 def refusals(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Problem, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import posixpath
 import sys
 from collections.abc import Mapping, Sequence
@@ -190,24 +189,23 @@ def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
     return full_path.is_relative_to(workspace) or (tree is not None and full_path.resolve().is_relative_to(tree))
 
 
-def load(workspace: Path, tree: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> Settings:
     """The settings in force for a workspace.
 
     Args:
         workspace: its folder.
         tree: the root of its work tree, without links on the way to it; None if it is in none yet.
-        environment: by default the process's own.
+        environment: the variables that name the home and the user's own settings.
 
     Raises:
         WorkspaceProblem: `bad-settings`: unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
             type, an extra path outside the work tree that the user's own settings do not name, or in an unknown home.
     """
-    env = os.environ if environment is None else environment
     folder = workspace.absolute()
-    own_path = user_settings_path(env)
+    own_path = user_settings_path(environment)
     own = _read(own_path) if own_path else {}
     local = _read(workspace / SETTINGS_NAME)
-    full_paths = {path: _full_path(path, folder, env) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
+    full_paths = {path: _full_path(path, folder, environment) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
     allowed = {full_paths[path] for path in own.get("extra_paths", ())}
     for path in local.get("extra_paths", ()):
         if full_paths[path] not in allowed and not _stays_inside(full_paths[path], folder, tree):
@@ -236,15 +234,14 @@ def zone(name: str | None) -> tzinfo | None:
         raise WorkspaceProblem("bad-settings", f"{name!r} is not a time zone", "Use a name such as Europe/Berlin.") from problem
 
 
-def now(settings: Settings, environment: Mapping[str, str] | None = None) -> datetime:
+def now(settings: Settings, environment: Mapping[str, str]) -> datetime:
     """The time that is written, in the user's zone: `MDMEM_NOW` (ISO 8601, local without an offset) or the real one.
 
     Raises:
         UsageProblem: `MDMEM_NOW` is not such a time, or one that git cannot keep.
     """
-    env = os.environ if environment is None else environment
     local_zone = zone(settings.timezone)
-    value = env.get("MDMEM_NOW")
+    value = environment.get("MDMEM_NOW")
     if not value:
         return datetime.now().astimezone(local_zone)
     try:

@@ -17,6 +17,7 @@ from mdmem.catchup import debounce
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS
 from mdmem.model import Problem
+from mdmem.model.rules import parse_allowances
 from mdmem.startup import late
 from mdmem.startup.launch import launch
 from mdmem.wording import translate
@@ -56,13 +57,13 @@ def _run(words: tuple[str, ...]) -> int:
         case ("catch-up", folder):
             os.nice(_COURTESY)
             os.chdir("/")  # it keeps no folder busy that its caller was in
-            index.catch_up_workspace(Path(folder))
+            index.catch_up_workspace(Path(folder), os.environ)
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_COURTESY)
             git_dir = os.environ.get("GIT_DIR") or ".git"
             if debounce.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
-                index.catch_up_worktree(Path.cwd())
+                index.catch_up_worktree(Path.cwd(), os.environ)
         case _:
             raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
     return 0
@@ -91,7 +92,7 @@ def _pre_commit() -> int:
 
 def _judge() -> int:
     started = time.monotonic()
-    allow = check.parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
+    allow = parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
     problems = guards.staged_problems(Path.cwd(), os.environ)
     refused = check.refusals(problems, allow)
     for problem in problems:

@@ -16,6 +16,7 @@ from mdmem import config, files, layout, repo, wording
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository
 from mdmem.startup.records import dataclass, field, replace
 
@@ -61,6 +62,8 @@ class Workspace:
     repository: Repository
     settings: Settings
     state: Path
+    environment: Mapping[str, str] = field(compare=False)
+    """The variables of the process, as the door hands them over."""
     basis: tuple[object, ...] = field(default=(), compare=False)
     """The stamps of the files that say what the settings are and where the repository is; empty where they are not to be relied on."""
     resources: Resources = field(default_factory=Resources, compare=False)
@@ -77,7 +80,20 @@ class Workspace:
 
     def now(self) -> datetime:
         """The time that is written."""
-        return config.now(self.settings)
+        return config.now(self.settings, self.environment)
+
+    @property
+    def actor(self) -> str | None:
+        """Who writes where nobody is named: MDMEM_ACTOR, else the setting."""
+        return self.environment.get("MDMEM_ACTOR") or self.settings.actor
+
+    def allowances(self) -> frozenset[str]:
+        """The refusals that MDMEM_ALLOW lets through.
+
+        Raises:
+            UsageProblem: it names one that cannot be let through.
+        """
+        return parse_allowances(self.environment.get("MDMEM_ALLOW", ""))
 
     def local_time(self, seconds: int) -> datetime:
         """Seconds since 1970 in the user's zone."""
@@ -159,14 +175,13 @@ def is_marked(folder: Path) -> bool:
     return any((folder / name).is_file() for name in layout.WORKSPACE_MARKS)
 
 
-def find_workspace(named: Path | None, environment: Mapping[str, str] | None = None) -> Path:
+def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     """The folder of the workspace: the one named, else MDMEM_WORKSPACE, else the first with a mark from here upwards.
 
     Raises:
         WorkspaceProblem: `no-workspace`.
     """
-    env = os.environ if environment is None else environment
-    given = named or (Path(env["MDMEM_WORKSPACE"]) if env.get("MDMEM_WORKSPACE") else None)
+    given = named or (Path(environment["MDMEM_WORKSPACE"]) if environment.get("MDMEM_WORKSPACE") else None)
     if given is not None:
         folder = given.resolve()
         if not folder.is_dir():
@@ -185,29 +200,30 @@ def find_workspace(named: Path | None, environment: Mapping[str, str] | None = N
     )
 
 
-def open_at(root: Path) -> Workspace:
+def open_at(root: Path, environment: Mapping[str, str]) -> Workspace:
     """The workspace in a folder.
 
     Raises:
         RepositoryProblem: the folder is in no usable repository.
         WorkspaceProblem: `bad-settings`.
     """
-    return open_in(repo.discover(root))
+    return open_in(repo.discover(root), environment)
 
 
-def open_in(repository: Repository) -> Workspace:
+def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace:
     """The workspace in the folder that a repository is seen from.
 
     Raises:
         WorkspaceProblem: `bad-settings`.
     """
-    basis = _basis(repository.folder, repository)
-    settings = config.load(repository.folder, repository.root)
+    basis = _basis(repository.folder, repository, environment)
+    settings = config.load(repository.folder, repository.root, environment)
     return Workspace(
         root=repository.folder,
         repository=repository,
         settings=settings,
         state=_state_folder(repository),
+        environment=environment,
         basis=() if any(layout.is_outside(path) for path in settings.extra_paths) else basis,
     )
 
@@ -218,12 +234,12 @@ def refresh(workspace: Workspace) -> Workspace:
     Raises:
         RepositoryProblem, WorkspaceProblem: as `open_at`.
     """
-    if workspace.basis and workspace.basis == _basis(workspace.root, workspace.repository):
+    if workspace.basis and workspace.basis == _basis(workspace.root, workspace.repository, workspace.environment):
         return workspace
-    return replace(open_at(workspace.root), resources=workspace.resources)
+    return replace(open_at(workspace.root, workspace.environment), resources=workspace.resources)
 
 
-def _basis(root: Path, repository: Repository) -> tuple[object, ...]:
+def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -> tuple[object, ...]:
     """The stamps of all files that `open_at` reads; empty where one was changed so lately that its stamp does not tell.
 
     (Where settings name folders outside the workspace, links on the way to them count too; these are looked at each time.)
@@ -235,7 +251,7 @@ def _basis(root: Path, repository: Repository) -> tuple[object, ...]:
     paths = [
         *(f"{git_dir}/{name}" for name in ("config", "config.worktree", "commondir", "packed-refs")),
         *(() if common_dir == git_dir else (f"{common_dir}/config",)),
-        *map(str, config.settings_files(root, os.environ)),
+        *map(str, config.settings_files(root, environment)),
     ]
     stamps = [files.stamp(path) for path in paths]
     newest = max((max(mtime_ns, ctime_ns) for mtime_ns, ctime_ns, *_ in filter(None, stamps)), default=0)

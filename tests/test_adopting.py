@@ -1,5 +1,6 @@
 """`init`: a workspace made, or one adopted with no file altered."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +37,7 @@ def known(world: World) -> None:
 
 
 def init(folder: Path, hooks: bool = False) -> InitResult:
-    return initialise(Initialise(str(folder), hooks))
+    return initialise(Initialise(str(folder), hooks), os.environ)
 
 
 def refused(at: Desk, folder: Path, code: str) -> None:
@@ -64,7 +65,7 @@ class TestAnew:
 
     def test_the_folder_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("MDMEM_WORKSPACE", str(tmp_path / "named"))
-        assert initialise(Initialise(hooks=False)).workspace == tmp_path / "named"
+        assert initialise(Initialise(hooks=False), os.environ).workspace == tmp_path / "named"
         assert init(tmp_path / "given").workspace == tmp_path / "given"
 
     def test_settings_that_name_a_folder_of_the_work_tree(self, at: Desk):
@@ -107,7 +108,7 @@ class TestAnew:
         at.write("Memory.md", "mine")
         assert "MEMORY.md" in init(at.root).written
         assert at.read("Memory.md") == "mine"
-        assert find_workspace(at.root) == at.root
+        assert find_workspace(at.root, os.environ) == at.root
 
     def test_a_link_in_the_place_of_the_curated_file_is_named(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "old")
@@ -148,7 +149,7 @@ class TestAnew:
         assert not done.made_repository
         assert at.git("show", "--format=", "--name-only").split() == sorted(f"sub/{name}" for name in TEMPLATES)
         assert at.git("status", "--porcelain") == "A  staged.txt\n?? sub/memory/\n"
-        assert open_at(at.root / "sub").repository.prefix == "sub/"
+        assert open_at(at.root / "sub", os.environ).repository.prefix == "sub/"
 
 
 class TestIgnored:
@@ -283,6 +284,6 @@ class TestHooks:
 
 
 def test_the_state_says_which_workspace_it_is_for(at: Desk):
-    adopting.initialise(Initialise(str(at.root), False))
+    adopting.initialise(Initialise(str(at.root), False), os.environ)
     assert (at.workspace.state / "workspace").read_text() == ""
     assert at.read("MEMORY.md") == SEED

@@ -327,11 +327,11 @@ class TestStates:
 
     def test_a_bare_repository(self, at: Desk, tmp_path: Path):
         at.git("clone", "-q", "--bare", at.root, tmp_path / "bare")
-        assert code_of(lambda: open_at(tmp_path / "bare")) == "bare-repository"
+        assert code_of(lambda: open_at(tmp_path / "bare", os.environ)) == "bare-repository"
 
     def test_no_repository(self, world: World, tmp_path: Path):
         (tmp_path / "MEMORY.md").write_text(SEED)
-        assert code_of(lambda: open_at(tmp_path)) == "not-a-repository"
+        assert code_of(lambda: open_at(tmp_path, os.environ)) == "not-a-repository"
 
     def test_conflict_marks_in_the_text_are_no_reason(self, at: Desk):
         at.write("MEMORY.md", SEED + "\n<<<<<<< HEAD\n")

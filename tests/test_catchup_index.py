@@ -520,7 +520,7 @@ class TestLooks:
 class TestInTheBackground:
     def test_one_catches_up_and_leaves_nothing_to_do(self, at: Desk):
         at.apply(Log("tea"))
-        index.catch_up_workspace(at.root)
+        index.catch_up_workspace(at.root, os.environ)
         assert index.index_as_is(at.workspace)[0].seen.commit == at.git("rev-parse", "HEAD").strip()
 
     def test_a_write_starts_it_and_what_changes_nothing_does_not(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
@@ -533,14 +533,14 @@ class TestInTheBackground:
     def test_no_second_one_where_one_waits(self, at: Desk):
         at.workspace.ensure_state()
         with files.lock(at.workspace.state / "queue.lock", 1):
-            index.catch_up_workspace(at.root)
+            index.catch_up_workspace(at.root, os.environ)
         assert not (at.workspace.state / "index").exists()
 
     def test_every_workspace_that_was_used(self, world: World, repository: Path):
         one, two, unused = (desk(world, repository, name) for name in ("one", "two", "unused"))
         for at in (one, two):
             at.workspace.ensure_state()
-        index.catch_up_worktree(repository)
+        index.catch_up_worktree(repository, os.environ)
         assert all((at.workspace.state / "index" / "seen.json").exists() for at in (one, two))
         assert not unused.workspace.state.exists()
 
@@ -551,7 +551,7 @@ class TestInTheBackground:
         state = two.workspace.state
         one.write("mdmem.toml", "timezone = 3\n")
         with pytest.raises(MdmemError) as failure:
-            index.catch_up_worktree(repository)
+            index.catch_up_worktree(repository, os.environ)
         assert failure.value.code == "bad-settings"
         assert (state / "index" / "seen.json").exists()
 

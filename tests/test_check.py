@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.check import check, check_file, find_errors, parse_allowances, refusals
+from mdmem.check import check, check_file, find_errors, refusals
 from mdmem.config import Settings
 from mdmem.errors import UsageProblem
 from mdmem.model import FileKind, FilePath, Problem
+from mdmem.model.rules import parse_allowances
 
 SETTINGS = Settings()
 MEMORY = FilePath("MEMORY.md")

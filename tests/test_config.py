@@ -1,3 +1,4 @@
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def own(world: World, text: str) -> None:
 
 
 def test_defaults(folder: Path) -> None:
-    settings = load(folder)
+    settings = load(folder, None, os.environ)
     assert settings == Settings()
     assert (settings.direct_edits, settings.allow_detached, settings.lock_timeout, settings.hook_timeout) == ("commit", False, 30, 30)
     assert (settings.half_life_days, settings.budget_lines, settings.budget_bytes, settings.log_queries) == (None, 200, 25_000, False)
@@ -32,7 +33,7 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
     own(world, 'actor = "user"\nagents = ["a", "b"]\nlock_timeout = 1\n')
     (folder / "mdmem.toml").write_text('actor = "here"\nlog_queries = true\nbudget_lines = 10\nhalf_life_days = 7.5\n')
     expected = Settings(actor="here", agents=("a", "b"), lock_timeout=1.0, log_queries=True, budget_lines=10, half_life_days=7.5)
-    assert load(folder) == expected
+    assert load(folder, None, os.environ) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
 def test_settings_that_are_refused(folder: Path, text: str, said: str) -> None:
     (folder / "mdmem.toml").write_text(text)
     with pytest.raises(WorkspaceProblem) as caught:
-        load(folder)
+        load(folder, None, os.environ)
     assert caught.value.code == "bad-settings"
     assert said in caught.value.message + caught.value.hint
 
@@ -82,39 +83,39 @@ def test_settings_that_are_refused(folder: Path, text: str, said: str) -> None:
 )
 def test_a_language_has_one_name(folder: Path, said: str, language: str) -> None:
     (folder / "mdmem.toml").write_text(f"language = '{said}'\n")
-    assert load(folder).language == language
+    assert load(folder, None, os.environ).language == language
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"a = 1\0"])
 def test_files_that_are_no_toml(folder: Path, data: bytes) -> None:
     (folder / "mdmem.toml").write_bytes(data)
     with pytest.raises(WorkspaceProblem):
-        load(folder)
+        load(folder, None, os.environ)
 
 
 def test_a_folder_is_no_settings_file(folder: Path) -> None:
     (folder / "mdmem.toml").mkdir()
     with pytest.raises(WorkspaceProblem) as caught:
-        load(folder)
+        load(folder, None, os.environ)
     assert caught.value.code == "bad-settings"
 
 
 def test_paths_outside_need_the_users_own_word(world: World, folder: Path) -> None:
     own(world, 'extra_paths = ["/notes"]\n')
-    assert load(folder).extra_paths == ("/notes",)
+    assert load(folder, None, os.environ).extra_paths == ("/notes",)
     (folder / "mdmem.toml").write_text('extra_paths = ["docs", "/notes"]\n')
-    assert load(folder).extra_paths == ("docs", "/notes")
+    assert load(folder, None, os.environ).extra_paths == ("docs", "/notes")
     (folder / "mdmem.toml").write_text('extra_paths = ["/other"]\n')
     with pytest.raises(WorkspaceProblem, match="outside the work tree"):
-        load(folder)
+        load(folder, None, os.environ)
 
 
 def test_paths_in_the_work_tree_are_the_workspace_s_own_to_name(folder: Path, tmp_path: Path) -> None:
     (folder / "mdmem.toml").write_text('extra_paths = ["../docs", "../docs/notes.md"]\n')
-    assert load(folder, tmp_path).extra_paths == ("../docs", "../docs/notes.md")
+    assert load(folder, tmp_path, os.environ).extra_paths == ("../docs", "../docs/notes.md")
     (tmp_path / "docs").symlink_to(tmp_path.parent)
     with pytest.raises(WorkspaceProblem, match="outside the work tree"):
-        load(folder, tmp_path)
+        load(folder, tmp_path, os.environ)
 
 
 @pytest.mark.parametrize(("user", "here"), [("{tmp}/docs", "../docs"), ("../docs", "{tmp}/docs"), ("~/notes", "../home/notes")])
@@ -122,7 +123,7 @@ def test_the_users_own_word_counts_in_another_spelling(world: World, folder: Pat
     own(world, f"extra_paths = ['{user.format(tmp=tmp_path)}']\n")
     named = here.format(tmp=tmp_path)
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{named}', '{user.format(tmp=tmp_path)}']\n")
-    assert load(folder).extra_paths == (named,)
+    assert load(folder, None, os.environ).extra_paths == (named,)
 
 
 @pytest.mark.parametrize(
@@ -134,22 +135,22 @@ def test_the_users_own_word_counts_in_another_spelling(world: World, folder: Pat
 )
 def test_an_extra_path_has_one_spelling(folder: Path, path: str, spelled: str) -> None:
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{path}', '{spelled}']\n")
-    assert load(folder).extra_paths == (spelled,)
+    assert load(folder, None, os.environ).extra_paths == (spelled,)
 
 
 def test_paths_outside_have_one_spelling_too(world: World, folder: Path) -> None:
     own(world, f"extra_paths = ['~/notes/', '../beside', '//srv/x', '~', '{folder}/inside']\n")
     expected = (f"{world.home}/notes", "../beside", "/srv/x", str(world.home), "inside")
-    assert load(folder).extra_paths == expected
+    assert load(folder, None, os.environ).extra_paths == expected
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{world.home}/notes', '~/notes', '../x/../beside']\n")
-    assert load(folder).extra_paths == (f"{world.home}/notes", "../beside")
+    assert load(folder, None, os.environ).extra_paths == (f"{world.home}/notes", "../beside")
 
 
 @pytest.mark.parametrize(("path", "environment"), [("~bob/notes", {"HOME": "/h"}), ("~/notes", {})])
 def test_a_home_that_is_not_known(folder: Path, path: str, environment: dict[str, str]) -> None:
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{path}']\n")
     with pytest.raises(WorkspaceProblem, match="not known where") as caught:
-        load(folder, environment=environment)
+        load(folder, None, environment)
     assert caught.value.code == "bad-settings"
 
 

@@ -73,7 +73,7 @@ def test_a_moment_is_itself(at: Desk) -> None:
 
 def test_iso_dates_load_no_words(world: World, at: Desk) -> None:
     code = (
-        "import sys; from pathlib import Path; from mdmem.queries import dates; from mdmem.workspace import open_at\n"
-        "dates.first_day(open_at(Path('.').resolve()), '2026-03-01', '--since'); print('dateparser' in sys.modules)"
+        "import os, sys; from pathlib import Path; from mdmem.queries import dates; from mdmem.workspace import open_at\n"
+        "dates.first_day(open_at(Path('.').resolve(), os.environ), '2026-03-01', '--since'); print('dateparser' in sys.modules)"
     )
     assert world.run(at.root, [sys.executable, "-c", code]).stdout == "False\n"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -198,7 +199,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 def record(at: Desk, verb: str) -> Recorded:
     prepare, carry_out = VERBS[verb]
     prepare(at)
-    memory = Memory.open(at.root)
+    memory = Memory.open(at.root, os.environ)
     return recorded(at, lambda: carry_out(memory))
 
 
@@ -342,7 +343,7 @@ def test_a_workspace_that_was_made_is_there_after_a_power_cut(world: World, tmp_
     top = tmp_path / "top"
     top.mkdir()
     with Recorder(top) as recorder:
-        made = initialise(Initialise(str(top / folder)))
+        made = initialise(Initialise(str(top / folder)), os.environ)
     assert made.made_repository
     assert made.hooks
     require_kept(recorder)
@@ -350,7 +351,7 @@ def test_a_workspace_that_was_made_is_there_after_a_power_cut(world: World, tmp_
 
 def test_so_is_one_in_a_repository_that_was_there(at: Desk):
     with Recorder(at.root) as recorder:
-        made = initialise(Initialise(str(at.root / "sub")))
+        made = initialise(Initialise(str(at.root / "sub")), os.environ)
     assert made.commit
     require_kept(recorder)
 
@@ -364,7 +365,7 @@ def test_which_workspace_a_state_folder_is_for_is_never_half_said(at: Desk):
 
 
 def test_hooks_that_were_taken_out_do_not_come_back(at: Desk):
-    memory = Memory.open(at.root)
+    memory = Memory.open(at.root, os.environ)
     memory.install_hooks()
     with Recorder(at.root) as recorder:
         assert memory.uninstall_hooks()
@@ -390,7 +391,7 @@ WORDS = "works at Stripe"
 def test_what_was_purged_does_not_come_back(at: Desk, tmp_path: Path):
     at.apply(append())
     with Recorder(at.root) as recorder:
-        Memory.open(at.root).purge(Purge(WORDS))
+        Memory.open(at.root, os.environ).purge(Purge(WORDS))
     for number, state in enumerate(left_at_the_end(recorder.first, recorder.steps)):
         require_purged(Desk(at.world, lay_out(state, tmp_path / f"end {number}")))
 
@@ -407,10 +408,10 @@ def require_purged(at: Desk) -> None:
 def test_a_second_purge_completes_one_that_a_power_cut_ended(at: Desk, tmp_path: Path):
     at.apply(append())
     with Recorder(at.root) as recorder:
-        Memory.open(at.root).purge(Purge(WORDS))
+        Memory.open(at.root, os.environ).purge(Purge(WORDS))
     for number, (_, state) in enumerate(cuts(recorder.first, recorder.steps)):
         left = Desk(at.world, lay_out(state, tmp_path / f"cut {number}"))
-        Memory.open(left.root).purge(Purge(WORDS))
+        Memory.open(left.root, os.environ).purge(Purge(WORDS))
         require_purged(left)
 
 

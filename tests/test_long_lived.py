@@ -1,5 +1,6 @@
 """A memory that is held open: whatever is changed between two calls, the next call has it; nothing is kept that grows."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def at(world: World, repository: Path) -> Desk:
 
 @pytest.fixture
 def memory(at: Desk) -> Memory:
-    return Memory.open(at.root)
+    return Memory.open(at.root, os.environ)
 
 
 # Settings.
@@ -73,7 +74,7 @@ def test_a_link_to_a_folder_outside_is_looked_at_each_time(at: Desk, world: Worl
     link = repository / "link"
     link.symlink_to(inside)
     local_settings(at).write_text('extra_paths = ["../link"]\n')
-    memory = Memory.open(at.root)
+    memory = Memory.open(at.root, os.environ)
     assert memory.workspace.settings.extra_paths == ("../link",)
     link.unlink()
     link.symlink_to(outside)
@@ -92,7 +93,7 @@ def test_a_repository_that_changes_its_form_is_found_again(at: Desk, memory: Mem
 
 def test_a_folder_that_becomes_a_repository_of_its_own_has_its_own_state(world: World, repository: Path) -> None:
     at = desk(world, repository, "sub")
-    memory = Memory.open(at.root)
+    memory = Memory.open(at.root, os.environ)
     before = memory.workspace.state
     world.git(at.root, "init", "-q")
     assert memory.workspace.state != before

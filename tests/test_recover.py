@@ -54,7 +54,7 @@ def write(folder, steps):
                 os._exit(1)
 
     change = Log("the mark of mdmem") if sys.argv[1] == "log" else EditSection("Work", Action.APPEND, "- the mark of mdmem")
-    workspace = open_at(Path(folder))
+    workspace = open_at(Path(folder), os.environ)
     sys.addaudithook(watch)
     apply.apply(workspace, change, lambda _: None)
     os._exit(0)

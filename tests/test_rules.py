@@ -1,11 +1,14 @@
 """The rules of a verb stand with its arguments, so that every door has the same."""
 
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mdmem.errors import UsageProblem
+from mdmem.model import writes
 from mdmem.model.history import ShowBlame, ShowHistory
 from mdmem.model.reads import Show, ShowFigures
 from mdmem.model.searches import Search
@@ -110,3 +113,12 @@ def test_a_place_is_for_a_section_that_is_made():
 def test_the_rules_hold_for_a_changed_copy_too():
     with pytest.raises(UsageProblem):
         replace(Search("x"), limit=0)
+
+
+def test_the_environment_is_read_at_the_doors():
+    """Below them it comes as an argument. What git itself needs is read by `repo`, how records are made by `startup`."""
+    package = Path(writes.__file__).parent.parent
+    doors = ("cli", "githooks.py", "repo", "startup")
+    below = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in doors]
+    reads = re.compile(r"\bos\.(?:environb?|getenvb?)\b|\bfrom os import\b")
+    assert [str(path) for path in below if reads.search(path.read_text(encoding="utf-8"))] == []

@@ -1,5 +1,6 @@
 """Reading verbs: show, outline, facts, status, check; and which workspace is meant."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from mdmem.memory import Memory, staged_problems
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Log
+from mdmem.wording import verb
 from mdmem.workspace import find_workspace, used_workspaces
 
 CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"
@@ -172,17 +174,17 @@ class TestSearch:
         at.write("memory/2026-01-10.md", "# 2026-01-10\n\n## 09:00\n\n- went sailing on a sailing boat\n")
         assert next(hit.path for hit in memory.search(Search("sailing boat")).hits) == "memory/2026-01-10.md"
         at.write("mdmem.toml", "half_life_days = 30\n")
-        aged = Memory.open(at.workspace.root)
+        aged = Memory.open(at.workspace.root, os.environ)
         assert next(hit.path for hit in aged.search(Search("sailing boat")).hits) == "memory/2026-11-20.md"
 
     def test_ages_are_by_the_real_clock_or_as_of_the_day_that_is_asked_for(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         at.apply(Log("went sailing", day="2026-03-01"))
         at.write("mdmem.toml", "half_life_days = 1000000\n")
         monkeypatch.setenv("MDMEM_NOW", "2999-01-01T12:00:00")
-        (hit,) = Memory.open(at.root).search(Search("sailing", explain=True)).hits
+        (hit,) = Memory.open(at.root, os.environ).search(Search("sailing", explain=True)).hits
         assert next(factor.value for factor in (hit.explanation.factors if hit.explanation else ()) if factor.name == "age") > 0.9
         at.write("mdmem.toml", "half_life_days = 2\n")
-        (then,) = Memory.open(at.root).search(Search("sailing", explain=True, as_of="2026-03-05")).hits
+        (then,) = Memory.open(at.root, os.environ).search(Search("sailing", explain=True, as_of="2026-03-05")).hits
         assert [factor.value for factor in (then.explanation.factors if then.explanation else ()) if factor.name == "age"] == [0.25]
 
 
@@ -320,7 +322,7 @@ class TestWhichWorkspace:
             with pytest.raises(MdmemError) as failure:
                 find_workspace(named, environment)
             assert failure.value.code == "no-workspace"
-            assert "mdmem init" in failure.value.hint
+            assert verb("init") in failure.value.hint
 
     def test_those_that_were_used(self, world: World, repository: Path):
         one, two = desk(world, repository, "ü/a b"), desk(world, repository, "ü/a-b")

@@ -46,7 +46,7 @@ class Teller:
 
     def on(self, day: str) -> Memory:
         self._patch.setenv("MDMEM_NOW", f"{day}T12:00:00" if len(day) == 10 else day)
-        return Memory.open(self.at.root)
+        return Memory.open(self.at.root, os.environ)
 
     def search(self, query: str, day: str = "2027-01-01", **wanted: Any) -> tuple[Hit, ...]:
         return self.on(day).search(replace(Search(query), **wanted)).hits
@@ -1128,7 +1128,7 @@ ACTS = st.one_of(
 
 def act(at: Desk, what: tuple[object, ...]) -> None:
     """One thing that a person or an agent does; what is refused is refused."""
-    memory = Memory.open(at.root)
+    memory = Memory.open(at.root, os.environ)
     lines = at.read("MEMORY.md").splitlines(keepends=True)
     match what:
         case ("remember", str(key), str(word)):

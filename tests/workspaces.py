@@ -80,7 +80,7 @@ class Desk:
 
     @property
     def workspace(self) -> Workspace:
-        return open_at(self.root)
+        return open_at(self.root, os.environ)
 
     def apply(self, change: Change) -> WriteResult:
         return apply(self.workspace, change)

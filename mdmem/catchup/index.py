@@ -290,12 +290,12 @@ def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[ListedF
 # In the background.
 
 
-def catch_up_workspace(root: Path) -> None:
+def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
     """Bring the index of one workspace up to date, then let git tidy up; at once back where another process waits to do so.
 
     It waits for a quiet moment first, so that a burst of writes is one catch-up and not as many as there are writes.
     """
-    workspace = open_at(root)
+    workspace = open_at(root, environment)
     workspace.ensure_state()
     with ExitStack() as queue:
         try:
@@ -312,7 +312,7 @@ def catch_up_workspace(root: Path) -> None:
     commits.maintain(workspace.repository)
 
 
-def catch_up_worktree(folder: Path) -> None:
+def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:
     """Bring the index of every workspace up to date that has been used in the work tree that `folder` is in.
 
     Raises:
@@ -321,7 +321,7 @@ def catch_up_worktree(folder: Path) -> None:
     problems: list[MdmemError] = []
     for root in used_workspaces(folder):
         try:
-            catch_up_workspace(root)
+            catch_up_workspace(root, environment)
         except MdmemError as problem:
             problems.append(problem)
     if problems:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from mdmem import history, repo
 from mdmem.model import CommitId, Provenance, Source
 from mdmem.model.writes import WriteOptions
@@ -15,7 +13,7 @@ from mdmem.workspace import Workspace
 def complete_options(workspace: Workspace, options: WriteOptions) -> WriteOptions:
     """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or the setting."""
     confidence = options.source.confidence if options.confidence is None else options.confidence
-    actor = options.actor or os.environ.get("MDMEM_ACTOR") or workspace.settings.actor
+    actor = options.actor or workspace.actor
     return replace(options, confidence=confidence, actor=actor)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from mdmem import check, files, repo
@@ -92,7 +91,7 @@ def save(
         paths = tuple(after)
         if not paths:
             return None, ()
-        head, allowed = repository.head(), allow | check.parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
+        head, allowed = repository.head(), allow | workspace.allowances()
         refuse_errors(secrets_in_text("message", text or ""), allowed)
         before = repository.read(head, paths) if head else dict.fromkeys(paths)
         _check_pending(workspace, before, after, allowed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from mdmem import repo
 from mdmem.changes import purge_history
 from mdmem.changes.purge_history import PurgeNote, PurgeScope
@@ -43,7 +41,7 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
         note = PurgeNote(
             date=repo.raw_date(workspace.now()),
             identity=workspace.identity(),
-            actor=arguments.actor or os.environ.get("MDMEM_ACTOR") or workspace.settings.actor,
+            actor=arguments.actor or workspace.actor,
             session=arguments.session,
             reason=arguments.reason,
         )

@@ -43,8 +43,8 @@ def open_memory(call: Call) -> Memory:
     """The memory that a call is for; what it says while it works is for people only."""
     named = Path(call.workspace) if call.workspace else None
     if call.as_json:
-        return Memory.open(named)
-    return Memory.open(named, say, Progress() if sys.stderr.isatty() else None)
+        return Memory.open(named, os.environ)
+    return Memory.open(named, os.environ, say, Progress() if sys.stderr.isatty() else None)
 
 
 def read_argument(text: str) -> str:

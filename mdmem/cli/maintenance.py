@@ -12,6 +12,7 @@ from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.cli.flags import in_flags
 from mdmem.errors import UsageProblem
 from mdmem.model.reads import Initialise
+from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import one_line, short_id
 from mdmem.startup.records import replace
@@ -32,7 +33,7 @@ def init(
 
     No existing file is altered, and twice is harmless.
     """
-    done = memory.initialise(Initialise(folder or call.workspace, not no_hooks))
+    done = memory.initialise(Initialise(folder or call.workspace, not no_hooks), os.environ)
     found = {
         "workspace": str(done.workspace),
         "made_repository": done.made_repository,
@@ -60,7 +61,7 @@ def check_(
     if staged:
         start = Path(call.workspace or ".")
         problems = memory.staged_problems(start, os.environ)
-        status = 1 if check.refusals(problems, check.parse_allowances(os.environ.get("MDMEM_ALLOW", ""))) else 0
+        status = 1 if check.refusals(problems, parse_allowances(os.environ.get("MDMEM_ALLOW", ""))) else 0
     else:
         problems = open_memory(call).check(tuple(files or ()))
         status = 1 if any(problem.level == "error" for problem in problems) else 0

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mdmem.doctor import contents, repository, state
-from mdmem.doctor.inspection import Finding, Inspection, Level, Workspace
+from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.errors import MdmemError
 from mdmem.search.indexer import SearchIndex
+from mdmem.workspace import Workspace
 
 HISTORY_SECONDS = 30.0
 """How long history is searched for secrets."""

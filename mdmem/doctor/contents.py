@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import check, files, layout, secrets
-from mdmem.doctor.inspection import Finding, Inspection, Level, Workspace
+from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.files import ListedFile
 from mdmem.model import CommitId, FilePath
@@ -19,6 +19,7 @@ from mdmem.repo.ignored import ignored
 from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
 from mdmem.wording import verb
+from mdmem.workspace import Workspace
 
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
-from typing import Protocol
 
 from mdmem import files
-from mdmem.config import Settings
-from mdmem.files import ListedFile
-from mdmem.model import FileKind, FilePath
-from mdmem.repo import Identity, Repository
+from mdmem.repo import Repository
 from mdmem.search.indexer import SearchIndex
 from mdmem.startup.records import dataclass
+from mdmem.workspace import Workspace
 
 DAY_SECONDS = 86_400
 
@@ -37,38 +33,6 @@ class Finding:
     message: str
     fixed: bool = False
     hint: str = ""
-
-
-class Workspace(Protocol):
-    """What is looked at. The workspace of `memory` is one."""
-
-    @property
-    def root(self) -> Path:
-        """Its folder."""
-
-    @property
-    def repository(self) -> Repository:
-        """The repository that it is in."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-
-    @property
-    def state(self) -> Path:
-        """Where mdmem keeps what can be deleted."""
-
-    def kind_of(self, path: str) -> FileKind:
-        """What a path is to memory."""
-
-    def memory_files(self) -> dict[FilePath, ListedFile]:
-        """The memory files by path."""
-
-    def identity(self) -> Identity | None:
-        """Who commits where git does not know."""
-
-    def ensure_state(self) -> None:
-        """Make the state folder."""
 
 
 @dataclass(frozen=True, slots=True)

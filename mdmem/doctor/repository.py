@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
@@ -37,15 +36,15 @@ def check_git(case: Inspection) -> Iterator[Finding]:
 
 def check_settings(case: Inspection) -> Iterator[Finding]:
     """Whether the settings can be read, and what they name is there."""
-    root, own = case.workspace.root, config.user_settings_path(os.environ)
-    settings = config.load(root, case.repository.root)
+    root, own = case.workspace.root, config.user_settings_path(case.workspace.environment)
+    settings = config.load(root, case.repository.root, case.workspace.environment)
     present = [str(place) for place in (root / SETTINGS_NAME, own) if place is not None and place.exists()]
     yield Finding("settings", Level.OK, f"from {' and '.join(present)}" if present else "all at their defaults")
     for path in settings.extra_paths:
         if not (root / path).exists():
             yield Finding("settings", Level.WARNING, f"extra_paths names {path}, which is not there")
-    if os.environ.get("MDMEM_NOW"):
-        moment = config.now(settings).isoformat(timespec="seconds")
+    if case.workspace.environment.get("MDMEM_NOW"):
+        moment = config.now(settings, case.workspace.environment).isoformat(timespec="seconds")
         yield Finding("settings", Level.NOTE, f"MDMEM_NOW is set: {moment} is the time that is written")
 
 

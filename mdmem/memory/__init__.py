@@ -5,7 +5,6 @@ A verb imports what it needs when it is called, so that no command pays for load
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -82,13 +81,13 @@ class Memory:
         self._progress = progress
 
     @classmethod
-    def open(cls, named: Path | None = None, say: Say = _silent, progress: Progress | None = None) -> Memory:
+    def open(cls, named: Path | None, environment: Mapping[str, str], say: Say = _silent, progress: Progress | None = None) -> Memory:
         """The memory of a folder, else of `MDMEM_WORKSPACE`, else of the first workspace from here upwards.
 
         Raises:
             WorkspaceProblem, RepositoryProblem: there is none, or it cannot be used.
         """
-        return cls(open_at(find_workspace(named)), say, progress)
+        return cls(open_at(find_workspace(named, environment), environment), say, progress)
 
     def close(self) -> None:
         """Let go of what is kept open between calls: the index, watches of the kernel. What is needed again is opened again."""
@@ -106,7 +105,7 @@ class Memory:
 
     def _watch(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
         """Times a verb and records how it ends."""
-        actor = (options and options.actor) or os.environ.get("MDMEM_ACTOR") or self.workspace.settings.actor
+        actor = (options and options.actor) or self.workspace.actor
         session = options.session if options else None
         return EventRecorder(self.workspace.state, verb, _redacted(actor), _redacted(session))
 
@@ -350,13 +349,13 @@ class Memory:
         return hookfiles.hook_states(self.workspace.repository.hooks_dir)
 
 
-def initialise(request: Initialise) -> InitResult:
+def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
     """Make or adopt a workspace.
 
     Raises:
         MdmemError: the folder cannot hold one, or git cannot take a commit now.
     """
-    return adopting.initialise(request)
+    return adopting.initialise(request, environment)
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:

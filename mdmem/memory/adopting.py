@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import check, config, files, hookfiles, layout, repo
@@ -35,28 +35,28 @@ class InitResult:
     notes: tuple[str, ...]
 
 
-def initialise(wanted: Initialise) -> InitResult:
+def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
     """Make or adopt the workspace in a folder.
 
     Raises:
         MdmemError: the folder cannot hold one, or git cannot take a commit now; no file is left that was not there before.
     """
-    folder = Path(wanted.folder or os.environ.get("MDMEM_WORKSPACE") or ".").absolute()
+    folder = Path(request.folder or environment.get("MDMEM_WORKSPACE") or ".").absolute()
     if folder.exists() and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} lies in git's own folder")
     if not is_marked(folder) and (line := next(_unread(folder), None)):
         raise PathProblem("bad-path", line)
-    config.load(folder.resolve(), _work_tree(folder))  # refused before anything is made
+    config.load(folder.resolve(), _work_tree(folder), environment)  # refused before anything is made
     files.make_folders(folder)
     repository, made = _repository(folder)
-    workspace = open_at(repository.folder)
+    workspace = open_at(repository.folder, environment)
     workspace.ensure_state()
-    with EventRecorder(workspace.state, "init", os.environ.get("MDMEM_ACTOR") or workspace.settings.actor) as watch:
+    with EventRecorder(workspace.state, "init", workspace.actor) as watch:
         with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout):
             written, notes, commit = _adopt(workspace, made)
-        hooks, more = _hooks(workspace) if wanted.hooks else ((), ())
+        hooks, more = _hooks(workspace) if request.hooks else ((), ())
         watch.done(bool(written or commit or hooks), commit=commit)
     start_catching_up(workspace)
     return InitResult(workspace.root, made, written, commit, hooks, (*notes, *more))
@@ -75,7 +75,7 @@ def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tupl
             files.write_durably(root / path, text.encode())
             written.append(path)
         files.sync(root)
-        settled = replace(workspace, settings=config.load(root, repository.root))  # which may just have been written
+        settled = replace(workspace, settings=config.load(root, repository.root, workspace.environment))  # which may just have been written
         commit, left_out = _first_commit(settled, tuple(written), made)
         return tuple(written), (*notes, *left_out), commit
     except BaseException:
@@ -162,7 +162,7 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: boo
 
 def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> list[Problem]:
     """The secrets in files that are in no commit yet; none where they are let through."""
-    if "secret" in check.parse_allowances(os.environ.get("MDMEM_ALLOW", "")):
+    if "secret" in workspace.allowances():
         return []
     return [
         problem

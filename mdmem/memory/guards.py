@@ -1,4 +1,4 @@
-"""What git's hooks need: a commit judged, its refusal recorded, and whether hooks may be installed."""
+"""The check of a commit that git is about to make, the record of its refusal, and whether hooks may be installed."""
 
 from __future__ import annotations
 
@@ -15,84 +15,80 @@ from mdmem.workspace import Workspace, is_marked, open_in, was_used
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """What is wrong with the staged changes of memory files, in every workspace of the repository that `folder` is in.
-
-    Paths are from the root of the work tree.
+    """Check the staged changes of memory files in every workspace of a repository; paths are from the root of the work tree.
 
     Args:
-        folder: anywhere in the work tree.
-        environment: a hook's, which may name the index that is being committed (`GIT_INDEX_FILE`).
+        folder: any folder of the work tree.
+        environment: the variables of the process; git names the index of a commit under way in them (`GIT_INDEX_FILE`).
     """
-    repository, index_file = repo.discover(folder), environment.get("GIT_INDEX_FILE")
+    repository = repo.discover(folder)
     problems: list[Problem] = []
-    changes = repository.staged(index_file)
-    workspaces = _workspaces(repository, {(repository.root / staged.path).parent for staged in changes}, index_file)
-    for staged in changes:
-        workspace = workspaces.get((repository.root / staged.path).parent)
+    changes = repository.staged(environment.get("GIT_INDEX_FILE"))
+    workspaces = _workspaces(repository, {(repository.root / change.path).parent for change in changes}, environment)
+    for change in changes:
+        workspace = workspaces.get((repository.root / change.path).parent)
         if workspace is None:
             continue
-        path = FilePath(staged.path.removeprefix(workspace.repository.prefix))
-        renamed = str(staged.renamed_from) if staged.renamed_from else None
-        found = check.check(path, staged.before, staged.after, workspace.kind_of(path), workspace.settings, renamed)
-        problems += [replace(p, path=staged.path) for p in found]
+        path = FilePath(change.path.removeprefix(workspace.repository.prefix))
+        old_path = str(change.renamed_from) if change.renamed_from else None
+        of_file = check.check(path, change.before, change.after, workspace.kind_of(path), workspace.settings, old_path)
+        problems += [replace(problem, path=change.path) for problem in of_file]
     return tuple(problems)
 
 
 def staged_problems_of_workspace(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """The same, with paths from the workspace that `folder` is in, wherever it is in one."""
+    """Do the same with paths from the workspace that `folder` is in; from the root of the work tree where it is in none."""
     repository = repo.discover(folder)
     here = repository.root / repository.prefix
-    workspace = _workspaces(repository, {here}, environment.get("GIT_INDEX_FILE")).get(here)
-    problems = staged_problems(folder, environment)
+    workspace = _workspaces(repository, {here}, environment).get(here)
     start = workspace.repository.prefix if workspace else ""
-    return tuple(replace(problem, path=os.path.relpath(problem.path, start or ".")) for problem in problems)
+    return tuple(replace(problem, path=os.path.relpath(problem.path, start or ".")) for problem in staged_problems(folder, environment))
 
 
 def record_refusal(folder: Path, environment: Mapping[str, str], refused: Sequence[Problem], seconds: float) -> None:
     """Add to the events of each workspace that its commit was refused.
 
     Args:
-        folder: anywhere in the work tree.
-        environment: the hook's, as for `staged_problems`.
-        refused: what stood in the way; paths as `staged_problems` gives them.
-        seconds: how long it took to find out.
+        folder: any folder of the work tree.
+        environment: the variables of the process, as for `staged_problems`.
+        refused: the problems that stood in the way; paths as `staged_problems` gives them.
+        seconds: how long the check took.
     """
     repository = repo.discover(folder)
     folders = [(repository.root / problem.path).parent for problem in refused]
-    workspaces = _workspaces(repository, set(folders), environment.get("GIT_INDEX_FILE"))
+    workspaces = _workspaces(repository, set(folders), environment)
     codes: dict[Path, str] = {}
-    for place, problem in zip(folders, refused, strict=True):
-        if place in workspaces:
-            codes.setdefault(workspaces[place].state, problem.code)
+    for of_file, problem in zip(folders, refused, strict=True):
+        if of_file in workspaces:
+            codes.setdefault(workspaces[of_file].state, problem.code)
     for state, code in codes.items():
-        events.record_event(state, events.Event("pre-commit", round(seconds * 1000, 1), events.Outcome.REFUSED, code))
+        event = events.Event(verb="pre-commit", ms=round(seconds * 1000, 1), outcome=events.Outcome.REFUSED, code=code)
+        events.record_event(state, event)
 
 
-def _workspaces(repository: Repository, folders: Iterable[Path], index_file: str | None) -> dict[Path, Workspace]:
-    """The workspace of each folder of the work tree that lies in one.
+def _workspaces(repository: Repository, folders: Iterable[Path], environment: Mapping[str, str]) -> dict[Path, Workspace]:
+    """The workspace of each folder of the work tree that is in one.
 
-    That what marks a workspace is gone from the disk does not end it: its state folder still tells of it, or git does.
+    A workspace whose marks were deleted from the disk is one still: its state folder tells, or git does.
     """
-    above = {folder: _places(repository, folder) for folder in folders}
-    found = {folder: next((place for place in above[folder] if is_marked(place.folder) or was_used(place)), None) for folder in above}
-    lost = [folder for folder, place in found.items() if place is None]
-    held = (
-        repository.known_to_git([mark for folder in lost for place in above[folder] for mark in _marks(place)], index_file)
-        if lost
-        else set()
-    )
-    found |= {folder: next((place for place in above[folder] if not held.isdisjoint(_marks(place))), None) for folder in lost}
-    opened = {place: open_in(place) for place in set(found.values()) if place}
-    return {folder: opened[place] for folder, place in found.items() if place}
+    views = {folder: _views(repository, folder) for folder in folders}
+    roots = {folder: next((view for view in views[folder] if is_marked(view.folder) or was_used(view)), None) for folder in views}
+    unmarked = [folder for folder, root in roots.items() if root is None]
+    if unmarked:
+        marks = [mark for folder in unmarked for view in views[folder] for mark in _marks(view)]
+        in_git = repository.known_to_git(marks, environment.get("GIT_INDEX_FILE"))
+        roots |= {folder: next((view for view in views[folder] if not in_git.isdisjoint(_marks(view))), None) for folder in unmarked}
+    opened = {root: open_in(root, environment) for root in set(roots.values()) if root}
+    return {folder: opened[root] for folder, root in roots.items() if root}
 
 
-def _places(repository: Repository, folder: Path) -> list[Repository]:
-    """The repository as it is seen from a folder and from each above it."""
-    return [repository.at_folder(place) for place in (folder, *folder.parents) if place.is_relative_to(repository.root)]
+def _views(repository: Repository, folder: Path) -> list[Repository]:
+    """The repository as it is seen from a folder, and from each above it in the work tree."""
+    return [repository.at_folder(level) for level in (folder, *folder.parents) if level.is_relative_to(repository.root)]
 
 
-def _marks(place: Repository) -> list[FilePath]:
-    return [FilePath(f"{place.prefix}{name}") for name in layout.WORKSPACE_MARKS]
+def _marks(view: Repository) -> list[FilePath]:
+    return [FilePath(f"{view.prefix}{name}") for name in layout.WORKSPACE_MARKS]
 
 
 def require_hooks_free(workspace: Workspace) -> None:

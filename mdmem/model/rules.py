@@ -34,6 +34,17 @@ def require_allowances(name: str, names: Iterable[str]) -> None:
         raise UsageProblem(f"{name} is {unknown!r}, which is nothing that can be allowed", f"It takes {', '.join(ALLOWANCES)}.")
 
 
+def parse_allowances(text: str) -> frozenset[str]:
+    """The refusals that `text`, of MDMEM_ALLOW (names joined by commas), lets through.
+
+    Raises:
+        UsageProblem: it names one that cannot be let through, or that does not exist.
+    """
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    require_allowances("MDMEM_ALLOW", names)
+    return names
+
+
 def parse_day(text: str) -> date:
     """The day of an ISO date.
 
