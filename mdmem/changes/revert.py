@@ -1,4 +1,4 @@
-"""Which change is to be taken back, and what that comes to."""
+"""`revert`: find the change that is meant, and take it back."""
 
 from __future__ import annotations
 
@@ -30,28 +30,37 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:
-    """The files whose change is taken back, what is to be said besides (None: nothing), and what the user should know.
+    """The edits that take a change back, what is to be stated besides (None: nothing), and what the user should know.
 
     `path` is a file that the change is about.
     """
 
     path: FilePath
-    files: tuple[RevertEdit, ...]
+    edits: tuple[RevertEdit, ...]
     note: history.CommitNote | None
-    notes: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _RevertTarget:
     """The commit whose change is meant; of a fact's, only what it did to that fact in that file.
 
-    `undone_by` has taken it back already.
+    `reverted_by` has taken it back already.
     """
 
     commit: CommitId
     path: FilePath | None = None
     fact: FactId | None = None
-    undone_by: CommitId | None = None
+    reverted_by: CommitId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _FileReverts:
+    """How the changes of files are taken back: by edits, or by retracting lines of a day's log, which only grows."""
+
+    edits: tuple[RevertEdit, ...]
+    retracts: tuple[FactId, ...]
+    notices: tuple[str, ...]
 
 
 def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
@@ -62,17 +71,17 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
     """
     options = complete_options(workspace, change.options)
     plan = plan_revert(workspace, replace(change, options=options))
-    for edit in plan.files:
+    for edit in plan.edits:
         plan_edit(workspace, edit, target_path(workspace, edit))  # what cannot be done is refused before anything is
     if plan.note is not None:
         refuse_errors(secrets_in_options(options), options.allow)
     if options.dry_run:
-        results = [preview(workspace, edit) for edit in plan.files]
+        results = [preview(workspace, edit) for edit in plan.edits]
         if plan.note is not None:
             results.append(_note_result(plan.note, None, ""))
         return combine_results(plan, results, dry_run=True)
     with lock_workspace(workspace, say), Transaction() as transaction:
-        results = [apply_edit(workspace, edit, say, transaction) for edit in plan.files]
+        results = [apply_edit(workspace, edit, say, transaction) for edit in plan.edits]
         if plan.note is not None:
             recover(workspace, say)
             commit = commit_note(workspace, with_provenance(workspace, plan.note, options))
@@ -88,67 +97,81 @@ def _note_result(note: history.CommitNote, commit: CommitId | None, diff: str | 
 
 
 def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
-    """What taking a change back comes to; nothing is written.
+    """Plan how a change is taken back; nothing is written.
 
     Raises:
         FactProblem: `fact-not-found`, `ambiguous`: a word that is a fact and a commit.
         HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
     """
-    with trail_update.fresh_trail(workspace) as known:
-        target = _target(workspace, known, change.what)
+    with trail_update.fresh_trail(workspace) as trail:
+        target = _find_target(workspace, trail, change.what)
         (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
         _require_revertible(workspace, commit)
         # Where memory was changed, what was done to other Markdown along with it is another matter.
-        meant = [one for one in commit.changes if workspace.kind_of(one.path).is_memory] or commit.changes
-        names = {one.path: first_parent.current_name(workspace.repository, one.path, target.commit) for one in meant}
-        changes = [one for one in meant if target.path in (None, one.before_path, one.path, names[one.path])]
-        if target.undone_by is not None:
-            return _undone(target.path or workspace.curated, target.commit, target.undone_by)
-        files: list[RevertEdit] = []
-        retracts: list[FactId] = []
-        notes: list[str] = []
-        for changed in changes:
-            now, (before, after) = names[changed.path], _texts(workspace, changed)
-            only = _with_partners(commit, before, after, target.fact) if target.fact else None
-            if workspace.kind_of(now) is FileKind.DAILY:
-                retracts += _added(known, now, before, after, only)
-                continue
-            if changed.before_path != changed.path:
-                notes.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
-            if before != after:
-                files.append(RevertEdit(now, before, after, only, target.commit, change.options))
-        said = history.parse_message(commit.commit.message)
-        path = names[changes[0].path] if changes else said.path or workspace.curated
-        note = _note(commit, said, path, changes, retracts, known)
-        undone_by = _last_revert(known, target.commit) if not files and note is None else None
-    if undone_by is not None:
-        return _undone(path, target.commit, undone_by)
-    if not files and note is None:
-        hint = f"{notes[0]}." if notes else ""
+        changed_files = [each for each in commit.changes if workspace.kind_of(each.path).is_memory] or commit.changes
+        names = {each.path: first_parent.current_name(workspace.repository, each.path, target.commit) for each in changed_files}
+        changed_files = [each for each in changed_files if target.path in (None, each.before_path, each.path, names[each.path])]
+        if target.reverted_by is not None:
+            return _reverted_already(target.path or workspace.curated, target.commit, target.reverted_by)
+        reverts = _revert_files(workspace, trail, commit, [(each, names[each.path]) for each in changed_files], target.fact, change)
+        parsed = history.parse_message(commit.commit.message)
+        path = names[changed_files[0].path] if changed_files else parsed.path or workspace.curated
+        note = _note(commit, parsed, path, changed_files, reverts.retracts, trail)
+        reverted_by = _last_revert(trail, target.commit) if not reverts.edits and note is None else None
+    if reverted_by is not None:
+        return _reverted_already(path, target.commit, reverted_by)
+    if not reverts.edits and note is None:
+        hint = f"{reverts.notices[0]}." if reverts.notices else ""
         raise HistoryProblem("cannot-revert", f"{target.commit[:10]} did nothing to memory that still stands", hint)
-    return RevertPlan(path, tuple(files), note, tuple(notes))
+    return RevertPlan(path, reverts.edits, note, reverts.notices)
 
 
-def _undone(path: FilePath, commit: CommitId, by: CommitId) -> RevertPlan:
-    said = f"{commit[:10]} was taken back already, by {by[:10]}; to have it again, revert that one"
-    return RevertPlan(path, (), None, (said,))
+def _revert_files(
+    workspace: Workspace,
+    trail: Trail,
+    commit: CommitChanges,
+    files: Sequence[tuple[ChangedFile, FilePath]],
+    fact: FactId | None,
+    change: Revert,
+) -> _FileReverts:
+    """Take back what a commit did to files, which are given with their names now; of one fact alone, if there is one."""
+    edits: list[RevertEdit] = []
+    retracts: list[FactId] = []
+    notices: list[str] = []
+    for changed, path in files:
+        before, after = _texts(workspace, changed)
+        only = _with_partners(commit, before, after, fact) if fact else None
+        if workspace.kind_of(path) is FileKind.DAILY:
+            retracts += _live_additions(trail, path, before, after, only)
+            continue
+        if changed.before_path != changed.path:
+            notices.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
+        if before != after:
+            edit = RevertEdit(path=path, before=before, after=after, only=only, reverts=commit.commit.id, options=change.options)
+            edits.append(edit)
+    return _FileReverts(tuple(edits), tuple(retracts), tuple(notices))
 
 
-def _last_revert(known: Trail, commit: CommitId) -> CommitId | None:
+def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -> RevertPlan:
+    notice = f"{commit[:10]} was taken back already, by {reverted_by[:10]}; to have it again, revert that one"
+    return RevertPlan(path, (), None, (notice,))
+
+
+def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
     """The last commit that took a commit back."""
-    landmark = known.commit_with_id(commit)
-    later = known.commits_after(landmark.number if landmark else 0)
-    return next((one.commit for one in reversed(later) if commit in history.parse_message(one.message).reverts), None)
+    mainline_commit = trail.commit_with_id(commit)
+    later = trail.commits_after(mainline_commit.number if mainline_commit else 0)
+    return next((each.commit for each in reversed(later) if commit in history.parse_message(each.message).reverts), None)
 
 
 def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:
     """A fact and those that took its place or gave theirs to it with a commit."""
     pairs = [(pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes]
     pairs += [(old, new) for old, new in history.parse_message(commit.commit.message).supersedes if new is not None]
-    found = {fact}
-    while more := {each for pair in pairs if found.intersection(pair) for each in pair} - found:
-        found |= more
-    return frozenset(found)
+    facts = {fact}
+    while more := {each for pair in pairs if facts.intersection(pair) for each in pair} - facts:
+        facts |= more
+    return frozenset(facts)
 
 
 def _require_revertible(workspace: Workspace, commit: CommitChanges) -> None:
@@ -163,89 +186,96 @@ def _require_revertible(workspace: Workspace, commit: CommitChanges) -> None:
 
 
 def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
-    found = workspace.repository.contents([blob for blob in (changed.before, changed.after) if blob])
-    before, after = (decode(found[blob]) if blob else "" for blob in (changed.before, changed.after))
+    """The texts of a file before and after a commit; empty where it was not there."""
+    contents = workspace.repository.contents([blob for blob in (changed.before, changed.after) if blob])
+    before, after = (decode(contents[blob]) if blob else "" for blob in (changed.before, changed.after))
     return before, after
 
 
-def _added(known: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
+def _live_additions(trail: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
     """The entries of a day's log that a commit brought in and that still count."""
-    brought = [item.fact for item in fact_difference(parse(before), parse(after)).added]
-    standing = {one.entry.fact for one in known.live_occurrences(path) if not known.marks_of(one.number)}
-    return [fact.id for fact in brought if fact.id in standing and (only is None or fact.id in only)]
+    added = [item.fact.id for item in fact_difference(parse(before), parse(after)).added]
+    live = {occurrence.entry.fact for occurrence in trail.live_occurrences(path) if not trail.marks_of(occurrence.number)}
+    return [fact for fact in added if fact in live and (only is None or fact in only)]
 
 
 def _note(
     commit: CommitChanges,
-    said: history.ParsedNote,
+    parsed: history.ParsedNote,
     path: FilePath,
-    changes: Sequence[ChangedFile],
-    retracts: Sequence[FactId],
-    known: Trail,
+    changed_files: Sequence[ChangedFile],
+    retracts: tuple[FactId, ...],
+    trail: Trail,
 ) -> history.CommitNote | None:
-    """What is to be said besides: entries of a log count no more, and what the commit said of standing facts holds no more."""
-    landmark = known.commit_with_id(commit.commit.id)
-    marks = [mark for mark in (*known.marks(), *known.pair_marks()) if landmark and mark.begun == landmark.number]
-    alone = bool(marks) and not changes
-    if not retracts and not alone:
+    """What is to be stated besides: entries of a log count no more, and marks that the commit alone made hold no more."""
+    mainline_commit = trail.commit_with_id(commit.commit.id)
+    marks = (*trail.marks(), *trail.pair_marks())
+    only_marks = not changed_files and any(mainline_commit and mark.begun == mainline_commit.number for mark in marks)
+    if not retracts and not only_marks:
         return None
-    section = tuple(said.section.split(" > ")) if said.section else ()
-    return history.CommitNote(Op.REVERT, path, section, Provenance(), retracts=tuple(retracts), reverts=(commit.commit.id,))
+    section = tuple(parsed.section.split(" > ")) if parsed.section else ()
+    return history.CommitNote(
+        op=Op.REVERT, path=path, section=section, provenance=Provenance(), retracts=retracts, reverts=(commit.commit.id,)
+    )
 
 
-def _target(workspace: Workspace, known: Trail, word: str) -> _RevertTarget:
-    """A word as exact text of a fact, as an id of one, as a commit."""
-    if (fact := lookup.fact_by_text(known, word)) is not None:
-        return _last_change(known, known.occurrences_of(fact))
-    commit = workspace.repository.commit_named(word)
-    fact = lookup.fact_by_id(known, word)
+def _find_target(workspace: Workspace, trail: Trail, reference: str) -> _RevertTarget:
+    """Find what is meant: a fact by its exact text, by its id, or a commit."""
+    if (fact := lookup.fact_by_text(trail, reference)) is not None:
+        return _last_change(trail, trail.occurrences_of(fact))
+    commit = workspace.repository.commit_named(reference)
+    fact = lookup.fact_by_id(trail, reference)
     if fact is not None and commit is not None:
         hint = "Give more digits of the commit, or the fact's text."
-        raise FactProblem("ambiguous", f"{word!r} is a fact and a commit", hint, facts=[fact])
+        raise FactProblem("ambiguous", f"{reference!r} is a fact and a commit", hint, facts=[fact])
     if fact is not None:
-        return _last_change(known, known.occurrences_of(fact))
+        return _last_change(trail, trail.occurrences_of(fact))
     if commit is None:
-        hint = lookup.similar_facts_hint(known, word) or f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."
-        raise HistoryProblem("commit-not-found", f"there is no fact and no commit {word[:80]!r}", hint)
+        lists = f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."
+        hint = lookup.similar_facts_hint(trail, reference) or lists
+        raise HistoryProblem("commit-not-found", f"there is no fact and no commit {reference[:80]!r}", hint)
     return _RevertTarget(commit)
 
 
-def _last_change(known: Trail, found: Sequence[Occurrence]) -> _RevertTarget:
-    """What last happened to a fact: it came, it went, or something was said of it. A revert of that is no change of its own."""
-    last = found[-1]
+def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarget:
+    """The last change of a fact: it came, it went, or a mark was made. A revert of that is no change of its own."""
+    last = occurrences[-1]
     path, fact = last.entry.path, last.entry.fact
-    marks = known.marks_of(last.number)
-    if last.ended is not None and (landmark := known.commit_numbered(last.ended)):
-        target = _RevertTarget(landmark.commit, path, fact)
-    elif marks and (landmark := known.commit_numbered(marks[-1].begun)):
-        target = _RevertTarget(landmark.commit)
+    marks = trail.marks_of(last.number)
+    if last.ended is not None and (mainline_commit := trail.commit_numbered(last.ended)):
+        target = _RevertTarget(mainline_commit.commit, path, fact)
+    elif marks and (mainline_commit := trail.commit_numbered(marks[-1].begun)):
+        target = _RevertTarget(mainline_commit.commit)
     else:
         target = _RevertTarget(last.origin.commit, path, fact)
-    landmark = known.commit_with_id(target.commit)
-    said = history.parse_message(landmark.message) if landmark else None
-    if said and said.op is Op.REVERT and said.reverts:
-        return _RevertTarget(said.reverts[0], path, fact, target.commit)
+    mainline_commit = trail.commit_with_id(target.commit)
+    parsed = history.parse_message(mainline_commit.message) if mainline_commit else None
+    if parsed and parsed.op is Op.REVERT and parsed.reverts:
+        return _RevertTarget(commit=parsed.reverts[0], path=path, fact=fact, reverted_by=target.commit)
     return target
 
 
 def combine_results(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
-    """The results of several files as one: the last that changed, with what all of them did; notes name the others' commits."""
-    nothing = WriteResult(False, plan.path, (), None, None, diff="" if dry_run else None)
+    """Join the results of several files: the last that changed, with what all of them did; notes name the other commits."""
+    nothing = WriteResult(changed=False, path=plan.path, section=(), etag=None, commit=None, diff="" if dry_run else None)
     last = next((result for result in reversed(results) if result.changed), results[0] if results else nothing)
     diffs = [result.diff for result in results if result.diff is not None]
-    others = [result for result in results if result is not last and result.commit]
-    beside = (f"reverted in {one.path} too, by {(one.commit or '')[:10]}" for one in others)
+    rest = [result for result in results if result is not last and result.commit]
     return WriteResult(
-        any(result.changed for result in results),
-        last.path,
-        last.section,
-        last.etag,
-        last.commit,
-        tuple(fact for result in results for fact in result.added),
-        tuple(fact for result in results for fact in result.removed),
-        tuple(pair for result in results for pair in result.supersedes),
-        "".join(diffs) if diffs else last.diff,
-        (*(note for result in results for note in result.notes), *plan.notes, *beside),
-        tuple(warning for result in results for warning in result.warnings),
-        Op.REVERT,
+        changed=any(result.changed for result in results),
+        path=last.path,
+        section=last.section,
+        etag=last.etag,
+        commit=last.commit,
+        added=tuple(fact for result in results for fact in result.added),
+        removed=tuple(fact for result in results for fact in result.removed),
+        supersedes=tuple(pair for result in results for pair in result.supersedes),
+        diff="".join(diffs) if diffs else last.diff,
+        notes=(
+            *(note for result in results for note in result.notes),
+            *plan.notices,
+            *(f"reverted in {result.path} too, by {(result.commit or '')[:10]}" for result in rest),
+        ),
+        warnings=tuple(warning for result in results for warning in result.warnings),
+        op=Op.REVERT,
     )
