@@ -1,4 +1,4 @@
-"""What could be tidied: the curated files with what the trail knows of them, and the safe part of the advice carried out."""
+"""`review`: gather advice on the curated files by what the trail says of them, and carry out the safe part."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from datetime import date
 from mdmem import files, layout
 from mdmem.catchup import pages, trail_update
 from mdmem.catchup.entry_states import match_entries
-from mdmem.changes.advice import Budget, CuratedFile, FactState
-from mdmem.changes.advice import find_advice as pure_review
+from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.document import Document, parse_bytes
 from mdmem.editors import frontmatter
 from mdmem.entries import entries
@@ -28,40 +27,40 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
-    """What could be tidied in the curated files as they are."""
+    """Say what could be tidied in the curated files as they are."""
     today = workspace.now().date()
-    conflicts = [_conflict(found.one, found.other, found.key) for found in search.conflicts(workspace, say)]
+    conflicts = [_conflict(view.one, view.other, view.key) for view in search.conflicts(workspace, say)]
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
-    with trail_update.fresh_trail(workspace, say) as known:
-        sheets = list(_sheets(workspace, known))
-        facts = [fact for sheet in sheets for fact in _standing(known, sheet, today)]
-        return pure_review(sheets, facts, conflicts, budget, today)
+    with trail_update.fresh_trail(workspace, say) as trail:
+        curated = list(_curated_files(workspace, trail))
+        facts = [fact for file in curated for fact in _fact_states(trail, file, today)]
+        return find_advice(curated, facts, conflicts, budget, today)
 
 
 def apply_safe_advice(workspace: Workspace, options: WriteOptions, apply: Callable[[Change], WriteResult], say: Say) -> ReviewResult:
-    """Do what is safe of the advice, one commit each, each worked out on what the one before left; and what is left to decide.
+    """Do what is safe of the advice, one commit each, each worked out on what the one before left; the rest is left to decide.
 
     Raises:
         MdmemError: a change was refused; those before it are done.
     """
     done: list[tuple[Advice, WriteResult]] = []
-    left = gather_advice(workspace, say)
-    while (chosen := next((one for one in left if one.safe and one.change), None)) is not None and chosen.change is not None:
-        if any(chosen == one for one, _ in done):
+    remaining = gather_advice(workspace, say)
+    while (chosen := next((advice for advice in remaining if advice.safe and advice.change), None)) and chosen.change:
+        if any(chosen == advice for advice, _ in done):
             break  # what was carried out and is advised still would be so for ever
-        done.append((chosen, apply(_with(chosen.change, options))))
-        left = gather_advice(workspace, say)
-    return ReviewResult(left, tuple(done))
+        done.append((chosen, apply(_with_options(chosen.change, options))))
+        remaining = gather_advice(workspace, say)
+    return ReviewResult(remaining, tuple(done))
 
 
-def _with(change: Change, options: WriteOptions) -> Change:
+def _with_options(change: Change, options: WriteOptions) -> Change:
     return replace(change, options=replace(options, supersedes=change.options.supersedes))
 
 
 # The files.
 
 
-def _sheets(workspace: Workspace, known: Trail) -> Iterator[CuratedFile]:
+def _curated_files(workspace: Workspace, trail: Trail) -> Iterator[CuratedFile]:
     for path, listed in workspace.memory_files().items():
         if workspace.kind_of(path) not in _KINDS:
             continue
@@ -71,32 +70,33 @@ def _sheets(workspace: Workspace, known: Trail) -> Iterator[CuratedFile]:
         except PathProblem:
             continue
         read_only = layout.within(path, workspace.settings.extra_paths)
-        yield CuratedFile(path, document, len(data), _changed(workspace, known, path), read_only)
+        changed = _last_changes(workspace, trail, path)
+        yield CuratedFile(path=path, document=document, size=len(data), changed=changed, read_only=read_only)
 
 
-def _changed(workspace: Workspace, known: Trail, path: FilePath) -> Mapping[tuple[SectionPath, int], date]:
-    """On which day each section's text was last another one; that it got another place does not count."""
+def _last_changes(workspace: Workspace, trail: Trail, path: FilePath) -> Mapping[tuple[SectionPath, int], date]:
+    """The day on which the text of each section last changed; that the section moved does not count."""
     days: dict[tuple[SectionPath, int], date] = {}
-    for one in known.live_revisions(path):
-        newest = known.revisions(one.lineage, 1)
-        landmark = known.commit_numbered((newest[0] if newest else one).begun)
-        if landmark is not None:
-            days[one.section, one.nth] = workspace.local_time(landmark.time).date()
+    for revision in trail.live_revisions(path):
+        newest = trail.revisions(revision.lineage, 1)
+        commit = trail.commit_numbered((newest[0] if newest else revision).begun)
+        if commit is not None:
+            days[revision.section, revision.nth] = workspace.local_time(commit.time).date()
     return days
 
 
-# What stands in them.
+# The facts in them.
 
 
-def _standing(known: Trail, sheet: CuratedFile, today: date) -> Iterator[FactState]:
-    """The facts of a file, each with the occurrence that the trail knows of it."""
-    listed = _facts(sheet.document, sheet.path)
-    for entry, one in zip(listed, match_entries(known, sheet.path, listed)[0], strict=True):
-        claim = pages.entry_claim(entry, one.occurrence if one.committed else None)
-        yield FactState(claim, _status(entry, one.mark, today), one.mark.other if one.mark else None)
+def _fact_states(trail: Trail, file: CuratedFile, today: date) -> Iterator[FactState]:
+    """The facts of a file, each with what the trail says of it."""
+    facts = _fact_entries(file.document, file.path)
+    for entry, state in zip(facts, match_entries(trail, file.path, facts)[0], strict=True):
+        claim = pages.entry_claim(entry, state.occurrence if state.committed else None)
+        yield FactState(claim, _status(entry, state.mark, today), state.mark.other if state.mark else None)
 
 
-def _facts(document: Document, path: FilePath) -> list[Entry]:
+def _fact_entries(document: Document, path: FilePath) -> list[Entry]:
     return [entry for entry in entries(document, path, frontmatter.tags(document)) if entry.fact is not None]
 
 
@@ -106,13 +106,21 @@ def _status(entry: Entry, mark: Mark | None, today: date) -> Status:
     return Status.EXPIRED if entry.until is not None and entry.until < today else Status.CURRENT
 
 
-def _conflict(one: Hit, other: Hit, key: str | None) -> Conflict:
-    return Conflict(_claim(one), _claim(other), key, key is None, None)
+def _conflict(first: Hit, second: Hit, key: str | None) -> Conflict:
+    return Conflict(one=_claim(first), other=_claim(second), key=key, marked=key is None, weaker=None)
 
 
 def _claim(hit: Hit) -> Claim:
     source = hit.source or Source.USER_STATED
-    confidence = source.confidence if hit.confidence is None else hit.confidence
-    when = int(hit.since.timestamp()) if hit.since else 0
-    fact = hit.fact or FactId("")
-    return Claim(fact, hit.text, hit.key, FilePath(hit.path), hit.section, hit.start_line, when, source, confidence, until=hit.until)
+    return Claim(
+        id=hit.fact or FactId(""),
+        text=hit.text,
+        key=hit.key,
+        path=FilePath(hit.path),
+        section=hit.section,
+        line=hit.start_line,
+        time=int(hit.since.timestamp()) if hit.since else 0,
+        source=source,
+        confidence=source.confidence if hit.confidence is None else hit.confidence,
+        until=hit.until,
+    )

@@ -8,8 +8,8 @@
     - 10:12 the migration is written
     - 2026-03-06 09:30 all tests pass
 
-Nothing is written here: each verb gives the changes that carry it out, in an order in which an interruption between two of them loses
-nothing, and in which all of them may be carried out again.
+Nothing is written here: for each verb there are the edits that carry it out, in an order in which an interruption between two of them
+loses nothing, and in which all of them may be carried out again.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ from mdmem.wording import verb
 
 TASKS_PATH = FilePath("memory/tasks.md")
 NEW_TASKS = "# Tasks\n"
-"""What the file is to begin with."""
+"""What a new file begins with."""
 _KIND = "task"
 _LEVEL = 2
+_MOST_NAMED = 8
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 
 
 def start_edits(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
-    """What begins a task: its section, with the goal. Nothing where the task is there: then it is gone on with.
+    """Begin a task: its section, with the goal. No edit where the task is there already: it is continued.
 
     Args:
-        document: the file of tasks as it stands, None where there is none.
-        name: the task's, one line.
+        document: the file of tasks as it is, None where there is none.
+        name: of the task, one line.
         goal: what is to be reached.
         now: the user's time.
         options: what all writing verbs share.
@@ -52,33 +53,33 @@ def start_edits(document: Document | None, name: str, goal: str, now: datetime, 
         _find(document, name)
         return ()
     address = _new_address(document, name)
-    # It is appended, so that what another one who begins the same task at the same moment has noted stays.
-    line = _line(f"goal: {_said(goal, 'goal')}", now, None)
+    # It is appended: where somebody begins the same task at the same moment, both goals stay.
+    line = _line(f"goal: {_clean(goal, 'goal')}", now, None)
     return (EditSection(address, Action.APPEND, line, file=TASKS_PATH, create=True, options=options),)
 
 
 def note_edits(document: Document | None, name: str, text: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
-    """What adds a note to a task: a line with its time, and with its day where that is not the day of the line before.
+    """Add a note to a task: a line with its time, and with its day where that is not the day of the line before.
 
     Raises:
         TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
     """
-    known, section = _find(document, name)
-    line = _line(_said(text, "note"), now, _last_day(known, section))
-    address, nth = _address(known, section)
+    tasks, section = _find(document, name)
+    line = _line(_clean(text, "note"), now, _last_day(tasks, section))
+    address, nth = _address(tasks, section)
     return (EditSection(address, Action.APPEND, line, file=TASKS_PATH, nth=nth, options=options),)
 
 
 def finish_edits(document: Document | None, name: str, outcome: str, options: WriteOptions) -> tuple[Log, EditSection]:
-    """What ends a task: a line in the day's log, and then its section taken out, if that is still as it stands here.
+    """End a task: a line in the day's log, and then its section taken out, if that is still as it is here.
 
     Raises:
         TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
     """
-    known, section = _find(document, name)
-    address, nth = _address(known, section)
-    text = f"{plain_title(section.title)}: {fold_space(_said(outcome, 'outcome'))}"
-    etag = tree_etag(known, section)
+    tasks, section = _find(document, name)
+    address, nth = _address(tasks, section)
+    text = f"{plain_title(section.title)}: {fold_space(_clean(outcome, 'outcome'))}"
+    etag = tree_etag(tasks, section)
     return (
         Log(text, kind=_KIND, options=options),
         EditSection(address, Action.DELETE, file=TASKS_PATH, nth=nth, expect=etag, subtree=True, options=options),
@@ -86,7 +87,7 @@ def finish_edits(document: Document | None, name: str, outcome: str, options: Wr
 
 
 def show_arguments(document: Document | None, name: str) -> Show:
-    """Where the notes of a task are to be read.
+    """The arguments that show the notes of a task.
 
     Raises:
         SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
@@ -96,7 +97,7 @@ def show_arguments(document: Document | None, name: str) -> Show:
 
 
 def open_task_names(document: Document | None) -> tuple[str, ...]:
-    """The tasks that are not done, as they stand in the file."""
+    """The names of the tasks that are not done, in the order of the file."""
     return tuple(plain_title(section.title) for section in _tasks(document)) if document else ()
 
 
@@ -105,34 +106,34 @@ def _tasks(document: Document) -> list[Section]:
 
 
 def _named(document: Document, name: str) -> list[Section]:
-    for rung in MATCH_RULES:
-        found = [section for section in _tasks(document) if rung(section.title) == rung(name)]
-        if found:
-            return found
+    """The tasks with a name, by the first rule that matches any."""
+    for rule in MATCH_RULES:
+        sections = [section for section in _tasks(document) if rule(section.title) == rule(name)]
+        if sections:
+            return sections
     return []
 
 
 def _find(document: Document | None, name: str) -> tuple[Document, Section]:
-    """The file and the one section of it that is the task's."""
-    found = _named(document, name) if document else []
-    if document is None or not found:
+    """The file and the section of a task."""
+    sections = _named(document, name) if document else []
+    if document is None or not sections:
         titles = {join_path(section.path): plain_title(section.title) for section in (_tasks(document) if document else ())}
         near = [titles[path] for path in (similar_paths(document, name) if document else ()) if path in titles]
-        known = near or list(titles.values())[:8]
+        names = near or list(titles.values())[:_MOST_NAMED]
         start_with = "Did you mean" if near else "Its tasks are"
-        hint = f"{start_with}: {'; '.join(known)}" if known else f"{verb('task start')} NAME begins one."
+        hint = f"{start_with}: {'; '.join(names)}" if names else f"{verb('task start')} NAME begins one."
         raise SectionProblem("task-not-found", f"there is no task {name[:120]!r}", hint, near=near)
-    if len(found) > 1:
-        lines = [section.start + 1 for section in found]
-        listed = ", ".join(map(str, lines))
-        places = [{"section": join_path(section.path), "line": section.start + 1} for section in found]
-        message = f"{len(found)} tasks are called {name[:120]!r}"
-        raise SectionProblem("section-ambiguous", message, f"They stand in {TASKS_PATH}, lines {listed}: rename one.", sections=places)
-    return document, found[0]
+    if len(sections) > 1:
+        lines = ", ".join(str(section.start + 1) for section in sections)
+        views = [{"section": join_path(section.path), "line": section.start + 1} for section in sections]
+        message = f"{len(sections)} tasks are called {name[:120]!r}"
+        raise SectionProblem("section-ambiguous", message, f"They stand in {TASKS_PATH}, lines {lines}: rename one.", sections=views)
+    return document, sections[0]
 
 
 def _address(document: Document, section: Section) -> tuple[str, int | None]:
-    """The whole path of a task, and which one of that path it is where its notes hold another."""
+    """The whole path of a task, and its number where its notes hold another section of that path."""
     address = address_of(document, section)
     if address is None:
         message = f"the task {section.title[:120]!r} cannot be named: its path is the title of another section"
@@ -141,7 +142,7 @@ def _address(document: Document, section: Section) -> tuple[str, int | None]:
 
 
 def _new_address(document: Document | None, name: str) -> str:
-    """The address by which a task's section is made: below the file's title."""
+    """The address for a new task: below the file's title."""
     heading(_LEVEL, name)
     title = fold_space(name)
     if PATH_SEPARATOR in title:
@@ -155,15 +156,15 @@ def _new_address(document: Document | None, name: str) -> str:
     return join_path((above.title, title)) if above else title
 
 
-def _said(text: str, what: str) -> str:
-    said = clean_input(text, what).strip()
-    if not said:
-        raise TextProblem("empty-text", f"the {what} is empty")
-    return said
+def _clean(text: str, field: str) -> str:
+    cleaned = clean_input(text, field).strip()
+    if not cleaned:
+        raise TextProblem("empty-text", f"the {field} is empty")
+    return cleaned
 
 
 def _line(text: str, now: datetime, day: date | None) -> str:
-    """A list item of what was said now, after an item of that day."""
+    """A list item of this moment, after an item of that day."""
     stamp = f"{now:%H:%M}" if now.date() == day else f"{now:%Y-%m-%d %H:%M}"
     return write_item(f"{stamp} {text}")
 

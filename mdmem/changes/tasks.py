@@ -1,25 +1,21 @@
-"""Tasks: the file of their notes read, and the changes that `tasks` works out carried out one after the other."""
+"""`task`: the file of tasks, and the edits of it that `task_notes` works out, carried out one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from mdmem import files
-from mdmem.changes import apply, task_notes
+from mdmem.changes import task_notes
+from mdmem.changes.apply import apply_all
 from mdmem.document import Document, parse_bytes
 from mdmem.model import Op
 from mdmem.model.reads import SectionView
 from mdmem.model.writes import Change, WriteOptions, WriteResult
-from mdmem.queries.show import show_section as show_section
+from mdmem.queries.show import show_section
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
 
 Apply = Callable[[Change], WriteResult]
-
-
-def _document(workspace: Workspace) -> Document | None:
-    data = files.read(files.path_on_disk(workspace.root, task_notes.TASKS_PATH))
-    return parse_bytes(data) if data is not None else None
 
 
 def start_task(workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply) -> WriteResult:
@@ -28,11 +24,11 @@ def start_task(workspace: Workspace, name: str, goal: str, options: WriteOptions
     Raises:
         TextProblem: `empty-text`, `bad-text`. SectionProblem: `section-ambiguous`.
     """
-    changes = task_notes.start_edits(_document(workspace), name, goal, workspace.now(), options)
-    if not changes:
-        there = show_task(workspace, name)
-        return WriteResult(False, there.path, there.section, there.etag, None)
-    return apply(changes[0])
+    edits = task_notes.start_edits(_document(workspace), name, goal, workspace.now(), options)
+    if not edits:
+        task = show_task(workspace, name)
+        return WriteResult(changed=False, path=task.path, section=task.section, etag=task.etag, commit=None)
+    return apply(edits[0])
 
 
 def add_task_note(workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply) -> WriteResult:
@@ -41,25 +37,26 @@ def add_task_note(workspace: Workspace, name: str, text: str, options: WriteOpti
     Raises:
         TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`.
     """
-    (change,) = task_notes.note_edits(_document(workspace), name, text, workspace.now(), options)
-    return apply(change)
+    (edit,) = task_notes.note_edits(_document(workspace), name, text, workspace.now(), options)
+    return apply(edit)
 
 
 def finish_task(workspace: Workspace, name: str, outcome: str, options: WriteOptions, say: Say) -> WriteResult:
-    """End a task: its outcome logged, then its notes taken out, or nothing at all. What is answered is where it is logged.
+    """End a task: log its outcome, then take its notes out, or nothing at all. The answer says where it is logged.
 
     Raises:
         TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`; `section-changed`: a note came in meanwhile.
     """
-    logged, gone = apply.apply_all(workspace, task_notes.finish_edits(_document(workspace), name, outcome, options), options, say)
+    edits = task_notes.finish_edits(_document(workspace), name, outcome, options)
+    logged, removed = apply_all(workspace, edits, options, say)
     return replace(
         logged,
         changed=True,
-        commit=gone.commit,
-        removed=gone.removed,
-        diff=None if logged.diff is None or gone.diff is None else logged.diff + gone.diff,
-        notes=(*logged.notes, *gone.notes),
-        warnings=(*logged.warnings, *gone.warnings),
+        commit=removed.commit,
+        removed=removed.removed,
+        diff=None if logged.diff is None or removed.diff is None else logged.diff + removed.diff,
+        notes=(*logged.notes, *removed.notes),
+        warnings=(*logged.warnings, *removed.warnings),
         op=Op.LOG,
     )
 
@@ -74,5 +71,10 @@ def show_task(workspace: Workspace, name: str) -> SectionView:
 
 
 def task_names(workspace: Workspace) -> tuple[str, ...]:
-    """The tasks that are not done."""
+    """The names of the tasks that are not done."""
     return task_notes.open_task_names(_document(workspace))
+
+
+def _document(workspace: Workspace) -> Document | None:
+    data = files.read(files.path_on_disk(workspace.root, task_notes.TASKS_PATH))
+    return parse_bytes(data) if data is not None else None
