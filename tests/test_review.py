@@ -11,8 +11,8 @@ from generated_markdown import closed_documents
 from hypothesis import given, settings
 from workspaces import NOW, Desk, desk
 
-from mdmem.changes import advice as reviews
-from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
+import mdmem
+from mdmem.changes.advice import UNTOUCHED_DAYS, Budget, CuratedFile, FactState, find_advice
 from mdmem.document import parse
 from mdmem.editors.section import edit
 from mdmem.facts import items, parse_text
@@ -194,7 +194,7 @@ def test_a_contradiction_is_for_others_to_decide() -> None:
 
 def test_sections_that_nobody_touched() -> None:
     text = "Text.\n\n# M\n\n## A\n\n- x\n\n## A\n\n- y\n\n## Empty\n\n<!-- what belongs here -->\n\n## New\n\n- z\n"
-    long_ago, lately = TODAY - timedelta(days=reviews.UNTOUCHED_DAYS), TODAY - timedelta(days=reviews.UNTOUCHED_DAYS - 1)
+    long_ago, lately = TODAY - timedelta(days=UNTOUCHED_DAYS), TODAY - timedelta(days=UNTOUCHED_DAYS - 1)
     changed = {((), 1): long_ago, (("M", "A"), 1): lately, (("M", "A"), 2): long_ago, (("M", "Empty"), 1): long_ago, (("M",), 1): long_ago}
     preamble, second = reviewed(sheet(text, changed=changed))
     assert (preamble.line, preamble.section, preamble.command) == (1, (), ("mdmem", "show", "MEMORY.md", "--preamble"))
@@ -253,7 +253,7 @@ def test_what_is_safe_is_carried_out(world: World, repository: Path, monkeypatch
             assert at.apply(change).changed
         else:
             words = [sys.executable, "-m", "mdmem", "-C", at.root, *safe[0].command[1:]]
-            world.run(at.root, words, environment={"MDMEM_NOW": NOW, "PYTHONPATH": str(Path(reviews.__file__).parent.parent)})
+            world.run(at.root, words, environment={"MDMEM_NOW": NOW, "PYTHONPATH": str(Path(mdmem.__file__).parents[1])})
         done += 1
         assert len(at.subjects()) == commits + done
     assert done == 3

@@ -1,4 +1,4 @@
-"""What could be tidied in curated files: for a person or an agent to decide on, each with the command that does it."""
+"""Advice on tidying curated files, for a person or an agent to decide on, each piece with the command that does it. Pure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.startup.records import dataclass
 
 UNTOUCHED_DAYS = 180
-"""A section that was not changed for so long is worth a look."""
+"""A section that was not changed for so many days is worth a look."""
 _NEAR = 0.8
-"""How much two facts resemble each other that may be one (`resemblance`). Of lines of conversation, taken at random, none do by chance."""
+"""From this `word_overlap` on two facts may be one. Of lines of conversation, taken at random, none reach it by chance."""
 _NAMED = 3
 _QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True)
 class FactState:
-    """A fact that stands in a file, and whether it still holds. `superseded_by` took its place by a mark."""
+    """A fact in a file, and whether it still holds. `superseded_by` took its place by a mark."""
 
     claim: Claim
     status: Status
@@ -38,10 +38,10 @@ class FactState:
 
 @dataclass(frozen=True, slots=True)
 class CuratedFile:
-    """A curated file as it is on disk, `size` in bytes; `changed`: on which day the own text of each of its sections last was.
+    """A curated file as it is on disk, `size` in bytes; `changed` has the day on which the own text of each section last changed.
 
     A section is named by its path and by its number among those of that path, from 1; the text before the first heading by the empty
-    path. One that is not in there is not committed yet. A `read_only` file is looked at and not changed.
+    path. A section that is missing there is not committed yet. A `read_only` file is looked at and not changed.
     """
 
     path: FilePath
@@ -53,7 +53,7 @@ class CuratedFile:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a file that stands in an agent's prompt may come to."""
+    """The most that a file in an agent's prompt may hold."""
 
     lines: int
     bytes: int
@@ -61,73 +61,81 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class _LocatedFact:
-    """A fact with the file, the item and the section that it was found in."""
+    """A fact with its file, list item and section."""
 
-    sheet: CuratedFile
+    file: CuratedFile
     item: Item
     section: Section | None
-    standing: FactState
+    state: FactState
 
     @property
-    def place(self) -> tuple[FilePath, int]:
-        return self.sheet.path, self.section.index if self.section else -1
+    def line(self) -> int:
+        return self.item.start + 1
+
+    @property
+    def section_key(self) -> tuple[FilePath, int]:
+        return self.file.path, self.section.index if self.section else -1
 
 
 def find_advice(
-    sheets: Sequence[CuratedFile], facts: Iterable[FactState], conflicts: Iterable[Conflict], budget: Budget, today: date
+    curated: Sequence[CuratedFile], facts: Iterable[FactState], conflicts: Iterable[Conflict], budget: Budget, today: date
 ) -> tuple[Advice, ...]:
-    """What could be tidied, by kind and place.
+    """Say what could be tidied, by kind, file and line.
 
-    Each piece of advice is worked out on the files as they are now: after one was carried out the rest is to be worked out anew.
+    Each piece of advice is worked out on the files as they are now: once one is carried out, the rest is to be worked out again.
 
     Args:
-        sheets: the files to be tidied.
-        facts: what stands in them; facts of other files are left alone.
+        curated: the files to be tidied.
+        facts: the facts in them; those of other files are left alone.
         conflicts: the contradictions in force, of any files.
-        budget: what the curated file may come to.
+        budget: the most that the curated file may hold.
         today: the user's day.
     """
-    placed = _placed(sheets, facts)
-    going = [advice for one in placed if (advice := _no_longer(one)) is not None]
-    gone = {(advice.path, advice.line) for advice in going}
-    holding = [one for one in placed if (one.sheet.path, one.item.start + 1) not in gone]
-    doubles = list(_duplicates(holding))
-    doubled = {(advice.path, advice.line) for advice in doubles}
-    single = [one for one in holding if (one.sheet.path, one.item.start + 1) not in doubled]
-    files = [advice for sheet in sheets for advice in (*_untouched(sheet, today), *_over_budget(sheet, budget))]
-    found = [*going, *doubles, *_near_duplicates(single), *map(_contradiction, conflicts), *files]
+    located = _locate(curated, facts)
+    ended = [each for each in map(_no_longer_holds, located) if each is not None]
+    holding = _without(located, ended)
+    duplicates = list(_duplicates(holding))
+    single = _without(holding, duplicates)
+    of_files = [each for file in curated for each in (*_untouched(file, today), *_over_budget(file, budget))]
+    advice = [*ended, *duplicates, *_near_duplicates(single), *map(_contradiction, conflicts), *of_files]
     order = list(AdviceKind)
-    return tuple(sorted(found, key=lambda advice: (order.index(advice.kind), advice.path, advice.line)))
+    return tuple(sorted(advice, key=lambda each: (order.index(each.kind), each.path, each.line)))
 
 
-def _placed(sheets: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[_LocatedFact]:
-    """The facts that stand in the sheets where they are said to, in the order of the sheets."""
-    said: dict[tuple[FilePath, int], FactState] = {(one.claim.path, one.claim.line - 1): one for one in facts}
+def _locate(curated: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[_LocatedFact]:
+    """The facts that are in the files where their claims say, in the order of the files."""
+    states: dict[tuple[FilePath, int], FactState] = {(state.claim.path, state.claim.line - 1): state for state in facts}
     return [
-        _LocatedFact(sheet, item, sheet.document.section_at(item.start), standing)
-        for sheet in sheets
-        for item in items(sheet.document)
-        if (standing := said.get((sheet.path, item.start))) is not None and standing.claim.id == item.fact.id
+        _LocatedFact(file, item, file.document.section_at(item.start), state)
+        for file in curated
+        for item in items(file.document)
+        if (state := states.get((file.path, item.start))) is not None and state.claim.id == item.fact.id
     ]
+
+
+def _without(located: Iterable[_LocatedFact], advice: Iterable[Advice]) -> list[_LocatedFact]:
+    """The facts that no advice is about."""
+    lines = {(each.path, each.line) for each in advice}
+    return [fact for fact in located if (fact.file.path, fact.line) not in lines]
 
 
 # What no longer holds.
 
 
-def _no_longer(one: _LocatedFact) -> Advice | None:
-    standing = one.standing
-    match standing.status:
+def _no_longer_holds(fact: _LocatedFact) -> Advice | None:
+    state = fact.state
+    match state.status:
         case Status.SUPERSEDED:
-            by = f" by {standing.superseded_by}" if standing.superseded_by else ""
-            return _taking_out(one, AdviceKind.SUPERSEDED, f"{_quoted(one)} was superseded{by}, and still stands", safe=True)
+            by = f" by {state.superseded_by}" if state.superseded_by else ""
+            return _removal_advice(fact, AdviceKind.SUPERSEDED, f"{_quoted(fact)} was superseded{by}, and still stands", safe=True)
         case Status.EXPIRED:
-            return _taking_out(one, AdviceKind.EXPIRED, f"{_quoted(one)} held until {one.item.fact.until}", safe=True)
+            return _removal_advice(fact, AdviceKind.EXPIRED, f"{_quoted(fact)} held until {fact.item.fact.until}", safe=True)
         case _:
             return None
 
 
-def _quoted(one: _LocatedFact) -> str:
-    return _quote(one.item.fact.text)
+def _quoted(fact: _LocatedFact) -> str:
+    return _quote(fact.item.fact.text)
 
 
 def _quote(text: str) -> str:
@@ -135,60 +143,67 @@ def _quote(text: str) -> str:
     return repr(words if len(words) <= _QUOTED else words[: _QUOTED - 1] + "…")
 
 
-def _taking_out(one: _LocatedFact, kind: AdviceKind, message: str, safe: bool, beside: tuple[FactId, ...] = ()) -> Advice:
-    change = None if one.sheet.read_only else _removal(one)
-    command = _command(change) if change else _looking(one.sheet, one.section)
-    section = one.section.path if one.section else ()
-    facts = (one.item.fact.id, *beside)
-    return Advice(kind, one.sheet.path, section, one.item.start + 1, facts, message, command, safe and change is not None, change)
+def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bool, related: tuple[FactId, ...] = ()) -> Advice:
+    change = None if fact.file.read_only else _removal(fact)
+    return Advice(
+        kind=kind,
+        path=fact.file.path,
+        section=fact.section.path if fact.section else (),
+        line=fact.line,
+        facts=(fact.item.fact.id, *related),
+        message=message,
+        command=_command(change) if change else _show_command(fact.file, fact.section),
+        safe=safe and change is not None,
+        change=change,
+    )
 
 
-def _removal(one: _LocatedFact) -> Forget | EditSection | None:
-    """What takes one item out: by its id, where that names it alone in the file or in its section, else by its words."""
-    sheet, item, section = one.sheet, one.item, one.section
-    alike = [other for other in items(sheet.document) if other.fact.id == item.fact.id]
-    if len(alike) == 1:
-        return Forget(item.fact.id, sheet.path)
-    address = _address(sheet, section)
+def _removal(fact: _LocatedFact) -> Forget | EditSection | None:
+    """The change that takes one item out: by its id, where that names it alone in the file or in its section, else by its words."""
+    file, item, section = fact.file, fact.item, fact.section
+    same_id = [each for each in items(file.document) if each.fact.id == item.fact.id]
+    if len(same_id) == 1:
+        return Forget(item.fact.id, file.path)
+    address = _address(file, section)
     if section is not None and address is not None and address.nth is None:
-        beside = [other for other in alike if section.body <= other.start < section.end]
-        if len(beside) == 1:
-            return Forget(item.fact.id, sheet.path, address.section)
-    return _cut(one)
+        in_section = [each for each in same_id if section.body <= each.start < section.end]
+        if len(in_section) == 1:
+            return Forget(item.fact.id, file.path, address.section)
+    return _cut(fact)
 
 
-def _cut(one: _LocatedFact) -> EditSection | None:
-    """An edit that takes the lines of an item out, named with the line above and as many more as make them stand once.
+def _cut(fact: _LocatedFact) -> EditSection | None:
+    """An edit that takes the lines of an item out, named with the line above and as many more as make them unique.
 
     None where no words name them, or where something else would come to be read in another way.
     """
-    document, item, section = one.sheet.document, one.item, one.section
-    address = _address(one.sheet, section)
+    document, item, section = fact.file.document, fact.item, fact.section
+    address = _address(fact.file, section)
     if address is None:
         return None
     first, last = (section.body, section.end) if section else (document.front, document.preamble_end)
-    own = document.slice(first, last)
+    own_text = document.slice(first, last)
     start, end = item.start, item.end
     while start > first and (start == item.start or is_blank(document.lines[start])):
         start -= 1
-    while (start == item.start or not _stands_once(document.slice(start, end), own)) and (start, end) != (first, last):
+    while (start == item.start or not _is_unique(document.slice(start, end), own_text)) and (start, end) != (first, last):
         start, end = (start - 1, end) if start > first else (start, end + 1)
-    old = _bare(document.slice(start, end))
-    new = _bare(document.slice(start, item.start) + document.slice(item.end, end))
-    change = EditSection(address.section, Action.REPLACE, old, new, one.sheet.path, nth=address.nth)
+    old = _without_line_end(document.slice(start, end))
+    new = _without_line_end(document.slice(start, item.start) + document.slice(item.end, end))
+    change = EditSection(section=address.section, action=Action.REPLACE, text=old, replacement=new, file=fact.file.path, nth=address.nth)
     try:
         result = parse(section_editor.edit(document, change).text)
     except SectionProblem:
         return None
-    rest = [_bare(other.raw) for other in items(document) if other.start != item.start]
-    return change if [_bare(other.raw) for other in items(result)] == rest else None
+    rest = [_without_line_end(each.raw) for each in items(document) if each.start != item.start]
+    return change if [_without_line_end(each.raw) for each in items(result)] == rest else None
 
 
-def _stands_once(words: str, text: str) -> bool:
-    return len(section_editor.find_words(_bare(words), text)) == 1
+def _is_unique(words: str, text: str) -> bool:
+    return len(section_editor.find_words(_without_line_end(words), text)) == 1
 
 
-def _bare(text: str) -> str:
+def _without_line_end(text: str) -> str:
     return text.rstrip("\r\n")
 
 
@@ -200,103 +215,110 @@ class _Address:
     nth: int | None = None
 
 
-def _address(sheet: CuratedFile, section: Section | None) -> _Address | None:
+def _address(file: CuratedFile, section: Section | None) -> _Address | None:
     """The address of a section, None where it has none of its own (its path, as it is written, means another)."""
     if section is None:
         return _Address(None)
-    address = address_of(sheet.document, section)
+    address = address_of(file.document, section)
     return _Address(*address) if address else None
 
 
-def _looking(sheet: CuratedFile, section: Section | None) -> tuple[str, ...]:
+def _show_command(file: CuratedFile, section: Section | None) -> tuple[str, ...]:
     """The command that shows a section, or the whole file where the section cannot be named."""
-    address = _address(sheet, section)
-    return ("mdmem", "show", sheet.path, *(_words(address) if address else ()))
+    address = _address(file, section)
+    return ("mdmem", "show", file.path, *(_address_words(address) if address else ()))
 
 
-def _words(address: _Address) -> tuple[str, ...]:
-    return (
-        (address.section, *_given("--nth", str(address.nth) if address.nth else None)) if address.section is not None else ("--preamble",)
-    )
+def _address_words(address: _Address) -> tuple[str, ...]:
+    if address.section is None:
+        return ("--preamble",)
+    return (address.section, *_option("--nth", str(address.nth) if address.nth else None))
 
 
 def _command(change: Forget | EditSection) -> tuple[str, ...]:
     """The command line of a change that takes something out."""
     match change:
         case Forget():
-            return ("mdmem", "forget", change.fact, *_given("--file", change.file), *_given("--section", change.section))
+            return ("mdmem", "forget", change.fact, *_option("--file", change.file), *_option("--section", change.section))
         case EditSection():
-            address = _words(_Address(change.section, change.nth))
-            given = ("--replace", change.text, "--with", change.replacement)
-            return ("mdmem", "edit-section", *address, *_given("--file", change.file), *given)
+            address = _address_words(_Address(change.section, change.nth))
+            replace = ("--replace", change.text, "--with", change.replacement)
+            return ("mdmem", "edit-section", *address, *_option("--file", change.file), *replace)
 
 
-def _given(option: str, value: str | None) -> tuple[str, ...]:
-    return (option, value) if value is not None else ()
+def _option(name: str, value: str | None) -> tuple[str, ...]:
+    return (name, value) if value is not None else ()
 
 
-# What is said twice.
+# Duplicates.
 
 
-def _duplicates(placed: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """The later ones of facts with one id. In one section that is one fact too many; in two the headings may make them two facts."""
+def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
+    """Advise on the later ones of facts with one id. In one section that is one too many; in two the headings may make them two facts."""
     first: dict[FactId, _LocatedFact] = {}
-    beside: dict[tuple[FactId, tuple[FilePath, int]], _LocatedFact] = {}
-    for one in placed:
-        here = one.item.fact.id, one.place
-        if here in beside:
-            message = f"{_quoted(one)} stands in line {beside[here].item.start + 1} of the section already"
-            yield _taking_out(one, AdviceKind.DUPLICATE, message, _adds_nothing(one.item, beside[here].item))
-        elif one.item.fact.id in first:
-            message = f"{_quoted(one)} stands in {_where(first[one.item.fact.id])} too"
-            yield _taking_out(one, AdviceKind.DUPLICATE, message, safe=False)
-        first.setdefault(one.item.fact.id, one)
-        beside.setdefault(here, one)
+    first_in_section: dict[tuple[FactId, tuple[FilePath, int]], _LocatedFact] = {}
+    for fact in located:
+        fact_id = fact.item.fact.id
+        key = fact_id, fact.section_key
+        if (earlier := first_in_section.get(key)) is not None:
+            message = f"{_quoted(fact)} stands in line {earlier.line} of the section already"
+            yield _removal_advice(fact, AdviceKind.DUPLICATE, message, _adds_nothing(fact.item, earlier.item))
+        elif fact_id in first:
+            message = f"{_quoted(fact)} stands in {_where(first[fact_id])} too"
+            yield _removal_advice(fact, AdviceKind.DUPLICATE, message, safe=False)
+        first.setdefault(fact_id, fact)
+        first_in_section.setdefault(key, fact)
 
 
-def _where(one: _LocatedFact) -> str:
-    return f"{one.sheet.path}:{one.item.start + 1}"
+def _where(fact: _LocatedFact) -> str:
+    return f"{fact.file.path}:{fact.line}"
 
 
-def _adds_nothing(one: Item, first: Item) -> bool:
-    """Whether an item says no more than the first one of its id: neither kind nor tag, expiry, comment or block id of its own."""
-    said = normalise(item_text(one.raw))
-    return said == normalise(item_text(first.raw)) or (said == normalise(one.fact.text) and one.fact.until == first.fact.until)
+def _adds_nothing(later: Item, first: Item) -> bool:
+    """True if an item says no more than the first one of its id: neither kind nor tag, expiry, comment or block id of its own."""
+    text = normalise(item_text(later.raw))
+    return text == normalise(item_text(first.raw)) or (text == normalise(later.fact.text) and later.fact.until == first.fact.until)
 
 
-def _near_duplicates(placed: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """The later ones of facts that nearly say the same. Two values of one key are a contradiction, of two keys two facts."""
-    texts = [one.item.fact.text for one in placed]
-    near: dict[int, tuple[float, int]] = {}
-    for later, earlier in candidate_pairs(texts, texts):
-        first, second = sorted((earlier, later))
-        if first == second or _of_keys(placed[first], placed[second]):
+def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
+    """Advise on the later ones of facts that say nearly the same. Two values of one key are a contradiction, of two keys two facts."""
+    texts = [fact.item.fact.text for fact in located]
+    nearest: dict[int, tuple[float, int]] = {}
+    for pair in candidate_pairs(texts, texts):
+        first, second = sorted(pair)
+        if first == second or _is_settled_by_keys(located[first], located[second]):
             continue
-        alike = word_overlap(texts[first], texts[second])
-        if alike >= _NEAR:
-            near[second] = max(near.get(second, (0.0, 0)), (alike, first))
-    for second, (_, first) in sorted(near.items()):
-        one, other = placed[second], placed[first]
-        message = f"{_quoted(one)} says nearly what {_where(other)} says: {_quoted(other)}"
-        yield _taking_out(one, AdviceKind.NEAR_DUPLICATE, message, safe=False, beside=(other.item.fact.id,))
+        overlap = word_overlap(texts[first], texts[second])
+        if overlap >= _NEAR:
+            nearest[second] = max(nearest.get(second, (0.0, 0)), (overlap, first))
+    for second, (_, first) in sorted(nearest.items()):
+        later, earlier = located[second], located[first]
+        message = f"{_quoted(later)} says nearly what {_where(earlier)} says: {_quoted(earlier)}"
+        yield _removal_advice(later, AdviceKind.NEAR_DUPLICATE, message, safe=False, related=(earlier.item.fact.id,))
 
 
-def _of_keys(one: _LocatedFact, other: _LocatedFact) -> bool:
-    """Whether keys say of two facts what they are to each other."""
-    a, b = one.item.fact, other.item.fact
-    if a.id == b.id or (a.key and b.key and normalise(a.key) != normalise(b.key)):
+def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
+    """True if ids or keys say of two facts what they are to each other."""
+    first, second = left.item.fact, right.item.fact
+    if first.id == second.id or (first.key and second.key and normalise(first.key) != normalise(second.key)):
         return True
-    key = a.key or b.key
-    held = key and all(fact.key or find_held_key(fact.text, {normalise(key)}) for fact in (a, b))
-    return bool(held) and one.place == other.place
+    key = first.key or second.key
+    both_hold = key and all(fact.key or find_held_key(fact.text, {normalise(key)}) for fact in (first, second))
+    return bool(both_hold) and left.section_key == right.section_key
 
 
 def _contradiction(conflict: Conflict) -> Advice:
-    one, other = conflict.one, conflict.other
+    first, second = conflict.one, conflict.other
     why = f" ({conflict.key})" if conflict.key else ""
-    message = f"{_quote(one.text)} and {_quote(other.text)} contradict each other{why}: forget one, or say that both hold"
-    command = ("mdmem", "conflicts", "--resolve", one.id, other.id)
-    return Advice(AdviceKind.CONTRADICTION, one.path, one.section, one.line, (one.id, other.id), message, command)
+    return Advice(
+        kind=AdviceKind.CONTRADICTION,
+        path=first.path,
+        section=first.section,
+        line=first.line,
+        facts=(first.id, second.id),
+        message=f"{_quote(first.text)} and {_quote(second.text)} contradict each other{why}: forget one, or say that both hold",
+        command=("mdmem", "conflicts", "--resolve", first.id, second.id),
+    )
 
 
 # What is old, what is long.
@@ -304,51 +326,70 @@ def _contradiction(conflict: Conflict) -> Advice:
 
 @dataclass(frozen=True, slots=True)
 class _SectionText:
-    """The own text of a section, or (None) what stands before the first heading."""
+    """The own text of a section, or (None) what comes before the first heading. `has_text`: more than headings and comments."""
 
     section: Section | None
     start: int
     lines: int
-    speaks: bool
+    has_text: bool
     changed: date | None
 
+    @property
+    def title(self) -> str:
+        return join_path(self.section.path) if self.section else "the text before the first heading"
 
-def _parts(sheet: CuratedFile) -> Iterator[_SectionText]:
-    document = sheet.document
+
+def _section_texts(file: CuratedFile) -> Iterator[_SectionText]:
+    document = file.document
     numbers: dict[SectionPath, int] = defaultdict(int)
     spans = [((), None, document.front, document.preamble_end), *((s.path, s, s.start, s.end) for s in document.sections)]
     for path, section, start, end in spans:
         numbers[path] += 1
-        speaks = any(block.kind is not BlockKind.HTML for block in document.blocks_in(section.body if section else start, end))
-        lines = sum(not is_blank(line) for line in document.lines[start:end])
-        yield _SectionText(section, start, lines, speaks, sheet.changed.get((path, numbers[path])))
+        blocks = document.blocks_in(section.body if section else start, end)
+        yield _SectionText(
+            section=section,
+            start=start,
+            lines=sum(not is_blank(line) for line in document.lines[start:end]),
+            has_text=any(block.kind is not BlockKind.HTML for block in blocks),
+            changed=file.changed.get((path, numbers[path])),
+        )
 
 
-def _untouched(sheet: CuratedFile, today: date) -> Iterator[Advice]:
-    for part in _parts(sheet):
-        if sheet.read_only or not part.speaks or part.changed is None:
+def _untouched(file: CuratedFile, today: date) -> Iterator[Advice]:
+    for text in _section_texts(file):
+        if file.read_only or not text.has_text or text.changed is None:
             continue
-        age = (today - part.changed).days
+        age = (today - text.changed).days
         if age >= UNTOUCHED_DAYS:
-            message = f"{_title(part)} was last changed on {part.changed}, {age} days ago: does it still hold?"
-            section = part.section.path if part.section else ()
-            yield Advice(AdviceKind.UNTOUCHED, sheet.path, section, part.start + 1, (), message, _looking(sheet, part.section))
+            yield Advice(
+                kind=AdviceKind.UNTOUCHED,
+                path=file.path,
+                section=text.section.path if text.section else (),
+                line=text.start + 1,
+                facts=(),
+                message=f"{text.title} was last changed on {text.changed}, {age} days ago: does it still hold?",
+                command=_show_command(file, text.section),
+            )
 
 
-def _title(part: _SectionText) -> str:
-    return join_path(part.section.path) if part.section else "the text before the first heading"
-
-
-def _over_budget(sheet: CuratedFile, budget: Budget) -> Iterator[Advice]:
-    lines = len(sheet.document.lines)
-    if sheet.path not in CURATED_NAMES or (lines <= budget.lines and sheet.size <= budget.bytes):
+def _over_budget(file: CuratedFile, budget: Budget) -> Iterator[Advice]:
+    lines = len(file.document.lines)
+    if file.path not in CURATED_NAMES or (lines <= budget.lines and file.size <= budget.bytes):
         return
-    speaking = [part for part in _parts(sheet) if part.speaks]
-    largest = sorted(speaking, key=lambda part: -part.lines)[:_NAMED]
-    oldest = sorted((part for part in speaking if part.changed), key=lambda part: part.changed or date.max)[:_NAMED]
-    said = [
-        f"{lines:,} lines and {sheet.size:,} bytes; its budget is {budget.lines:,} lines and {budget.bytes:,} bytes",
-        *(["The largest sections are " + "; ".join(f"{_title(part)} ({part.lines} lines)" for part in largest)] if largest else []),
-        *(["The oldest are " + "; ".join(f"{_title(part)} ({part.changed})" for part in oldest)] if oldest else []),
+    texts = [text for text in _section_texts(file) if text.has_text]
+    largest = sorted(texts, key=lambda text: -text.lines)[:_NAMED]
+    oldest = sorted((text for text in texts if text.changed), key=lambda text: text.changed or date.max)[:_NAMED]
+    sentences = [
+        f"{lines:,} lines and {file.size:,} bytes; its budget is {budget.lines:,} lines and {budget.bytes:,} bytes",
+        *(["The largest sections are " + "; ".join(f"{text.title} ({text.lines} lines)" for text in largest)] if largest else []),
+        *(["The oldest are " + "; ".join(f"{text.title} ({text.changed})" for text in oldest)] if oldest else []),
     ]
-    yield Advice(AdviceKind.OVER_BUDGET, sheet.path, (), 1, (), ". ".join(said), ("mdmem", "outline", sheet.path))
+    yield Advice(
+        kind=AdviceKind.OVER_BUDGET,
+        path=file.path,
+        section=(),
+        line=1,
+        facts=(),
+        message=". ".join(sentences),
+        command=("mdmem", "outline", file.path),
+    )
