@@ -15,6 +15,7 @@ from mdmem.memory import Memory
 from mdmem.model import Op
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, Change, EditSection, Log, WriteOptions
+from mdmem.wording import plain
 
 AT = datetime.fromisoformat(NOW)
 OPTIONS = WriteOptions(actor="agent/main")
@@ -227,4 +228,4 @@ def test_the_nearest_names_are_told() -> None:
     assert failure.value.hint == "Its tasks are: Move it; Other one"
     with pytest.raises(MdmemError) as failure:
         task_notes.show_arguments(None, "zzz")
-    assert failure.value.hint == "mdmem task start NAME begins one."
+    assert plain(failure.value.hint) == "task start NAME begins one."
