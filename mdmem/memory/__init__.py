@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
-    from mdmem.queries import history, search, show
+    from mdmem.queries import blame, history, search, show
     from mdmem.search import tags as tag_catalogue
     from mdmem.search.tags import TagCount
     from mdmem.stats import Figures, SearchFigures
@@ -41,6 +41,7 @@ else:
     figures = late.module("mdmem.memory.figures")
     index = late.module("mdmem.catchup.index")
     guards = late.module("mdmem.memory.guards")
+    blame = late.module("mdmem.queries.blame")
     history = late.module("mdmem.queries.history")
     purge = late.module("mdmem.changes.purge")
     show = late.module("mdmem.queries.show")
@@ -210,7 +211,7 @@ class Memory:
             SectionProblem, PathProblem: there is no such section.
         """
         with self._watch("blame"):
-            return history.blame(self.workspace, request.section, request.file, request.nth, self._say)
+            return blame.show_blame(self.workspace, request, self._say)
 
     def when(self, text: str) -> TextHistory:
         """From which commit to which a text stood where in memory, oldest first.

@@ -1,4 +1,4 @@
-"""Days and moments as the user writes them: ISO dates, and the plain words of many languages."""
+"""Dates and times as users write them: in ISO form, and in words of many languages."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ _MONTH = re.compile(r"^(\d{4})(?:-(\d{2}))?$")
 _LIKE_ISO = re.compile(r"^\d{4}-\d{1,2}(?:-|$)")
 _COUNTED = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
 _LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "tr", "ar", "hi", "zh", "ja", "ko"]
-"""Those whose words are tried: to try all that dateparser knows takes seconds."""
-_SAID_OF_THE_LAST = re.compile(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
+"""The languages that are tried: to try all that dateparser knows takes seconds."""
+_LEADING_WORD = re.compile(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
 
 
 @dataclass(frozen=True, slots=True)
 class DateSpan:
-    """The days that a text means, both inclusive; `moment` where it means a time of day."""
+    """The days that a text means, both inclusive; `moment` if it means a time of day."""
 
     first: date
     last: date
     moment: datetime | None = None
 
 
-def first_day(workspace: Workspace, text: str | None, name: str) -> date | None:
-    """The first day of what `text` means; `name` is the field that gives it.
+def first_day(workspace: Workspace, text: str | None, argument: str) -> date | None:
+    """The first of the days that a text means; `argument` is the field that it comes from.
 
     Raises:
         UsageProblem: it means no day.
     """
-    return None if text is None else _required(workspace, text, name).first
+    return None if text is None else _required_span(workspace, text, argument).first
 
 
-def last_day(workspace: Workspace, text: str | None, name: str) -> date | None:
-    """The last day of what `text` means; `name` is the field that gives it.
+def last_day(workspace: Workspace, text: str | None, argument: str) -> date | None:
+    """The last of the days that a text means; `argument` is the field that it comes from.
 
     Raises:
         UsageProblem: it means no day.
     """
-    return None if text is None else _required(workspace, text, name).last
+    return None if text is None else _required_span(workspace, text, argument).last
 
 
-def _required(workspace: Workspace, text: str, name: str) -> DateSpan:
-    found = parse_iso(workspace, text) or parse_words(workspace, text)
-    if found is None:
-        raise UsageProblem(f"{field(name)} is {text[:80]!r}, which is not a date", _HINT)
-    return found
+def _required_span(workspace: Workspace, text: str, argument: str) -> DateSpan:
+    span = parse_iso(workspace, text) or parse_words(workspace, text)
+    if span is None:
+        raise UsageProblem(f"{field(argument)} is {text[:80]!r}, which is not a date", _HINT)
+    return span
 
 
 def end_of_span(workspace: Workspace, span: DateSpan) -> tuple[int, date]:
@@ -70,21 +70,21 @@ def end_of_span(workspace: Workspace, span: DateSpan) -> tuple[int, date]:
 
 
 def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
-    """What an ISO date, month, year or moment means; None for what does not look like one.
+    """The days that an ISO date, month, year or moment means; None if a text does not look like one.
 
     Raises:
         UsageProblem: it looks like one and is none.
     """
-    said = text.strip()
+    trimmed = text.strip()
     try:
-        if match := _MONTH.match(said):
+        if match := _MONTH.match(trimmed):
             return _month(int(match[1]), int(match[2])) if match[2] else DateSpan(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
-        if not _LIKE_ISO.match(said):
+        if not _LIKE_ISO.match(trimmed):
             return None
-        if len(said) == len("2026-11-21"):
-            day = date.fromisoformat(said)
+        if len(trimmed) == len("2026-11-21"):
+            day = date.fromisoformat(trimmed)
             return DateSpan(day, day)
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(trimmed)
     except ValueError as problem:
         raise UsageProblem(f"{text[:80]!r} is not a date", _HINT) from problem
     zone = config.zone(workspace.settings.timezone)
@@ -94,21 +94,21 @@ def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
 
 
 def parse_words(workspace: Workspace, text: str) -> DateSpan | None:
-    """What plain words mean, such as `yesterday`, `last March`, `2 weeks ago`; None where they mean no day."""
+    """The days that words mean, such as `yesterday`, `last March`, `2 weeks ago`; None if they mean no day."""
     now = workspace.now()
     settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "RETURN_TIME_AS_PERIOD": True}
     reader = dateparser_date.DateDataParser(languages=_LANGUAGES, settings=settings)
-    said = text.strip()
-    found = reader.get_date_data(said)
-    if found.date_obj is None and _SAID_OF_THE_LAST.match(said):
-        found = reader.get_date_data(_SAID_OF_THE_LAST.sub("", said))
-    if found.date_obj is None:
+    words = text.strip()
+    answer = reader.get_date_data(words)
+    if answer.date_obj is None and _LEADING_WORD.match(words):
+        answer = reader.get_date_data(_LEADING_WORD.sub("", words))
+    if answer.date_obj is None:
         return None
-    day = found.date_obj.date()
-    # What is counted (`2 weeks ago`) means a day, what is named (`last week`, `March`) all of it.
-    match "day" if _COUNTED.search(said) and found.period != "time" else found.period:
+    day = answer.date_obj.date()
+    # A number (`2 weeks ago`) means a day, a name (`last week`, `March`) the whole period.
+    match "day" if _COUNTED.search(words) and answer.period != "time" else answer.period:
         case "time":
-            return DateSpan(day, day, found.date_obj.replace(tzinfo=found.date_obj.tzinfo or now.tzinfo))
+            return DateSpan(day, day, answer.date_obj.replace(tzinfo=answer.date_obj.tzinfo or now.tzinfo))
         case "week":
             monday = day - timedelta(days=day.weekday())
             return DateSpan(monday, monday + timedelta(days=6))

@@ -1,4 +1,4 @@
-"""Reading verbs that ask the index: search, facts, conflicts, status."""
+"""The verbs that ask the index: search, facts, conflicts, status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
 from mdmem.search.explanation import explain_in_words
-from mdmem.search.quality import answer_quality as measured
+from mdmem.search.quality import answer_quality
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.ranking import Decay
 from mdmem.search.results import Match
@@ -40,199 +40,220 @@ else:
     secrets = late.module("mdmem.secrets")
 
 
-def search(workspace: Workspace, wanted: Search, say: Say, progress: Progress | None = None) -> SearchResult:
-    """The entries that answer a query best, of what is current.
+_HitLocation = tuple[str, SectionPath]
+
+
+def search(workspace: Workspace, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
+    """The entries that answer a query best.
 
     Raises:
-        UsageProblem: an option's value is out of its range.
+        UsageProblem: an argument is no date.
+        HistoryProblem: memory as it was cannot be told.
     """
-    if wanted.as_of is None:
-        today = workspace.now().date()
-        passing = _filter(workspace, wanted, today)
-        found = fresh_index(workspace, say, progress, current=passing.only_current and not wanted.explain)
-        found, matches = _matches(workspace, found, wanted, passing, today, say, progress)
-        if found.behind:
-            background.start_catching_up(workspace)
-        hits = _holding(workspace, tuple(match.hit for match in matches), today, say)
-        return SearchResult(wanted.query, found.commit, found.stale, hits, found.notes)
-    found = fresh_index(workspace, say, progress)
-    with trail_update.fresh_trail(workspace, say, progress) as known:
-        landmark, day = as_of.resolve_as_of(workspace, known, wanted.as_of)
-        passing = _filter(workspace, wanted, day, landmark.number)
-        found, matches = _matches(workspace, found, wanted, passing, day, say, progress)
-        hits = as_of.hits_as_of(workspace, known, landmark, day, matches)
-    return SearchResult(wanted.query, landmark.commit, found.stale, hits, found.notes, wanted.as_of)
+    if request.as_of is not None:
+        return _search_as_of(workspace, request, request.as_of, say, progress)
+    today = workspace.now().date()
+    entry_filter = _filter(workspace, request, today)
+    index = fresh_index(workspace, say, progress, current=entry_filter.only_current and not request.explain)
+    index, matches = _matches(workspace, index, request, entry_filter, today, say, progress)
+    if index.behind:
+        background.start_catching_up(workspace)
+    hits = _without_expired_contradictions(workspace, tuple(match.hit for match in matches), today, say)
+    return SearchResult(query=request.query, commit=index.commit, stale=index.stale, hits=hits, notes=index.notes)
 
 
-def _filter(workspace: Workspace, wanted: Search, today: date, as_of: int | None = None) -> Filter:
+def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None) -> SearchResult:
+    """The entries that answer a query best in memory as it was."""
+    index = fresh_index(workspace, say, progress)
+    with trail_update.fresh_trail(workspace, say, progress) as trail:
+        commit, day = as_of.resolve_as_of(workspace, trail, words)
+        entry_filter = _filter(workspace, request, day, commit.number)
+        index, matches = _matches(workspace, index, request, entry_filter, day, say, progress)
+        hits = as_of.hits_as_of(workspace, trail, commit, day, matches)
+    return SearchResult(query=request.query, commit=commit.commit, stale=index.stale, hits=hits, notes=index.notes, as_of=words)
+
+
+def _filter(workspace: Workspace, request: Search, today: date, as_of_number: int | None = None) -> Filter:
     since = until = None
-    if wanted.since is not None or wanted.until is not None:
-        since = dates.first_day(workspace, wanted.since, "since")
-        until = dates.last_day(workspace, wanted.until, "until")
+    if request.since is not None or request.until is not None:
+        since = dates.first_day(workspace, request.since, "since")
+        until = dates.last_day(workspace, request.until, "until")
     return Filter(
-        file=wanted.file,
-        section=wanted.section,
-        kind=wanted.kind,
-        tags=wanted.tags,
+        file=request.file,
+        section=request.section,
+        kind=request.kind,
+        tags=request.tags,
         since=since,
         until=until,
-        min_confidence=wanted.min_confidence,
-        log_days_from=today - timedelta(days=wanted.recent_days - 1) if wanted.recent_days else None,
-        valid_on=None if wanted.history else today,
+        min_confidence=request.min_confidence,
+        log_days_from=today - timedelta(days=request.recent_days - 1) if request.recent_days else None,
+        valid_on=None if request.history else today,
         zone=config.zone(workspace.settings.timezone),
-        history=wanted.history,
-        as_of=as_of,
+        history=request.history,
+        as_of=as_of_number,
     )
 
 
 def _matches(
-    workspace: Workspace, found: FreshIndex, wanted: Search, passing: Filter, today: date, say: Say, progress: Progress | None
+    workspace: Workspace, index: FreshIndex, request: Search, entry_filter: Filter, today: date, say: Say, progress: Progress | None
 ) -> tuple[FreshIndex, tuple[Match, ...]]:
-    """The matches, and the index that gave them: built anew where the one that was there turns out to be damaged."""
-    asked = IndexQuery(wanted.query, wanted.limit, passing, today, wanted.explain, _decay(workspace, wanted, today))
+    """The matches, and the index that gave them: a rebuilt one where the first turns out to be damaged."""
+    query = IndexQuery(
+        query=request.query,
+        limit=request.limit,
+        filter=entry_filter,
+        today=today,
+        explain=request.explain,
+        decay=_decay(workspace, request, today),
+    )
     try:
-        matches = found.index.search(asked)
+        matches = index.index.search(query)
     except BrokenIndex:
-        found = fresh_index(workspace, say, progress, full=True)
-        matches = found.index.search(asked)
-    return found, _explained(matches, wanted.query) if wanted.explain else matches
+        index = fresh_index(workspace, say, progress, full=True)
+        matches = index.index.search(query)
+    return index, _explained(matches, request.query) if request.explain else matches
 
 
-def _decay(workspace: Workspace, wanted: Search, today: date) -> Decay | None:
-    """How logs lose weight with age, where the settings want it: by the real clock, or as of the day that is asked for."""
+def _decay(workspace: Workspace, request: Search, today: date) -> Decay | None:
+    """How logs lose weight with age, if the settings say so: by the real clock, or as of the day of the request."""
     half_life = workspace.settings.half_life_days
     if half_life is None:
         return None
-    return Decay(half_life, (today if wanted.as_of is not None else _real_day(workspace)).toordinal())
+    return Decay(half_life, (today if request.as_of is not None else _real_day(workspace)).toordinal())
 
 
 def _real_day(workspace: Workspace) -> date:
     return datetime.now(config.zone(workspace.settings.timezone)).date()
 
 
-def _explained(matches: tuple[Match, ...], asked: str) -> tuple[Match, ...]:
-    """The matches with hits that say how their score came about."""
-    return tuple(
-        replace(one, hit=replace(one.hit, explanation=one.explanation and explain_in_words(one.explanation, asked, one.row.entry)))
-        for one in matches
-    )
+def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
+    """The matches with hits that explain their scores."""
+
+    def explained(match: Match) -> Match:
+        explanation = match.explanation and explain_in_words(match.explanation, query, match.row.entry)
+        return replace(match, hit=replace(match.hit, explanation=explanation))
+
+    return tuple(map(explained, matches))
 
 
-def measure_answer(workspace: Workspace, wanted: Search, found: SearchResult) -> Quality:
-    """What the events keep of a search. Ages are by the real clock; what was asked is kept only where the settings say so."""
-    told = measured(wanted.query, found.hits, _real_day(workspace))
-    told = replace(told, behind=found.stale)
+def measure_answer(workspace: Workspace, request: Search, result: SearchResult) -> Quality:
+    """What the event of a search keeps of its answer. Ages are by the real clock; the query is kept only if the settings say so."""
+    quality = replace(answer_quality(request.query, result.hits, _real_day(workspace)), behind=result.stale)
     if not workspace.settings.log_queries:
-        return told
-    return replace(told, query=secrets.redact(wanted.query))
+        return quality
+    return replace(quality, query=secrets.redact(request.query))
 
 
-def _holding(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
-    """The hits without what contradicted them when they were indexed and has expired since."""
-    named = {fact for hit in hits for fact in hit.contradicts}
-    if not named:
+def _without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
+    """The hits without contradicting facts that have expired since they were indexed."""
+    facts = {fact for hit in hits for fact in hit.contradicts}
+    if not facts:
         return hits
-    with trail_update.fresh_trail(workspace, say) as known:
-        standing = {fact: [one.entry.until for one in known.occurrences_of(fact) if one.ended is None] for fact in named}
-    over = {fact for fact, until in standing.items() if until and all(day is not None and day < today for day in until)}
-    return tuple(replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in over)) for hit in hits)
+    with trail_update.fresh_trail(workspace, say) as trail:
+        last_days = {fact: [each.entry.until for each in trail.occurrences_of(fact) if each.ended is None] for fact in facts}
+    expired = {fact for fact, days in last_days.items() if days and all(day is not None and day < today for day in days)}
+    return tuple(replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in expired)) for hit in hits)
 
 
-def facts(workspace: Workspace, wanted: ListFacts, say: Say, progress: Progress | None = None) -> tuple[Hit, ...]:
-    """The facts of memory, by path and line; those that no longer hold only if `everything` is wanted."""
+def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None) -> tuple[Hit, ...]:
+    """The facts of memory, by path and line; those that no longer hold only if `everything` is asked for."""
     today = workspace.now().date()
-    passing = Filter(
-        section=wanted.section,
-        kind=wanted.kind,
-        tags=wanted.tags,
-        any_tags=wanted.any_tags,
+    entry_filter = Filter(
+        section=request.section,
+        kind=request.kind,
+        tags=request.tags,
+        any_tags=request.any_tags,
         facts_only=True,
-        valid_on=None if wanted.everything else today,
-        history=wanted.everything,
+        valid_on=None if request.everything else today,
+        history=request.everything,
         zone=config.zone(workspace.settings.timezone),
     )
     index = fresh_index(workspace, say, progress).index
     try:
-        found = index.entries(passing, today)
+        hits = index.entries(entry_filter, today)
     except BrokenIndex:
-        found = fresh_index(workspace, say, progress, full=True).index.entries(passing, today)
-    return _holding(workspace, found, today, say)
+        hits = fresh_index(workspace, say, progress, full=True).index.entries(entry_filter, today)
+    return _without_expired_contradictions(workspace, hits, today, say)
 
 
 def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
-    """A line for the user for each of these in which memory holds nothing, and never held anything."""
+    """A line for the user if memory never held anything in this file, and one if not in this section."""
     if file is None and section is None:
         return ()
     index = fresh_index(workspace, say).index
-    asked = (("file", file, Filter(file=file, history=True)), ("section", section, Filter(section=section, history=True)))
-    return tuple(f"memory holds nothing in a {what} {name!r}" for what, name, place in asked if name is not None and not index.holds(place))
+    filters = (("file", file, Filter(file=file, history=True)), ("section", section, Filter(section=section, history=True)))
+    return tuple(
+        f"memory holds nothing in a {argument} {name!r}"
+        for argument, name, entry_filter in filters
+        if name is not None and not index.holds(entry_filter)
+    )
 
 
 def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> tuple[ConflictView, ...]:
     """The current facts that contradict each other, each pair once in a section, by path and line."""
-    known = facts(workspace, ListFacts(), say, progress)
-    key_of = _keys(known)
-    found: dict[Hashable, ConflictView] = {}
-    for one in known:
-        for fact in one.contradicts:
-            others = [hit for hit in known if hit.fact == fact and one.fact in hit.contradicts]
-            beside = [hit for hit in others if _place(hit) == _place(one)]
-            pair = frozenset((one.fact or fact, fact))
-            for other in (beside or others)[:1]:
-                key = key_of(one) if beside and key_of(one) == key_of(other) else None
-                found.setdefault((_place(one), pair) if beside else pair, ConflictView(one, other, key))
-    return tuple(found.values())
+    hits = facts(workspace, ListFacts(), say, progress)
+    key_of = _key_reader(hits)
+    views: dict[Hashable, ConflictView] = {}
+    for hit in hits:
+        for fact in hit.contradicts:
+            opposing = [each for each in hits if each.fact == fact and hit.fact in each.contradicts]
+            in_section = [each for each in opposing if _location(each) == _location(hit)]
+            pair = frozenset((hit.fact or fact, fact))
+            for other in (in_section or opposing)[:1]:
+                key = key_of(hit) if in_section and key_of(hit) == key_of(other) else None
+                views.setdefault((_location(hit), pair) if in_section else pair, ConflictView(hit, other, key))
+    return tuple(views.values())
 
 
-def _unindexed(listed: Iterable[ListedFile], seen: Snapshot) -> Iterator[tuple[FilePath, str]]:
-    """The files that cannot be indexed, and why: as the index saw them, or where they have changed since, as they are."""
-    for found in listed:
-        known = seen.files.get(found.path)
-        if known is not None and known.stamp == FileStamp.of(found.status):
-            if known.skipped:
-                yield found.path, known.skipped
-            continue
-        try:
-            parse_bytes(files.read(found.full_path) or b"")
-        except PathProblem as problem:
-            yield found.path, problem.message
-
-
-def _place(hit: Hit) -> tuple[str, SectionPath]:
-    return hit.path, hit.section
-
-
-def _keys(known: Sequence[Hit]) -> Callable[[Hit], str | None]:
-    """The key that a fact holds, as the first one of its section writes it; some facts hold one that only others name."""
-    written: dict[tuple[str, SectionPath], dict[str, str]] = defaultdict(dict)
-    for hit in known:
+def _key_reader(hits: Sequence[Hit]) -> Callable[[Hit], str | None]:
+    """A function that tells the key of a fact, as the first fact of its section writes it; some keys only other facts mark as such."""
+    keys: dict[_HitLocation, dict[str, str]] = defaultdict(dict)
+    for hit in hits:
         if hit.key is not None:
-            written[_place(hit)].setdefault(normalise(hit.key), hit.key)
+            keys[_location(hit)].setdefault(normalise(hit.key), hit.key)
 
     def key_of(hit: Hit) -> str | None:
-        keys = written[_place(hit)]
-        held = normalise(hit.key) if hit.key is not None else find_held_key(hit.text, keys)
-        return None if held is None else keys[held]
+        in_section = keys[_location(hit)]
+        key = normalise(hit.key) if hit.key is not None else find_held_key(hit.text, in_section)
+        return None if key is None else in_section[key]
 
     return key_of
 
 
+def _location(hit: Hit) -> _HitLocation:
+    return hit.path, hit.section
+
+
 def status(workspace: Workspace) -> WorkspaceStatus:
-    """How the workspace stands; nothing is changed by asking."""
-    listed = workspace.memory_files()
-    kinds = [workspace.kind_of(path) for path in listed]
-    index, current = index_as_is(workspace)
+    """Where the files of a workspace are and how fresh its index is; nothing is changed."""
+    listing = workspace.memory_files()
+    kinds = [workspace.kind_of(path) for path in listing]
+    index, is_fresh = index_as_is(workspace)
     pending = tuple(path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory)
     return WorkspaceStatus(
-        str(workspace.root),
-        workspace.repository.branch(),
-        workspace.repository.head(),
-        {kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
-        pending,
-        tuple(_unindexed(listed.values(), index.seen)),
-        index.count,
-        index.seen.commit,
-        current,
-        hookfiles.hook_states(workspace.repository.hooks_dir),
-        (note,) if (note := two_curated_hint(workspace)) else (),
+        workspace=str(workspace.root),
+        branch=workspace.repository.branch(),
+        commit=workspace.repository.head(),
+        files={kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
+        uncommitted=pending,
+        skipped=tuple(_skipped_files(listing.values(), index.seen)),
+        entries=index.count,
+        indexed_commit=index.seen.commit,
+        current=is_fresh,
+        hooks=hookfiles.hook_states(workspace.repository.hooks_dir),
+        notes=(note,) if (note := two_curated_hint(workspace)) else (),
     )
+
+
+def _skipped_files(listed: Iterable[ListedFile], snapshot: Snapshot) -> Iterator[tuple[FilePath, str]]:
+    """The files that cannot be indexed, and why: from the snapshot or, where they have changed since, from the files."""
+    for file in listed:
+        indexed = snapshot.files.get(file.path)
+        if indexed is not None and indexed.stamp == FileStamp.of(file.status):
+            if indexed.skipped:
+                yield file.path, indexed.skipped
+            continue
+        try:
+            parse_bytes(files.read(file.full_path) or b"")
+        except PathProblem as problem:
+            yield file.path, problem.message

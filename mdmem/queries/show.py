@@ -1,4 +1,4 @@
-"""Reading verbs that need the files alone: show, outline, check."""
+"""The verbs that read files alone: show, outline, check."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mdmem.workspace import Workspace, missing_file, read_committed, two_curated
 
 
 def _path(workspace: Workspace, file: str) -> FilePath:
-    """The path of a file that a user names: in the workspace, or of those that are listed under its extra paths elsewhere."""
+    """The path of a file that a user names: in the workspace, or elsewhere under its extra paths."""
     path = FilePath(normpath(file))
     return path if layout.is_outside(path) and path in workspace.memory_files() else layout.parse_path(file)
 
 
-def _named(workspace: Workspace, file: str | None) -> tuple[FilePath, Document]:
+def _read_document(workspace: Workspace, file: str | None) -> tuple[FilePath, Document]:
     path = _path(workspace, file) if file is not None else workspace.curated
     data = files.read(workspace.root / path if layout.is_outside(path) else files.path_on_disk(workspace.root, path))
     if data is None:
@@ -29,13 +29,13 @@ def _named(workspace: Workspace, file: str | None) -> tuple[FilePath, Document]:
     return path, parse_bytes(data)
 
 
-def show_section(workspace: Workspace, wanted: Show) -> SectionView:
+def show_section(workspace: Workspace, request: Show) -> SectionView:
     """One section, the text before the first heading, or a whole file.
 
     Raises:
         PathProblem, SectionProblem: there is no such file or section.
     """
-    path, document = _named(workspace, wanted.file)
+    path, document = _read_document(workspace, request.file)
     total = len(document.lines)
     commit, committed = (None, document) if layout.is_outside(path) else _committed(workspace, path, document)
 
@@ -43,31 +43,31 @@ def show_section(workspace: Workspace, wanted: Show) -> SectionView:
         text = document.slice(body, end)
         inside = document.subsections(section) if section else document.sections
         return SectionView(
-            path,
-            section.path if section else (),
-            section.level if section else 0,
-            text,
-            own_etag,
-            whole_etag,
-            start + 1,
-            max(start + 1, end),
-            commit,
-            committed is not document and not _is_committed(document, committed, section, wanted),
-            tuple(s.path for s in inside),
+            path=path,
+            section=section.path if section else (),
+            level=section.level if section else 0,
+            text=text,
+            etag=own_etag,
+            tree_etag=whole_etag,
+            start_line=start + 1,
+            end_line=max(start + 1, end),
+            commit=commit,
+            uncommitted=committed is not document and not _is_committed(document, committed, section, request),
+            subsections=tuple(subsection.path for subsection in inside),
         )
 
-    if wanted.preamble:
+    if request.preamble:
         return view(None, document.front, document.front, document.preamble_end, preamble_etag(document), etag(document, 0, total))
-    if wanted.section is None:
+    if request.section is None:
         return view(None, 0, 0, total, preamble_etag(document), etag(document, 0, total))
-    section = find_section(document, wanted.section, wanted.nth)
+    section = find_section(document, request.section, request.nth)
     return view(section, section.start, section.body, section.end, section_etag(document, section), tree_etag(document, section))
 
 
 def _committed(workspace: Workspace, path: FilePath, document: Document) -> tuple[CommitId | None, Document | None]:
-    """The newest commit that touched a file, and what HEAD has of it, which may be the `document` that is on disk.
+    """The newest commit that touched a file, and the document that HEAD has of it: None where HEAD has none that can be read.
 
-    The latter is None where HEAD has nothing of it, or nothing that can be read.
+    Without a pending edit that is the `document` on disk itself.
     """
     state = workspace.repository.state(path)
     commit = workspace.repository.last_commit(path) if state.commit else None
@@ -80,20 +80,20 @@ def _committed(workspace: Workspace, path: FilePath, document: Document) -> tupl
         return commit, None
 
 
-def _is_committed(document: Document, committed: Document | None, section: Section | None, wanted: Show) -> bool:
-    """Whether what is shown of a document stands so in a commit: of a section, in the one with the same path and number."""
+def _is_committed(document: Document, committed: Document | None, section: Section | None, request: Show) -> bool:
+    """True if what is shown is the same in the committed document: for a section, in the one with the same path and number."""
     if committed is None:
         return False
-    there = section
+    before = section
     if section:
-        number = [one for one in document.sections if one.path == section.path].index(section)
-        there = next(islice((one for one in committed.sections if one.path == section.path), number, None), None)
-    return (section is None or there is not None) and _shown(document, section, wanted) == _shown(committed, there, wanted)
+        number = [each for each in document.sections if each.path == section.path].index(section)
+        before = next(islice((each for each in committed.sections if each.path == section.path), number, None), None)
+    return (section is None or before is not None) and _shown_text(document, section, request) == _shown_text(committed, before, request)
 
 
-def _shown(document: Document, section: Section | None, wanted: Show) -> str:
-    """What is shown, whatever ends its lines."""
-    start, end = (document.front, document.preamble_end) if wanted.preamble else (0, len(document.lines))
+def _shown_text(document: Document, section: Section | None, request: Show) -> str:
+    """What is shown, without differences of line ends."""
+    start, end = (document.front, document.preamble_end) if request.preamble else (0, len(document.lines))
     text = document.slice(section.start, section.end) if section else document.slice(start, end)
     return text.replace("\r\n", "\n").strip()
 
@@ -104,31 +104,42 @@ def outline(workspace: Workspace, file: str | None) -> Outline:
     Raises:
         PathProblem: there is no such file.
     """
-    path, document = _named(workspace, file)
-    rows = (OutlineRow(s.path, s.level, s.start + 1, section_etag(document, s), s.end - s.start) for s in document.sections)
-    return Outline(path, tuple(rows))
+    path, document = _read_document(workspace, file)
+    rows = tuple(
+        OutlineRow(
+            section=section.path,
+            level=section.level,
+            line=section.start + 1,
+            etag=section_etag(document, section),
+            lines=section.end - section.start,
+        )
+        for section in document.sections
+    )
+    return Outline(path, rows)
 
 
-def check_files(workspace: Workspace, named: tuple[str, ...]) -> tuple[Problem, ...]:
-    """What is wrong with memory files as they are on disk; with all of them where none is named.
+def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, ...]:
+    """What is wrong with some memory files as they are on disk; without names, with all of them.
 
     Raises:
-        PathProblem: a named file is not there.
+        PathProblem: a file is not there.
     """
-    listed = workspace.memory_files()
-    paths = [_path(workspace, name) for name in named] or list(listed)
+    listing = workspace.memory_files()
+    paths = [_path(workspace, name) for name in names] or list(listing)
     problems: list[Problem] = []
     for path in paths:
-        place = listed[path].full_path if path in listed else files.path_on_disk(workspace.root, path)
+        full_path = listing[path].full_path if path in listing else files.path_on_disk(workspace.root, path)
         try:
-            data = files.read(place)
+            data = files.read(full_path)
         except PathProblem as problem:
-            problems.append(Problem(path, 1, problem.code, "warning", problem.message, problem.hint))
+            unreadable = Problem(path=path, line=1, code=problem.code, level="warning", message=problem.message, hint=problem.hint)
+            problems.append(unreadable)
             continue
         if data is None:
-            near = difflib.get_close_matches(path, listed, n=3)
+            near = difflib.get_close_matches(path, listing, n=3)
             raise PathProblem("file-not-found", f"there is no {path}", f"Did you mean {', '.join(near)}?" if near else "")
         problems += check.check_file(path, data, workspace.kind_of(path), workspace.settings)
-    if not named and (note := two_curated_hint(workspace)):
-        problems.append(Problem(layout.CURATED_NAMES[1], 1, "two-curated-files", "warning", note))
+    if not names and (note := two_curated_hint(workspace)):
+        two_files = Problem(path=layout.CURATED_NAMES[1], line=1, code="two-curated-files", level="warning", message=note)
+        problems.append(two_files)
     return tuple(problems)

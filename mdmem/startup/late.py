@@ -46,6 +46,7 @@ MODULES = frozenset(
         "mdmem.changes.contradict",
         "mdmem.queries.dates",
         "mdmem.catchup.pages",
+        "mdmem.queries.blame",
         "mdmem.queries.history",
         "mdmem.changes.purge",
         "mdmem.queries.show",

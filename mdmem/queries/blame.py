@@ -1,0 +1,41 @@
+"""The lines of a section with the commit that brought in each."""
+
+from __future__ import annotations
+
+from mdmem import history
+from mdmem.catchup import trail_update
+from mdmem.history import section_texts
+from mdmem.model.history import Blame, BlamedLine, ShowBlame
+from mdmem.queries.section_revisions import memory_file, newest_revision, origin_commit, section_on_disk, shallow_notes
+from mdmem.workspace import Say, Workspace
+
+
+def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
+    """The lines of a section, or of the text before the first heading, with the commit that brought in each.
+
+    Raises:
+        SectionProblem, PathProblem: there is no such section.
+    """
+    path = memory_file(workspace, request.file)
+    section = section_on_disk(workspace, path, request.section, request.nth)
+    text = section.document.slice(section.start, section.end)
+    with trail_update.fresh_trail(workspace, say) as trail:
+        newest = newest_revision(workspace, trail, path, section)
+        revisions = trail.revisions(newest.lineage) if newest else ()
+        paths = {revision.begun: revision.path for revision in revisions}
+        lines = []
+        for number, line in enumerate(section_texts.blame_lines(revisions, text), section.start + 1):
+            mainline_commit = trail.commit_numbered(line.commit) if line.commit else None
+            commit = origin_commit(trail, mainline_commit, paths[mainline_commit.number], line.text) if mainline_commit else None
+            origin = history.commit_origin(commit) if commit else None
+            view = BlamedLine(
+                line=number,
+                text=line.text,
+                commit=origin.commit if origin else None,
+                time=workspace.local_time(origin.time) if origin else None,
+                author=commit.author if commit else None,
+                source=origin.source if origin else None,
+                confidence=origin.confidence if origin else None,
+            )
+            lines.append(view)
+        return Blame(path, section.section, tuple(lines), shallow_notes(workspace, trail))
