@@ -1,4 +1,4 @@
-"""Files on disk: safe reading, atomic replacement, the lock, the write-ahead record, packaged templates."""
+"""Files on disk: safe reading, atomic replacement, locks, packaged templates."""
 
 from __future__ import annotations
 
@@ -6,34 +6,28 @@ import ctypes
 import errno
 import fcntl
 import hashlib
-import json
 import os
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 
-from mdmem import layout
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
-from mdmem.startup.records import asdict, dataclass
-
-T = TypeVar("T")
-
 
 _NOTICE_SECONDS = 1.0
-LOCK_NAME, RECORD_NAME = "lock", "write-ahead.json"
-"""In the state folder: the workspace's own lock, and the write-ahead record."""
+LOCK_NAME = "lock"
+"""The workspace's own lock, in the state folder."""
 INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK = "index.lock", "queue.lock", "trail.lock"
-"""In there too: held by who brings the index up to date, by who waits to do so, and by who changes the table of versions."""
+"""In the state folder too: held to bring the index up to date, to wait for that, and to change the trail."""
 RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""
-_TEMPORARY_PREFIX = ".mdmem-"
+TEMPORARY_PREFIX = ".mdmem-"
+"""The names of temporary files begin so."""
 _NEW_FILE_MODE = 0o666
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 """Of renameat2(2), as Linux defines them."""
@@ -163,7 +157,7 @@ def make_folders(folder: Path) -> tuple[Path, ...]:
 
 def temporary_name() -> str:
     """A name for a temporary file beside the one that it is to replace."""
-    return f"{_TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
+    return f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
 
 
 def backup_name(temporary: str) -> str:
@@ -357,151 +351,3 @@ def is_locked(place: Path) -> bool:
         return False
     os.close(descriptor)
     return not got
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a write is about to do: enough to finish or to drop it after a crash.
-
-    `before` and `after` are digests of the file's bytes (`before` None: a new file); `date` is git's raw form.
-    """
-
-    path: FilePath
-    before: str | None
-    after: str
-    message: str
-    date: str
-    temporary: str
-
-
-def save_record(state: Path, record: Record) -> None:
-    """Write the write-ahead record, durably."""
-    place = state / RECORD_NAME
-    new = state / temporary_name()
-    write_durably(new, json.dumps(asdict(record)).encode(), 0o600)
-    new.rename(place)
-    sync(state)
-
-
-def load_record(state: Path) -> Record | None:
-    """The write-ahead record that a process left, None where there is none or it is not whole."""
-    try:
-        record = Record(**json.loads((state / RECORD_NAME).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
-    whole = all(isinstance(value, str) for name, value in asdict(record).items() if name != "before")
-    return record if whole and isinstance(record.before, str | None) else None
-
-
-def drop_record(state: Path) -> None:
-    """Take the write-ahead record away, and what a killed process left of one that it was writing. The caller holds the lock."""
-    (state / RECORD_NAME).unlink(missing_ok=True)
-    for place in state.iterdir() if state.exists() else ():
-        if place.name.startswith(_TEMPORARY_PREFIX) and place.name.endswith(".tmp"):
-            place.unlink(missing_ok=True)
-
-
-def recover_temporary(place: Path, record: Record) -> None:
-    """Deal with the temporary file that a killed process left beside `place`, and make durable which bytes stand in the file.
-
-    It is ours, or the file's old bytes, and goes. But where our bytes stand in the file and something else is in the temporary
-    file, that is what a person saved at the last moment, displaced and not put back yet: it is put back.
-    """
-    if not record.temporary.startswith(_TEMPORARY_PREFIX) or "/" in record.temporary:
-        return
-    (place.parent / backup_name(record.temporary)).unlink(missing_ok=True)
-    temporary = place.parent / record.temporary
-    displaced, now = read(temporary), read(place)
-    if displaced is not None:
-        if now is not None and digest(now) == record.after and digest(displaced) not in (record.before, record.after):
-            temporary.rename(place)
-        else:
-            temporary.unlink()
-    if place.parent.is_dir():
-        sync(place.parent)
-
-
-@dataclass(frozen=True, slots=True)
-class ListedFile:
-    """A Markdown file met in a listing; `place` is where it is on disk."""
-
-    path: FilePath
-    full_path: Path
-    status: os.stat_result
-
-
-def list_file(root: Path, path: str, status: os.stat_result) -> ListedFile:
-    """What a listing met at a path."""
-    return ListedFile(FilePath(path), root / path, status)
-
-
-def markdown_paths(
-    root: Path,
-    folders: Iterable[str],
-    read_status: Callable[[os.stat_result], T],
-    enter: Callable[[str, str, bool], None] | None = None,
-) -> dict[str, T]:
-    """The Markdown files directly in a workspace, and all below its `folders` (a folder outside it keeps the path given), in no order.
-
-    One of `folders` may be a file too. Symbolic links (except on the way to a folder outside) and git's own folders are passed over, and so
-    are other repositories below a folder of the workspace.
-
-    Args:
-        root: the workspace's folder.
-        folders: those that are listed with all below them.
-        read_status: what to keep of what the file system says of a file: ten thousand times all of it take longer to keep than to ask for.
-        enter: called before a folder is read, with where it is, what its paths begin with, and whether the folders in it are read too.
-    """
-    listed: dict[str, T] = {}
-    for folder, deep in (("", False), *((folder, True) for folder in folders)):
-        prefix = "" if folder in ("", ".") else folder.rstrip("/")
-        if not _leaves_by_link(root, prefix):
-            _scan(root / folder, prefix, deep, read_status, listed, enter)
-    return listed
-
-
-def _leaves_by_link(root: Path, folder: str) -> bool:
-    """True if a folder that is named as one of the workspace is somewhere else."""
-    parts = [part for part in folder.split("/") if part not in ("", ".")]
-    if folder.startswith("/") or ".." in parts:
-        return False
-    return root.is_symlink() or any((root / "/".join(parts[:count])).is_symlink() for count in range(1, len(parts) + 1))
-
-
-def _scan(
-    top: Path,
-    prefix: str,
-    deep: bool,
-    read_status: Callable[[os.stat_result], T],
-    listed: dict[str, T],
-    enter: Callable[[str, str, bool], None] | None,
-) -> None:
-    if prefix and layout.is_markdown(prefix) and top.is_file():
-        listed[prefix] = read_status(top.lstat())
-        return
-    folders = [(str(top), f"{prefix}/" if prefix else "")]
-    whole = None if layout.is_outside(prefix) else folders[0][0]
-    while folders:
-        folder, start = folders.pop()
-        if enter is not None:
-            enter(folder, start, deep)
-        try:
-            # Names are looked up from the open folder: by their whole paths it takes a fifth longer.
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            continue
-        try:
-            if whole not in (None, folder) and os.access(".git", os.F_OK, dir_fd=descriptor):
-                continue
-            with os.scandir(descriptor) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if layout.is_markdown(name) and entry.is_file(follow_symlinks=False):
-                        try:
-                            listed[start + name] = read_status(entry.stat(follow_symlinks=False))
-                        except FileNotFoundError:
-                            continue
-                    elif deep and name != ".git" and entry.is_dir(follow_symlinks=False):
-                        folders.append((f"{folder}/{name}", f"{start}{name}/"))
-        finally:
-            os.close(descriptor)

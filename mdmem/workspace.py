@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from mdmem import config, files, layout, repo, wording
+from mdmem import config, files, layout, listing, repo, wording
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
@@ -103,10 +103,10 @@ class Workspace:
         """What is to be said where the repository does not have all of its history; empty where it does."""
         return "This clone is shallow: git fetch --unshallow brings the rest." if self.repository.is_shallow() else ""
 
-    def memory_files(self) -> dict[FilePath, files.ListedFile]:
+    def memory_files(self) -> dict[FilePath, listing.ListedFile]:
         """The memory files as they are on disk, in the order of their paths."""
         return {
-            FilePath(path): files.list_file(self.root, path, status)
+            FilePath(path): listing.list_file(self.root, path, status)
             for path, status in sorted(self.memory_paths(lambda status: status).items())
         }
 
@@ -120,9 +120,9 @@ class Workspace:
     ) -> dict[str, T]:
         """The paths of the memory files, in no order, with what `read_status` makes of what the file system says of each.
 
-        `enter` is called as by `files.markdown_paths`.
+        `enter` is called as by `listing.markdown_paths`.
         """
-        listed = files.markdown_paths(self.root, self.memory_folders, read_status, enter)
+        listed = listing.markdown_paths(self.root, self.memory_folders, read_status, enter)
         for path in [path for path in listed if not self.is_memory_path(path)]:
             del listed[path]
         return listed

@@ -43,7 +43,8 @@ class Room:
 
 ROOMS = {
     "files": Room(
-        ("mdmem/files.py",), ("test_files", "test_durability", "test_recover", "test_templates", "test_apply_overtaken", "test_unindexed")
+        ("mdmem/files.py", "mdmem/listing.py", "mdmem/write_ahead.py"),
+        ("test_files", "test_durability", "test_recover", "test_templates", "test_apply_overtaken", "test_unindexed"),
     ),
     "repo": Room(
         ("mdmem/repo/*.py",),

@@ -18,7 +18,7 @@ from conftest import World
 from workspaces import Desk, append
 from workspaces import desk as make_desk
 
-from mdmem import doctor, events, files, hookfiles, trail
+from mdmem import doctor, events, files, hookfiles, trail, write_ahead
 from mdmem.catchup import index
 from mdmem.doctor import Finding, Level, exit_status
 from mdmem.events import Event, Outcome
@@ -287,7 +287,7 @@ def test_a_state_folder_that_cannot_be_written(world: World, repository: Path):
 
 
 def record(desk: Desk, temporary: str = ".mdmem-0a.tmp") -> Path:
-    files.save_record(desk.workspace.state, files.Record(FilePath("MEMORY.md"), "0", "1", TOKEN, "@0 +0000", temporary))
+    write_ahead.save_record(desk.workspace.state, write_ahead.Record(FilePath("MEMORY.md"), "0", "1", TOKEN, "@0 +0000", temporary))
     return desk.workspace.state / "write-ahead.json"
 
 

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import where_modes_count
 
-from mdmem import files
+from mdmem import files, listing, write_ahead
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
@@ -44,7 +44,7 @@ def failing(number: int) -> Callable[..., None]:
 
 
 def test_locks_and_the_record_are_where_another_version_looks_for_them():
-    names = (files.LOCK_NAME, files.RECORD_NAME, files.INDEX_LOCK, files.QUEUE_LOCK, files.TRAIL_LOCK)
+    names = (files.LOCK_NAME, write_ahead.RECORD_NAME, files.INDEX_LOCK, files.QUEUE_LOCK, files.TRAIL_LOCK)
     assert names == ("lock", "write-ahead.json", "index.lock", "queue.lock", "trail.lock")
 
 
@@ -60,7 +60,7 @@ def test_no_descriptor_stays_open(tmp_path: Path):
     with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 0):
         assert files.is_locked(tmp_path / "lock")
     assert not files.is_locked(tmp_path / "lock")
-    assert files.markdown_paths(tmp_path, ["folder", "none"], lambda status: status.st_size) == {"folder/a.md": 1}
+    assert listing.markdown_paths(tmp_path, ["folder", "none"], lambda status: status.st_size) == {"folder/a.md": 1}
     files.sync_all(tmp_path)
     files.remove(place)
     assert descriptors() == before
@@ -424,7 +424,7 @@ class TestLock:
 
 class TestMarkdownFiles:
     def listed(self, root: Path, *folders: str) -> list[str]:
-        return sorted(files.markdown_paths(root, folders, lambda status: status))
+        return sorted(listing.markdown_paths(root, folders, lambda status: status))
 
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
@@ -466,7 +466,7 @@ class TestMarkdownFiles:
         assert self.listed(root, f"{root}/way") == sorted(["B.MD", "a.md", f"{root}/way/o.md"])
 
     def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
-        every, gone = files.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino), []
+        every, gone = listing.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino), []
 
         def read_status(status: os.stat_result) -> int:
             if not gone:
@@ -478,13 +478,13 @@ class TestMarkdownFiles:
             if start == "memory/deep/er/":
                 shutil.rmtree(folder)
 
-        left = files.markdown_paths(root, ["memory", "other"], read_status, enter)
+        left = listing.markdown_paths(root, ["memory", "other"], read_status, enter)
         assert left == {path: number for path, number in every.items() if number not in gone and path != "memory/deep/er/f.md"}
         assert len(left) == len(every) - 2
 
     def test_what_is_entered(self, root: Path):
         entered: list[tuple[str, str, bool]] = []
-        files.markdown_paths(root, ["memory", "../outside/"], lambda status: status, lambda *each: entered.append(each))
+        listing.markdown_paths(root, ["memory", "../outside/"], lambda status: status, lambda *each: entered.append(each))
         outside = root.parent / "outside"
         assert sorted((os.path.realpath(folder), start, deep) for folder, start, deep in entered) == sorted(
             [
@@ -494,30 +494,30 @@ class TestMarkdownFiles:
         )
 
     def test_where_it_is_on_disk(self, root: Path):
-        listed = files.markdown_paths(root, ["memory"], lambda status: status)
-        found = files.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
+        listed = listing.markdown_paths(root, ["memory"], lambda status: status)
+        found = listing.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
         assert found.full_path == root / "memory/deep/er/f.md"
         assert found.status.st_size == len("memory/deep/er/f.md")
 
 
 class TestRecord:
-    RECORD = files.Record(path=FilePath("a.md"), before=None, after="0", message="m", date="@0 +0000", temporary=TEMPORARY)
+    RECORD = write_ahead.Record(path=FilePath("a.md"), before=None, after="0", message="m", date="@0 +0000", temporary=TEMPORARY)
 
     def test_it_is_read_as_it_was_written(self, tmp_path: Path):
         for record in (self.RECORD, replace(self.RECORD, before="1", message="\N{SNOWMAN}\udcff")):
-            files.save_record(tmp_path, record)
-            assert files.load_record(tmp_path) == record
-            assert [path.name for path in tmp_path.iterdir()] == [files.RECORD_NAME]
-        assert stat.S_IMODE((tmp_path / files.RECORD_NAME).stat().st_mode) == 0o600
+            write_ahead.save_record(tmp_path, record)
+            assert write_ahead.load_record(tmp_path) == record
+            assert [path.name for path in tmp_path.iterdir()] == [write_ahead.RECORD_NAME]
+        assert stat.S_IMODE((tmp_path / write_ahead.RECORD_NAME).stat().st_mode) == 0o600
 
     def test_what_is_dropped_with_it(self, tmp_path: Path):
-        files.save_record(tmp_path, self.RECORD)
+        write_ahead.save_record(tmp_path, self.RECORD)
         for name in (".mdmem-1.tmp", ".mdmem-2.tmp", "kept.tmp", ".mdmem-kept"):
             (tmp_path / name).touch()
-        files.drop_record(tmp_path)
+        write_ahead.drop_record(tmp_path)
         assert sorted(path.name for path in tmp_path.iterdir()) == [".mdmem-kept", "kept.tmp"]
-        files.drop_record(tmp_path / "none")
-        files.drop_record(tmp_path)
+        write_ahead.drop_record(tmp_path / "none")
+        write_ahead.drop_record(tmp_path)
 
 
 class TestTellingFilesApart:

@@ -13,7 +13,7 @@ import pytest
 from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, apply, desk
 
-from mdmem import files
+from mdmem import files, write_ahead
 from mdmem.changes import pending
 from mdmem.errors import MdmemError
 from mdmem.model import FilePath
@@ -27,6 +27,7 @@ LOG = "memory/2026-03-05.md"
 
 KILLED = """
 import os, sys
+sys.dont_write_bytecode = True  # a module that is compiled at its first import would be one step more
 from pathlib import Path
 from mdmem.changes import apply
 from mdmem.workspace import open_at
@@ -143,14 +144,14 @@ def test_a_git_that_outlives_mdmem(at: Desk):
     settled(at)
 
 
-def record(before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md") -> files.Record:
+def record(before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md") -> write_ahead.Record:
     digests = [files.digest(text.encode()) if text is not None else None for text in (before, after)]
-    return files.Record(FilePath(path), digests[0], digests[1] or "", MESSAGE, "@1770000000 +0100", TEMPORARY)
+    return write_ahead.Record(FilePath(path), digests[0], digests[1] or "", MESSAGE, "@1770000000 +0100", TEMPORARY)
 
 
-def leave(at: Desk, left: files.Record) -> None:
+def leave(at: Desk, left: write_ahead.Record) -> None:
     at.workspace.ensure_state()
-    files.save_record(at.workspace.state, left)
+    write_ahead.save_record(at.workspace.state, left)
 
 
 def nothing_to_change(at: Desk) -> tuple[str, ...]:

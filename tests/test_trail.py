@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import Desk, append, desk, gits
 
-from mdmem import files
+from mdmem import files, write_ahead
 from mdmem.catchup import index, replay, trail_update
 from mdmem.document import parse
 from mdmem.errors import MdmemError
@@ -778,7 +778,7 @@ class TestRevert:
         standing = at.standing()
         assert code_of(lambda: teller.on("2026-05-01").apply(Revert(changed))) == "commit-failed"
         assert at.standing() == standing
-        assert not (at.workspace.state / files.RECORD_NAME).exists()
+        assert not (at.workspace.state / write_ahead.RECORD_NAME).exists()
         at.hook("pre-commit", "exit 0")
         assert teller.on("2026-05-01").apply(Revert(changed)).commit == at.git("rev-parse", "HEAD").strip()
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem import files
+from mdmem import listing
 from mdmem.catchup import watcher
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
@@ -317,13 +317,13 @@ def test_a_file_saved_time_and_again(at: Desk, memory: Memory) -> None:
 
 def count_listings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """A workspace each time that all its files are looked at from now on."""
-    list_files, listings = files.markdown_paths, []
+    list_files, listings = listing.markdown_paths, []
 
     def counted(root: Path, *arguments: object) -> object:
         listings.append(root)
         return list_files(root, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(files, "markdown_paths", counted)
+    monkeypatch.setattr(listing, "markdown_paths", counted)
     monkeypatch.setattr(watcher, "_LONGEST_SECONDS", 3600)
     return listings
 

@@ -10,11 +10,11 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files
+from mdmem import files, listing
 from mdmem.catchup import debounce
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
-from mdmem.files import INDEX_LOCK, QUEUE_LOCK, ListedFile
+from mdmem.files import INDEX_LOCK, QUEUE_LOCK
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import commits
 from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
@@ -280,11 +280,11 @@ def _read_changes(
     )
 
 
-def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[ListedFile]:
+def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[listing.ListedFile]:
     """The files at some paths; of what has gone since it was listed the next survey knows."""
     for path in paths:
         with suppress(FileNotFoundError, NotADirectoryError):
-            yield files.list_file(workspace.root, path, (workspace.root / path).lstat())
+            yield listing.list_file(workspace.root, path, (workspace.root / path).lstat())
 
 
 # In the background.

@@ -13,7 +13,7 @@ from mdmem.catchup.entry_states import EntryState, marks_by_occurrence, match_en
 from mdmem.document import parse_bytes
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
-from mdmem.files import ListedFile
+from mdmem.listing import ListedFile
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
 from mdmem.model.trail import Claim, Conflict, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.repo import first_parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files, history, hookfiles, repo
+from mdmem import files, history, hookfiles, repo, write_ahead
 from mdmem.changes.pending import commit_pending_edits
 from mdmem.changes.plan import Plan
 from mdmem.changes.transaction import WriteSteps
@@ -97,7 +97,7 @@ class _FileWrite:
         self._order = order
         self._parent = parent
         self._steps = steps
-        self._record = files.Record(
+        self._record = write_ahead.Record(
             path=plan.path,
             before=files.digest(plan.before) if plan.before is not None else None,
             after=files.digest(plan.after),
@@ -122,7 +122,7 @@ class _FileWrite:
                 return retry
             raise
         if committed.is_indexed:
-            files.drop_record(self._workspace.state)
+            write_ahead.drop_record(self._workspace.state)
         return self._settle_commit(committed.id) or WrittenChange(committed.id, had_pending_edits)
 
     def _put_in_place(self) -> bool:
@@ -130,10 +130,10 @@ class _FileWrite:
         self._steps.add(self._put_back)
         self._steps.add(self._undo_commit)
         self._new_folders = files.make_folders(self._plan.full_path.parent)
-        files.save_record(self._workspace.state, self._record)
+        write_ahead.save_record(self._workspace.state, self._record)
         if files.replace(self._plan.full_path, self._plan.after, self._plan.before, self._record.temporary):
             return True
-        files.drop_record(self._workspace.state)
+        write_ahead.drop_record(self._workspace.state)
         return False
 
     def _retry(self, overtaken: bool, problem: RepositoryProblem | None = None) -> Retry:
@@ -167,7 +167,7 @@ class _FileWrite:
         if outcome not in (WriteOutcome.SAVED_OVER, WriteOutcome.ABANDONED):
             return None
         is_out = self._take_out()
-        files.drop_record(self._workspace.state)
+        write_ahead.drop_record(self._workspace.state)
         if outcome is WriteOutcome.ABANDONED or not isinstance(problem, RepositoryProblem):
             return None
         if is_out:
@@ -232,7 +232,7 @@ class _FileWrite:
             for folder in reversed(self._new_folders):
                 if not any(folder.iterdir()):
                     folder.rmdir()
-            files.drop_record(self._workspace.state)
+            write_ahead.drop_record(self._workspace.state)
         except OSError as failure:
             raise StorageProblem(
                 f"{problem}; and {plan.path} could not be put back: {failure.strerror}",

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mdmem import events, files
+from mdmem import events, files, write_ahead
 from mdmem.changes.purge_target import PurgeTarget, purge_rules, purged_message, purged_text
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import MAX_FILE_BYTES, is_markdown
@@ -17,7 +17,7 @@ from mdmem.wording import verb
 _TRIES = 50
 _LOCK_SECONDS = 30.0
 _STATE = "mdmem"
-_KEPT_STATE = (files.LOCK_NAME, files.RECORD_NAME, "workspace")
+_KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace")
 
 
 def files_holding(root: Path, paths: Sequence[str], target: PurgeTarget) -> Iterator[tuple[Path, bytes | None]]:
@@ -64,7 +64,7 @@ def require_no_record(repository: Repository, state: Path, target: PurgeTarget) 
         RepositoryProblem: `repository-busy`.
     """
     for folder in _state_folders(repository):
-        record = files.load_record(folder) if folder.resolve() != state.resolve() else None
+        record = write_ahead.load_record(folder) if folder.resolve() != state.resolve() else None
         if record is None:
             continue
         message = record.message.encode("utf-8", "replace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from mdmem import files
+from mdmem import files, write_ahead
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.repo import Identity, commits
 from mdmem.workspace import Say, Workspace
@@ -26,22 +26,22 @@ def recover(workspace: Workspace, say: Say) -> None:
     Raises:
         RepositoryProblem: git cannot take a commit now; the record stays.
     """
-    record = files.load_record(workspace.state)
+    record = write_ahead.load_record(workspace.state)
     message = None
     if record:
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         message = _settle(workspace, record, workspace.identity())
-    files.drop_record(workspace.state)
+    write_ahead.drop_record(workspace.state)
     if message:
         say(message)
 
 
-def _settle(workspace: Workspace, record: files.Record, identity: Identity | None) -> str | None:
+def _settle(workspace: Workspace, record: write_ahead.Record, identity: Identity | None) -> str | None:
     """Finish what a record speaks of, or let it be; a line for the user, None where there is nothing to say."""
     kept = f"{record.path} was changed after an interrupted write; it is kept as it is"
     try:
         full_path = files.path_on_disk(workspace.root, record.path)
-        files.recover_temporary(full_path, record)
+        write_ahead.recover_temporary(full_path, record)
         data = files.read(full_path)
     except PathProblem:
         return kept

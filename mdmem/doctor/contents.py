@@ -13,7 +13,7 @@ from pathlib import Path
 from mdmem import check, files, layout, secrets
 from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.files import ListedFile
+from mdmem.listing import ListedFile
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.ignored import ignored
 from mdmem.repo.patches import HUNK, new_lines

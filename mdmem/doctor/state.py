@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mdmem import events, files, trail
+from mdmem import events, files, trail, write_ahead
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.events import Outcome
 from mdmem.repo.runner import TEMPORARIES
@@ -45,10 +45,10 @@ def check_state(case: Inspection) -> Iterator[Finding]:
 def check_record(case: Inspection) -> Iterator[Finding]:
     """Whether a write was interrupted."""
     state = case.workspace.state
-    if not (state / files.RECORD_NAME).exists():
+    if not (state / write_ahead.RECORD_NAME).exists():
         yield Finding("record", Level.OK, "no write was interrupted")
         return
-    record = files.load_record(state)
+    record = write_ahead.load_record(state)
     if files.is_locked(state / files.LOCK_NAME):
         yield Finding("record", Level.NOTE, f"a write{f' of {record.path}' if record else ''} is under way")
     elif record is None:
@@ -77,7 +77,7 @@ def _removed_temporaries(case: Inspection, left: Sequence[str]) -> set[str]:
     """Remove those that are older than a day and that no record names."""
     removed = set()
     with case.locked():
-        record = files.load_record(case.workspace.state)
+        record = write_ahead.load_record(case.workspace.state)
         for path in left:
             place = case.workspace.root / path
             if record and place.name in (record.temporary, files.backup_name(record.temporary)):

@@ -12,7 +12,7 @@ from mdmem.catchup.index import FreshIndex, fresh_index, index_as_is
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
 from mdmem.facts import find_held_key, normalise
-from mdmem.files import ListedFile
+from mdmem.listing import ListedFile
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
