@@ -16,7 +16,7 @@ from mdmem.model.writes import Action, EditSection, Log, Purge, Remember, Save, 
 from mdmem.startup.records import replace
 
 NOT_ALLOWED = "allow is 'everything', which is nothing that can be allowed"
-EVERYTHING = frozenset({"everything", "shrink"})
+EVERYTHING = frozenset({"everything"})
 PLACING = "create and after go with body, append and prepend"
 PREAMBLE = "the text before the first heading can be replaced, appended to and prepended to, nothing else"
 ONE_ACTION = "give exactly one of body, append, prepend, replace, rename, delete"
