@@ -153,7 +153,7 @@ class EventRecorder:
 
     def __init__(self, state: Path, verb: str, actor: str | None = None, session: str | None = None) -> None:
         self._state = state
-        self._event = Event(verb, 0, Outcome.DONE, None, actor, session)
+        self._event = Event(verb=verb, ms=0, outcome=Outcome.DONE, code=None, actor=actor, session=session)
         self._started = time.monotonic()
 
     def __enter__(self) -> Self:

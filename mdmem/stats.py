@@ -101,7 +101,16 @@ def _of_verb(verb: str, found: Sequence[Event], weeks: tuple[int, ...]) -> VerbF
     ended = Counter(event.outcome for event in found)
     times = sorted(event.ms for event in found)
     slow = times[math.ceil(0.95 * len(times)) - 1]
-    return VerbFigures(verb, len(found), median(times), slow, ended[Outcome.REFUSED], ended[Outcome.FAILED], ended[Outcome.BUG], weeks)
+    return VerbFigures(
+        verb=verb,
+        count=len(found),
+        median_ms=median(times),
+        p95_ms=slow,
+        refused=ended[Outcome.REFUSED],
+        failed=ended[Outcome.FAILED],
+        bugs=ended[Outcome.BUG],
+        weeks=weeks,
+    )
 
 
 def search_figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> SearchFigures:

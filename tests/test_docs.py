@@ -90,9 +90,13 @@ def _written() -> set[tuple[str, str]]:
 
 def _of_call(node: ast.Call) -> set[tuple[str, str]]:
     name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-    if name == "Problem" and len(node.args) > 3:
+    if name == "Problem":
+        values = {keyword.arg: _texts(keyword.value) for keyword in node.keywords}
+        codes = values.get("code", set())
+        return {("Problem", code) for code in codes} | {("error", code) for code in codes if "error" in values["level"]}
+    if name in ("_error", "_warning") and len(node.args) > 2:  # of check
         codes = _texts(node.args[2])
-        return {("Problem", code) for code in codes} | {("error", code) for code in codes if "error" in _texts(node.args[3])}
+        return {("Problem", code) for code in codes} | {("error", code) for code in codes if name == "_error"}
     if name == "__init__" or name == "MdmemError" or (name.endswith(("Problem", "Change")) and name not in ("Problem", "UsageProblem")):
         return {(name, code) for code in _texts(node.args[0])} if node.args else set()
     return set()

@@ -161,9 +161,9 @@ def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None
         index = _opened(workspace, from_scratch=True) if full else kept.index(workspace)
         survey = kept.survey(workspace)
         if _has_seen(index, survey):
-            return FreshIndex(index, survey.commit)
+            return FreshIndex(index=index, commit=survey.commit)
         if current and (overlaid := kept.overlaid(workspace, index, survey)):
-            return FreshIndex(overlaid, survey.commit, behind=True)
+            return FreshIndex(index=overlaid, commit=survey.commit, behind=True)
         workspace.ensure_state()
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
             return _bring_up(workspace, full, progress, (index.seen, survey))
@@ -171,7 +171,10 @@ def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None
         if problem.code != "busy":
             raise
         return FreshIndex(
-            index, index.seen.commit, True, ("another process has been indexing for long; the newest changes may be missing",)
+            index=index,
+            commit=index.seen.commit,
+            stale=True,
+            notes=("another process has been indexing for long; the newest changes may be missing",),
         )
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
@@ -201,18 +204,18 @@ def _bring_up(
     index = _opened(workspace, full)
     survey = before[1] if before and _in_short(before[0]) == _in_short(index.seen) else _survey(workspace)
     if _has_seen(index, survey):
-        return FreshIndex(index, survey.commit)
+        return FreshIndex(index=index, commit=survey.commit)
     try:
         index = _update(workspace, index, survey, progress)
     except BrokenIndex:
         index = _update(workspace, _opened(workspace, from_scratch=True), survey, progress)
-    return FreshIndex(index, index.seen.commit)
+    return FreshIndex(index=index, commit=index.seen.commit)
 
 
 def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
     index, survey = SearchIndex.in_memory(workspace.settings.language), _survey(workspace)
     index = _update(workspace, index, survey, None, stored=False)
-    return FreshIndex(index, index.seen.commit, False, (note,))
+    return FreshIndex(index=index, commit=index.seen.commit, stale=False, notes=(note,))
 
 
 def _since(index: SearchIndex, known: Trail) -> int | None:
@@ -273,7 +276,7 @@ def _read_changes(
     index.update(
         changed(),
         gone.difference(emptied),
-        Snapshot(commit, seen, survey.settings, bool(known.pair_marks())),
+        Snapshot(commit=commit, files=seen, settings=survey.settings, has_pair_marks=bool(known.pair_marks())),
         (lambda n: progress(n, total)) if progress else None,
         pages.ended_rows(workspace, known, since, upto),
         {name for name, _, _ in known.dropped_commits()},

@@ -97,7 +97,7 @@ def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tup
 
 def _is_unmarked(row: IndexRow) -> bool:
     """True if nothing became of a row: it is live, from a commit or in no commit."""
-    return row.lifetime == Lifetime(row.lifetime.begun) and row.uncommitted == (row.origin is None)
+    return row.lifetime == Lifetime(begun=row.lifetime.begun) and row.uncommitted == (row.origin is None)
 
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:

@@ -159,7 +159,7 @@ def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Docume
         return EditedText(fact_editor.forget(document, lookup.require_one_location(workspace, locations, edit.fact).item))
     # A line of a day's log stays, and counts no more.
     item = lookup.require_one_location(workspace, lookup.current_locations(workspace, locations), edit.fact).item
-    return EditedText(EditResult(document.text, Op.RETRACT, document.path_at(item.start)), retracts=(item.fact.id,))
+    return EditedText(EditResult(text=document.text, op=Op.RETRACT, section=document.path_at(item.start)), retracts=(item.fact.id,))
 
 
 def _revert(edit: RevertEdit, document: Document | None) -> EditedText:

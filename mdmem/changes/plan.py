@@ -85,7 +85,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     decode(result.text.encode())
     preliminary = None
     if result.intermediate is not None:
-        removal = EditResult(result.intermediate.text, Op.FORGET, result.section)
+        removal = EditResult(text=result.intermediate.text, op=Op.FORGET, section=result.section)
         preliminary = Plan(path=path, full_path=full_path, before=before, old=old, new=result.intermediate, edit=removal)
         before, old = preliminary.after, preliminary.new
     new = parse(result.text)

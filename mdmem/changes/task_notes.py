@@ -55,7 +55,7 @@ def start_edits(document: Document | None, name: str, goal: str, now: datetime, 
     address = _new_address(document, name)
     # It is appended: where somebody begins the same task at the same moment, both goals stay.
     line = _line(f"goal: {_clean(goal, 'goal')}", now, None)
-    return (EditSection(address, Action.APPEND, line, file=TASKS_PATH, create=True, options=options),)
+    return (EditSection(section=address, action=Action.APPEND, text=line, file=TASKS_PATH, create=True, options=options),)
 
 
 def note_edits(document: Document | None, name: str, text: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
@@ -67,7 +67,7 @@ def note_edits(document: Document | None, name: str, text: str, now: datetime, o
     tasks, section = _find(document, name)
     line = _line(_clean(text, "note"), now, _last_day(tasks, section))
     address, nth = _address(tasks, section)
-    return (EditSection(address, Action.APPEND, line, file=TASKS_PATH, nth=nth, options=options),)
+    return (EditSection(section=address, action=Action.APPEND, text=line, file=TASKS_PATH, nth=nth, options=options),)
 
 
 def finish_edits(document: Document | None, name: str, outcome: str, options: WriteOptions) -> tuple[Log, EditSection]:
@@ -81,8 +81,8 @@ def finish_edits(document: Document | None, name: str, outcome: str, options: Wr
     text = f"{plain_title(section.title)}: {fold_space(_clean(outcome, 'outcome'))}"
     etag = tree_etag(tasks, section)
     return (
-        Log(text, kind=_KIND, options=options),
-        EditSection(address, Action.DELETE, file=TASKS_PATH, nth=nth, expect=etag, subtree=True, options=options),
+        Log(text=text, kind=_KIND, options=options),
+        EditSection(section=address, action=Action.DELETE, file=TASKS_PATH, nth=nth, expect=etag, subtree=True, options=options),
     )
 
 

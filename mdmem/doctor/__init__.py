@@ -52,7 +52,7 @@ def examine(
         fix: whether to mend what can safely be mended.
         history_seconds: how long history is searched for secrets.
     """
-    case = Inspection(workspace, look, rebuild, fix, history_seconds)
+    case = Inspection(workspace=workspace, open_index=look, rebuild_index=rebuild, fix=fix, history_seconds=history_seconds)
     found: list[Finding] = []
     for name in _CHECKS:
         found += run_check(name, case)
@@ -73,10 +73,10 @@ def run_check(name: str, case: Inspection) -> list[Finding]:
         for finding in _CHECKS[name](case):
             found.append(finding)
     except MdmemError as problem:
-        found.append(Finding(name, Level.ERROR, problem.message, hint=problem.hint))
+        found.append(Finding(check=name, level=Level.ERROR, message=problem.message, hint=problem.hint))
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
-        found.append(Finding(name, Level.ERROR, f"{problem.strerror or problem}{where}"))
+        found.append(Finding(check=name, level=Level.ERROR, message=f"{problem.strerror or problem}{where}"))
     return found
 
 

@@ -33,18 +33,28 @@ def check_files(case: Inspection) -> Iterator[Finding]:
     """Which files there are, and what git or another system makes of them."""
     workspace, listed = case.workspace, case.workspace.memory_files()
     doubtful = sum(_doubtful(workspace, path, found) for path, found in listed.items())
-    yield Finding("files", Level.OK, f"memory files: {len(listed)}")
+    yield Finding(check="files", level=Level.OK, message=f"memory files: {len(listed)}")
     if doubtful:
-        yield Finding("files", Level.NOTE, f"warnings about what they hold: {doubtful}", hint=verb("check"))
+        yield Finding(check="files", level=Level.NOTE, message=f"warnings about what they hold: {doubtful}", hint=verb("check"))
     present = [workspace.root / name for name in layout.CURATED_NAMES if (workspace.root / name).exists()]
     if len(present) == 2 and not present[0].samefile(present[1]):
-        yield Finding("files", Level.WARNING, "both MEMORY.md and memory.md are there; the first counts", hint="Join the two.")
+        yield Finding(
+            check="files", level=Level.WARNING, message="both MEMORY.md and memory.md are there; the first counts", hint="Join the two."
+        )
     yield from _unkept(case, [path for path in listed if not layout.is_outside(path)])
     for link in _links(workspace):
-        yield Finding("files", Level.WARNING, f"{link} is a symbolic link: neither searched nor edited", hint="Put the file in its place.")
+        yield Finding(
+            check="files",
+            level=Level.WARNING,
+            message=f"{link} is a symbolic link: neither searched nor edited",
+            hint="Put the file in its place.",
+        )
     for folder in _repositories(workspace):
         yield Finding(
-            "files", Level.WARNING, f"{folder} is a repository of its own: nothing in it is committed here", hint="Move its files."
+            check="files",
+            level=Level.WARNING,
+            message=f"{folder} is a repository of its own: nothing in it is committed here",
+            hint="Move its files.",
         )
     yield from _collisions(listed)
 
@@ -67,9 +77,9 @@ def _unkept(case: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:
     for path in new:
         if path in unseen:
             hint = "Take the rule out; memory that git does not keep has no history."
-            yield Finding("files", Level.WARNING, f"{path} is ignored by .gitignore", hint=hint)
+            yield Finding(check="files", level=Level.WARNING, message=f"{path} is ignored by .gitignore", hint=hint)
         else:
-            yield Finding("files", Level.NOTE, f"{path} is in no commit yet", hint=verb("save"))
+            yield Finding(check="files", level=Level.NOTE, message=f"{path} is in no commit yet", hint=verb("save"))
 
 
 def _links(workspace: Workspace) -> Iterator[str]:
@@ -105,7 +115,9 @@ def _collisions(listed: Mapping[FilePath, ListedFile]) -> Iterator[Finding]:
             same[unicodedata.normalize("NFC", path).casefold()].append(path)
     for paths in same.values():
         if len(paths) > 1:
-            yield Finding("files", Level.WARNING, f"{' and '.join(paths)} are one file on other systems", hint="Rename one.")
+            yield Finding(
+                check="files", level=Level.WARNING, message=f"{' and '.join(paths)} are one file on other systems", hint="Rename one."
+            )
 
 
 # Secrets. Their values are in no message.
@@ -122,9 +134,9 @@ def check_secrets(case: Inspection) -> Iterator[Finding]:
         for secret in secrets.find(data.decode("utf-8", "replace")):
             total += 1
             hint = "Take it out and revoke it; where it is none, <!-- mdmem: allow secret --> on its line says so."
-            yield Finding("secrets", Level.ERROR, f"{secret.kind} in {path}:{secret.line}", hint=hint)
+            yield Finding(check="secrets", level=Level.ERROR, message=f"{secret.kind} in {path}:{secret.line}", hint=hint)
     if not total:
-        yield Finding("secrets", Level.OK, "none in the memory files")
+        yield Finding(check="secrets", level=Level.OK, message="none in the memory files")
 
 
 def check_history(case: Inspection) -> Iterator[Finding]:
@@ -141,15 +153,15 @@ def check_history(case: Inspection) -> Iterator[Finding]:
         looked = min(looked + _COMMITS_AT_ONCE, len(commits))
     if looked < len(commits):
         message = f"looked at {looked} of {len(commits)} commits, newest first; there was no time for more"
-        yield Finding("history", Level.NOTE, message)
+        yield Finding(check="history", level=Level.NOTE, message=message)
     elif not places:
-        yield Finding("history", Level.OK, f"no secret; commits: {len(commits)}")
+        yield Finding(check="history", level=Level.OK, message=f"no secret; commits: {len(commits)}")
     for (kind, _), found in list(places.items())[:_MOST_NAMED]:
         more = f", the first of {len(found)} places" if len(found) > 1 else ""
         hint = f"Revoke it; {verb('forget', 'purge')} takes it out of history."
-        yield Finding("history", Level.WARNING, f"{kind} in {found[-1]}{more}", hint=hint)
+        yield Finding(check="history", level=Level.WARNING, message=f"{kind} in {found[-1]}{more}", hint=hint)
     if len(places) > _MOST_NAMED:
-        yield Finding("history", Level.WARNING, f"secrets that are not listed here: {len(places) - _MOST_NAMED}")
+        yield Finding(check="history", level=Level.WARNING, message=f"secrets that are not listed here: {len(places) - _MOST_NAMED}")
 
 
 def _commits(case: Inspection) -> list[CommitId]:

@@ -29,9 +29,14 @@ def check_git(case: Inspection) -> Iterator[Finding]:
     match = _VERSION.search(said)
     if match and (int(match[1]), int(match[2])) < _OLDEST_GIT:
         oldest = ".".join(map(str, _OLDEST_GIT))
-        yield Finding("git", Level.WARNING, f"{said} cannot make a commit survive a power cut", hint=f"Install git {oldest} or newer.")
+        yield Finding(
+            check="git",
+            level=Level.WARNING,
+            message=f"{said} cannot make a commit survive a power cut",
+            hint=f"Install git {oldest} or newer.",
+        )
     else:
-        yield Finding("git", Level.OK, said)
+        yield Finding(check="git", level=Level.OK, message=said)
 
 
 def check_settings(case: Inspection) -> Iterator[Finding]:
@@ -39,19 +44,23 @@ def check_settings(case: Inspection) -> Iterator[Finding]:
     root, own = case.workspace.root, config.user_settings_path(case.workspace.environment)
     settings = config.load(root, case.repository.root, case.workspace.environment)
     present = [str(place) for place in (root / SETTINGS_NAME, own) if place is not None and place.exists()]
-    yield Finding("settings", Level.OK, f"from {' and '.join(present)}" if present else "all at their defaults")
+    yield Finding(check="settings", level=Level.OK, message=f"from {' and '.join(present)}" if present else "all at their defaults")
     for path in settings.extra_paths:
         if not (root / path).exists():
-            yield Finding("settings", Level.WARNING, f"extra_paths names {path}, which is not there")
+            yield Finding(check="settings", level=Level.WARNING, message=f"extra_paths names {path}, which is not there")
     if case.workspace.environment.get("MDMEM_NOW"):
         moment = config.now(settings, case.workspace.environment).isoformat(timespec="seconds")
-        yield Finding("settings", Level.NOTE, f"MDMEM_NOW is set: {moment} is the time that is written")
+        yield Finding(check="settings", level=Level.NOTE, message=f"MDMEM_NOW is set: {moment} is the time that is written")
 
 
 def check_identity(case: Inspection) -> Iterator[Finding]:
     """Whether it is known who commits."""
     own = case.workspace.identity()
-    yield Finding("identity", Level.OK, f"commits are by {own.name} <{own.email}>, by the settings" if own else "git knows who commits")
+    yield Finding(
+        check="identity",
+        level=Level.OK,
+        message=f"commits are by {own.name} <{own.email}>, by the settings" if own else "git knows who commits",
+    )
 
 
 def check_repository(case: Inspection) -> Iterator[Finding]:
@@ -62,14 +71,19 @@ def check_repository(case: Inspection) -> Iterator[Finding]:
     except RepositoryProblem as problem:
         if problem.code not in ("repository-busy", "detached-head"):
             raise
-        yield Finding("repository", Level.WARNING, f"{problem.message}; nothing can be written now", hint=problem.hint)
+        yield Finding(check="repository", level=Level.WARNING, message=f"{problem.message}; nothing can be written now", hint=problem.hint)
     else:
-        yield Finding("repository", Level.OK, f"on {branch}" if branch else "HEAD is detached, which allow_detached allows")
+        yield Finding(
+            check="repository", level=Level.OK, message=f"on {branch}" if branch else "HEAD is detached, which allow_detached allows"
+        )
     if repository.head() is None:
-        yield Finding("repository", Level.NOTE, "there is no commit yet")
+        yield Finding(check="repository", level=Level.NOTE, message="there is no commit yet")
     if repository.is_shallow():
         yield Finding(
-            "repository", Level.NOTE, "the clone is shallow: what memory used to say ends where it is cut off", hint="git fetch --unshallow"
+            check="repository",
+            level=Level.NOTE,
+            message="the clone is shallow: what memory used to say ends where it is cut off",
+            hint="git fetch --unshallow",
         )
 
 
@@ -81,12 +95,12 @@ def check_locks(case: Inspection) -> Iterator[Finding]:
     for lock in left:
         yield from _git_lock(case, lock, folders)
     if not left:
-        yield Finding("locks", Level.OK, "git holds no lock")
+        yield Finding(check="locks", level=Level.OK, message="git holds no lock")
     for lock in sorted(case.workspace.state.glob("*lock")):
         if files.is_locked(lock):
             holder = locks.holder(lock)
             who = f": {holder.process}, which has run for {_age(holder.seconds)}" if holder else ""
-            yield Finding("locks", Level.NOTE, f"{lock.name} of mdmem is held by another process{who}")
+            yield Finding(check="locks", level=Level.NOTE, message=f"{lock.name} of mdmem is held by another process{who}")
 
 
 def _git_lock(case: Inspection, lock: Path, folders: tuple[Path, ...]) -> Iterator[Finding]:
@@ -96,12 +110,12 @@ def _git_lock(case: Inspection, lock: Path, folders: tuple[Path, ...]) -> Iterat
         return
     if not locks.is_stale(lock, folders):
         hint = "If it stays, and no git is at work here, remove it."
-        yield Finding("locks", Level.WARNING, f"git's {lock} is {age} old, and may be in use", hint=hint)
+        yield Finding(check="locks", level=Level.WARNING, message=f"git's {lock} is {age} old, and may be in use", hint=hint)
         return
     fixed = case.fix and _removed(case, lock, folders)
     hint = "" if fixed else f"{verb('doctor', 'fix')} removes it."
     message = f"git's {lock} was left {age} ago by a process that is gone{'; it is removed' if fixed else ''}"
-    yield Finding("locks", Level.WARNING, message, fixed, hint)
+    yield Finding(check="locks", level=Level.WARNING, message=message, fixed=fixed, hint=hint)
 
 
 def _removed(case: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
@@ -127,15 +141,20 @@ def check_fsck(case: Inspection) -> Iterator[Finding]:
     except RepositoryProblem as problem:
         if problem.code != "git-timeout":
             raise
-        yield Finding("fsck", Level.NOTE, f"not done within {_FSCK_SECONDS:g} seconds", hint="git fsck takes the time it needs.")
+        yield Finding(
+            check="fsck", level=Level.NOTE, message=f"not done within {_FSCK_SECONDS:g} seconds", hint="git fsck takes the time it needs."
+        )
         return
     if done.status:
         said = "; ".join([*done.output.decode("utf-8", "replace").splitlines(), *done.error_text.splitlines()][:3])
         yield Finding(
-            "fsck", Level.ERROR, f"the repository is damaged: {said}", hint="git fsck says more; another clone may have what is missing."
+            check="fsck",
+            level=Level.ERROR,
+            message=f"the repository is damaged: {said}",
+            hint="git fsck says more; another clone may have what is missing.",
         )
     else:
-        yield Finding("fsck", Level.OK, "every object that a commit needs is there")
+        yield Finding(check="fsck", level=Level.OK, message="every object that a commit needs is there")
 
 
 def check_hooks(case: Inspection) -> Iterator[Finding]:
@@ -143,20 +162,22 @@ def check_hooks(case: Inspection) -> Iterator[Finding]:
     folder, elsewhere = case.repository.hooks_dir, case.repository.setting("core.hooksPath")
     wrong = ", ".join(f"{name} is {how}" for name, how in hookfiles.hook_states(folder).items() if how != "installed")
     if not wrong:
-        yield Finding("hooks", Level.OK, "all are installed")
+        yield Finding(check="hooks", level=Level.OK, message="all are installed")
     elif elsewhere is not None:
         hint = f"{verb('hooks install')} prints the lines to add there."
-        yield Finding("hooks", Level.WARNING, f"core.hooksPath is set ({elsewhere}), and there {wrong}", hint=hint)
+        yield Finding(check="hooks", level=Level.WARNING, message=f"core.hooksPath is set ({elsewhere}), and there {wrong}", hint=hint)
     elif case.fix:
         yield from _installed(folder, wrong)
     else:
-        yield Finding("hooks", Level.WARNING, wrong, hint=f"{verb('hooks install')}; a hook that is there is kept and runs first.")
+        yield Finding(
+            check="hooks", level=Level.WARNING, message=wrong, hint=f"{verb('hooks install')}; a hook that is there is kept and runs first."
+        )
 
 
 def _installed(folder: Path, wrong: str) -> Iterator[Finding]:
     try:
         hookfiles.install(folder, sys.executable)
     except RepositoryProblem as problem:
-        yield Finding("hooks", Level.WARNING, problem.message, hint=problem.hint)
+        yield Finding(check="hooks", level=Level.WARNING, message=problem.message, hint=problem.hint)
     else:
-        yield Finding("hooks", Level.WARNING, f"installed ({wrong})", fixed=True)
+        yield Finding(check="hooks", level=Level.WARNING, message=f"installed ({wrong})", fixed=True)

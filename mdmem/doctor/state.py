@@ -34,28 +34,32 @@ def check_state(case: Inspection) -> Iterator[Finding]:
         files.write_durably(probe, b"mdmem doctor\n", 0o600)
         probe.unlink()
     except FileNotFoundError:
-        yield Finding("state", Level.NOTE, f"{state} is not there yet; the first command that needs it makes it")
+        yield Finding(check="state", level=Level.NOTE, message=f"{state} is not there yet; the first command that needs it makes it")
     except OSError as problem:
         hint = "Nothing can be written until it is a folder that you may write to, with room on its disk."
-        yield Finding("state", Level.ERROR, f"{state} cannot be written: {problem.strerror}", hint=hint)
+        yield Finding(check="state", level=Level.ERROR, message=f"{state} cannot be written: {problem.strerror}", hint=hint)
     else:
-        yield Finding("state", Level.OK, f"{state} can be written")
+        yield Finding(check="state", level=Level.OK, message=f"{state} can be written")
 
 
 def check_record(case: Inspection) -> Iterator[Finding]:
     """Whether a write was interrupted."""
     state = case.workspace.state
     if not (state / write_ahead.RECORD_NAME).exists():
-        yield Finding("record", Level.OK, "no write was interrupted")
+        yield Finding(check="record", level=Level.OK, message="no write was interrupted")
         return
     record = write_ahead.load_record(state)
     if files.is_locked(state / files.LOCK_NAME):
-        yield Finding("record", Level.NOTE, f"a write{f' of {record.path}' if record else ''} is under way")
+        yield Finding(check="record", level=Level.NOTE, message=f"a write{f' of {record.path}' if record else ''} is under way")
     elif record is None:
-        yield Finding("record", Level.WARNING, "the record of an interrupted write is not whole", hint="The next write drops it.")
+        yield Finding(
+            check="record", level=Level.WARNING, message="the record of an interrupted write is not whole", hint="The next write drops it."
+        )
     else:
         message = f"a write of {record.path} was interrupted"
-        yield Finding("record", Level.WARNING, message, hint="The next write finishes it, or drops it where it had not begun.")
+        yield Finding(
+            check="record", level=Level.WARNING, message=message, hint="The next write finishes it, or drops it where it had not begun."
+        )
 
 
 def check_temporary(case: Inspection) -> Iterator[Finding]:
@@ -65,12 +69,14 @@ def check_temporary(case: Inspection) -> Iterator[Finding]:
     removed = _removed_temporaries(case, left) if case.fix and left else set()
     for path in left:
         if path in removed:
-            yield Finding("temporary", Level.NOTE, f"{path}, left by an interrupted write, is removed", fixed=True)
+            yield Finding(check="temporary", level=Level.NOTE, message=f"{path}, left by an interrupted write, is removed", fixed=True)
         else:
             hint = f"{verb('doctor', 'fix')} removes it once it is a day old and no interrupted write needs it."
-            yield Finding("temporary", Level.NOTE, f"{path} was left by a write that was interrupted, or is under way", hint=hint)
+            yield Finding(
+                check="temporary", level=Level.NOTE, message=f"{path} was left by a write that was interrupted, or is under way", hint=hint
+            )
     if not left:
-        yield Finding("temporary", Level.OK, "no write left a file behind")
+        yield Finding(check="temporary", level=Level.OK, message="no write left a file behind")
 
 
 def _removed_temporaries(case: Inspection, left: Sequence[str]) -> set[str]:
@@ -97,38 +103,48 @@ def check_versions(case: Inspection) -> Iterator[Finding]:
         if case.fix:
             with files.lock(state / files.TRAIL_LOCK, case.workspace.settings.lock_timeout):
                 trail.discard(state)
-            yield Finding("versions", Level.WARNING, f"{problem.message}; it is discarded, and made anew where it is needed", fixed=True)
+            yield Finding(
+                check="versions",
+                level=Level.WARNING,
+                message=f"{problem.message}; it is discarded, and made anew where it is needed",
+                fixed=True,
+            )
         else:
             hint = f"{verb('doctor', 'fix')} discards it; it is made anew from the commits."
-            yield Finding("versions", Level.WARNING, problem.message, hint=hint)
+            yield Finding(check="versions", level=Level.WARNING, message=problem.message, hint=hint)
         return
     if count is None:
-        yield Finding("versions", Level.NOTE, "there is no table of versions yet; the first search makes it")
+        yield Finding(check="versions", level=Level.NOTE, message="there is no table of versions yet; the first search makes it")
     else:
-        yield Finding("versions", Level.OK, f"the table of versions is whole; commits: {count}")
+        yield Finding(check="versions", level=Level.OK, message=f"the table of versions is whole; commits: {count}")
 
 
 def check_index(case: Inspection) -> Iterator[Finding]:
     """Whether the index is whole and has seen everything."""
     folder = case.workspace.state / INDEX_NAME
     if not folder.exists():
-        yield Finding("index", Level.NOTE, "there is none yet; the first search builds it")
+        yield Finding(check="index", level=Level.NOTE, message="there is none yet; the first search builds it")
         return
     index, current = case.open_index()
     wrong = _wrong_with(index, current, folder)
     if wrong and case.fix:
         count = case.rebuild_index(wrong != _BEHIND)
-        yield Finding("index", Level.WARNING, f"{wrong}; mended, entries: {count}", fixed=True)
+        yield Finding(check="index", level=Level.WARNING, message=f"{wrong}; mended, entries: {count}", fixed=True)
     elif wrong:
         yield Finding(
-            "index", Level.WARNING if wrong != _BEHIND else Level.NOTE, wrong, hint=_INDEX_HINTS.get(wrong, verb("reindex", "full"))
+            check="index",
+            level=Level.WARNING if wrong != _BEHIND else Level.NOTE,
+            message=wrong,
+            hint=_INDEX_HINTS.get(wrong, verb("reindex", "full")),
         )
     else:
         size = sum(place.stat().st_size for place in folder.rglob("*") if place.is_file())
-        yield Finding("index", Level.OK, f"entries: {index.count}, segments: {_segments(folder)}, size: {size / 1024:,.0f} KiB")
+        yield Finding(
+            check="index", level=Level.OK, message=f"entries: {index.count}, segments: {_segments(folder)}, size: {size / 1024:,.0f} KiB"
+        )
     for path, seen in sorted(index.seen.files.items()):
         if seen.skipped:
-            yield Finding("index", Level.WARNING, f"{path} is not found by any search: {seen.skipped}")
+            yield Finding(check="index", level=Level.WARNING, message=f"{path} is not found by any search: {seen.skipped}")
 
 
 _UNUSABLE, _BEHIND = "it is broken or of another version", "it is behind"
@@ -159,14 +175,18 @@ def check_events(case: Inspection) -> Iterator[Finding]:
     since = datetime.now(UTC) - timedelta(days=_EVENT_DAYS)
     recent = [event for event in events.read_events(case.workspace.state) if event.time >= since]
     if not recent:
-        yield Finding("events", Level.OK, f"none in the last {_EVENT_DAYS} days")
+        yield Finding(check="events", level=Level.OK, message=f"none in the last {_EVENT_DAYS} days")
         return
     slowest = max(recent, key=lambda event: event.ms)
-    yield Finding("events", Level.OK, f"{len(recent)} in the last {_EVENT_DAYS} days; the slowest was {slowest.verb}, {slowest.ms:,.0f} ms")
+    yield Finding(
+        check="events",
+        level=Level.OK,
+        message=f"{len(recent)} in the last {_EVENT_DAYS} days; the slowest was {slowest.verb}, {slowest.ms:,.0f} ms",
+    )
     for outcome, level in ((Outcome.REFUSED, Level.NOTE), (Outcome.FAILED, Level.WARNING)):
         codes = Counter(str(event.code) for event in recent if event.outcome is outcome)
         if codes:
             listed = ", ".join(f"{count} {code}" for code, count in codes.most_common())
-            yield Finding("events", level, f"{outcome.value}: {listed}")
+            yield Finding(check="events", level=level, message=f"{outcome.value}: {listed}")
     for (name, bug), count in Counter((event.verb, event.bug) for event in recent if event.outcome is Outcome.BUG).most_common():
-        yield Finding("events", Level.WARNING, f"a bug in mdmem, in {name}: {bug} (times: {count})")
+        yield Finding(check="events", level=Level.WARNING, message=f"a bug in mdmem, in {name}: {bug} (times: {count})")

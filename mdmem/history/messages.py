@@ -32,7 +32,7 @@ _PATH = re.compile(r"(?i)^(.+?\.md): ")
 _FACT = re.compile(r"[0-9a-f]{8}")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REVERTED_BY_GIT = re.compile(r"(?m)^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
-_BY_A_PERSON = Provenance(Source.USER_STATED, Source.USER_STATED.confidence)
+_BY_A_PERSON = Provenance(source=Source.USER_STATED, confidence=Source.USER_STATED.confidence)
 
 FactPair = tuple[FactId, FactId]
 
@@ -143,7 +143,9 @@ def parse_message(message: str) -> ParsedNote:
     """
     values = parse_trailers(message)
     if not any(values.get("Op", ())):
-        return ParsedNote(None, None, "", _BY_A_PERSON, reverts=tuple(map(CommitId, _REVERTED_BY_GIT.findall(message))))
+        return ParsedNote(
+            op=None, path=None, section="", provenance=_BY_A_PERSON, reverts=tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
+        )
 
     def first(name: str) -> str | None:
         return next(filter(None, values.get(name, ())), None)
@@ -154,7 +156,13 @@ def parse_message(message: str) -> ParsedNote:
         op=_op(first("Op") or ""),
         path=FilePath(path[1]) if path else None,
         section=first("Section") or "",
-        provenance=Provenance(source, _confidence(first("Confidence"), source), first("Actor"), first("Session"), first("Reason")),
+        provenance=Provenance(
+            source=source,
+            confidence=_confidence(first("Confidence"), source),
+            actor=first("Actor"),
+            session=first("Session"),
+            reason=first("Reason"),
+        ),
         claimed_by=first("Claimed-By"),
         also=first("Also") == "true",
         supersedes=tuple(_supersessions(values.get("Supersedes", ()))),

@@ -59,7 +59,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         hooks, more = _hooks(workspace) if request.hooks else ((), ())
         watch.done(bool(written or commit or hooks), commit=commit)
     start_catching_up(workspace)
-    return InitResult(workspace.root, made, written, commit, hooks, (*notes, *more))
+    return InitResult(workspace=workspace.root, made_repository=made, written=written, commit=commit, hooks=hooks, notes=(*notes, *more))
 
 
 def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:

@@ -357,7 +357,7 @@ def rewrite_history(repository: Repository, rules: RewriteRules, objects: Object
     def of_kind(kind: bytes) -> list[tuple[str, bytes, int]]:
         return [each for each in described if each[1] == kind]
 
-    rewriter = _ObjectRewriter(rules, objects)
+    rewriter = _ObjectRewriter(rules=rules, objects=objects)
     rewriter.note_uses(of_kind(b"tree"))
     for entry in staged:
         if entry.mode in FILE_MODES:

@@ -76,7 +76,10 @@ class FileEntries:
         """What stands in it."""
         lives = self.lifetimes or (Lifetime(),) * len(self.entries)
         parallel = zip(self.entries, self.origins, self.uncommitted, lives, strict=True)
-        return [IndexRow(entry, origin, uncommitted, self.kind, life) for entry, origin, uncommitted, life in parallel]
+        return [
+            IndexRow(entry=entry, origin=origin, uncommitted=uncommitted, kind=self.kind, lifetime=life)
+            for entry, origin, uncommitted, life in parallel
+        ]
 
 
 class SearchIndex:

@@ -82,7 +82,7 @@ class Lifetime:
 @lru_cache(maxsize=_KEPT)
 def live_since(begun: int | None) -> Lifetime:
     """The lifetime of most entries: live since a commit. Cached: one object for all that came in together."""
-    return Lifetime(begun)
+    return Lifetime(begun=begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,8 +379,9 @@ def _origin(commit: str, time: int, source: str, confidence: float) -> Origin:
 def _life(begun: int | None, *rest: Any) -> Lifetime:
     if not rest:
         return live_since(begun)
-    ended, status, successor, contradicts, *tail = rest
-    return Lifetime(begun, ended, Status(status), successor, tuple(contradicts), *tail)
+    names = ("ended", "status", "superseded_by", "contradicts", "weaker", "is_live", "moved")
+    fields = dict(zip(names, rest, strict=False))
+    return Lifetime(begun=begun, **fields | {"status": Status(fields["status"]), "contradicts": tuple(fields["contradicts"])})
 
 
 def row_from_document(document: Document) -> IndexRow:
@@ -390,7 +391,25 @@ def row_from_document(document: Document) -> IndexRow:
     (origin_values, uncommitted, file_kind, lifetime_values, last), (path, day, section), (fact, start, end, text, *optional) = values
     kind, key, tags, until, first_line = optional or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line
-    entry = Entry(FilePath(path), start, end, tuple(section), _day(day), text, kind, key, tuple(tags), _day(until), fact, first_line)
+    entry = Entry(
+        path=FilePath(path),
+        start_line=start,
+        end_line=end,
+        section=tuple(section),
+        day=_day(day),
+        text=text,
+        kind=kind,
+        key=key,
+        tags=tuple(tags),
+        until=_day(until),
+        fact=fact,
+        first_line=first_line,
+    )
     return IndexRow(
-        entry, _origin(*origin_values) if origin_values else None, uncommitted, _KINDS[file_kind], _life(*lifetime_values), last
+        entry=entry,
+        origin=_origin(*origin_values) if origin_values else None,
+        uncommitted=uncommitted,
+        kind=_KINDS[file_kind],
+        lifetime=_life(*lifetime_values),
+        last=last,
     )

@@ -242,7 +242,9 @@ class IndexSearcher:
         addresses = [address for _, address in found]
         columns = (self._column(name, addresses) for name in ("factor", "cues", "day"))
         candidates = Candidates([score for score, _ in found], *columns)
-        return _RankedCandidates(candidates, addresses, asked, decay, ranking.scores(candidates, asked, decay))
+        return _RankedCandidates(
+            candidates=candidates, documents=addresses, asked=asked, decay=decay, scores=ranking.scores(candidates, asked, decay)
+        )
 
     def _best(self, ranked: _RankedCandidates, wanted: IndexQuery) -> list[tuple[int, IndexRow]]:
         """The first hits among the candidates, by number, and those in the same place as the last; no more are read than it takes."""

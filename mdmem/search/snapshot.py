@@ -131,7 +131,13 @@ def read_snapshot(folder: Path) -> Snapshot | None:
         found, files = json.loads(text[:end].decode("utf-8", "surrogatepass") + "}"), memoryview(text)[end + len(_FILES) : -1]
         if found["version"] != schema.INDEX_VERSION or found["check"] != crc32(files):
             return None
-        return Snapshot(found["commit"], _StoredFiles(files), found["settings"], found["paired"], found["stamps"])
+        return Snapshot(
+            commit=found["commit"],
+            files=_StoredFiles(files),
+            settings=found["settings"],
+            has_pair_marks=found["paired"],
+            stamps=found["stamps"],
+        )
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError, KeyError):  # half written, or another program's
