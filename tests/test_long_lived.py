@@ -1,14 +1,29 @@
 """A memory that is held open: whatever is changed between two calls, the next call has it; nothing is kept that grows."""
 
+import gc
 import os
+import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import NOW, Desk, code_of, desk
+from workspaces import NOW, Desk, append, code_of, desk
 
 from mdmem.memory import Memory
+from mdmem.model.history import ShowHistory
+from mdmem.model.reads import Show
+from mdmem.model.searches import ListFacts, Search
+from mdmem.model.writes import Log
+
+requires_proc = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+MOST_GROWTH_BYTES = 20_000_000
+"""Of 300 calls, the first hundred apart: caches that have a bound fill meanwhile, and the engine's threads take and leave memory."""
+MOST_BYTES = 80 * 1024 * 1024
+THREADS = 4
 
 
 @pytest.fixture(autouse=True)
@@ -98,3 +113,141 @@ def test_a_folder_that_becomes_a_repository_of_its_own_has_its_own_state(world: 
     world.git(at.root, "init", "-q")
     assert memory.workspace.state != before
     assert memory.workspace.state.is_relative_to(at.root)
+
+
+# Nothing is kept.
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a process has of the system."""
+
+    descriptors: tuple[str, ...]
+    threads: int
+    children: str
+
+
+def held() -> Held:
+    gc.collect()
+    return Held(
+        descriptors=tuple(sorted(str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink())),
+        threads=threading.active_count(),
+        children=Path(f"/proc/self/task/{os.getpid()}/children").read_text(),
+    )
+
+
+def memory_bytes() -> int:
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def call_often(at: Desk, memory: Memory, calls: int) -> None:
+    words = ("Stripe", "Oslo", "works", "lives", "mark", "nothing", "harbour")
+    for number in range(calls):
+        asked = " ".join(words[number * step % len(words)] for step in (1, 2, 3))
+        memory.search(Search(f"{asked} {number}"))
+        match number % 30:
+            case 3:
+                memory.facts(ListFacts())
+            case 7:
+                memory.show(Show("MEMORY.md"))
+                memory.outline()
+            case 11:
+                memory.history(ShowHistory("Work"))
+            case 13:
+                at.write("memory/topic.md", f"# Topic\n\n- saved by hand, number {number}\n")
+            case 17:
+                memory.apply(append(f"- line {number}"))
+            case 19:
+                memory.status()
+            case 23:
+                memory.search(Search(asked, history=True))
+
+
+@requires_proc
+@pytest.mark.parametrize("calls", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_calls_leave_nothing_behind(at: Desk, memory: Memory, calls: int) -> None:
+    call_often(at, memory, 100)
+    before, bytes_before = held(), memory_bytes()
+    call_often(at, memory, calls)
+    assert held() == before
+    if calls > 300:
+        assert memory_bytes() < MOST_BYTES
+    else:
+        assert memory_bytes() - bytes_before < MOST_GROWTH_BYTES
+
+
+@requires_proc
+def test_what_is_kept_open_is_let_go_of(at: Desk) -> None:
+    before = held()
+    memory = Memory.open(at.root, os.environ)
+    for _ in range(5):
+        memory.search(Search("Stripe"))
+    assert held() != before
+    memory.close()
+    assert held() == before
+    assert memory.search(Search("Stripe")).hits
+    del memory
+    assert held() == before
+
+
+@requires_proc
+@pytest.mark.background
+def test_no_child_is_left_behind(at: Desk, memory: Memory) -> None:
+    memory.search(Search("Stripe"))
+    for number in range(3):
+        memory.apply(append(f"- line {number}"))
+        at.write("memory/topic.md", f"# Topic\n\n- number {number}\n")
+        assert memory.search(Search("number")).hits
+    for thread in threading.enumerate():
+        if thread.name == "mdmem catch-up":
+            thread.join()
+    assert held().children == ""
+
+
+# Threads.
+
+
+def save_by_hand(at: Desk, memory: Memory, number: int) -> None:
+    at.write("memory/topic.md", f"# Topic\n\n- zorblax {number:05}\n")
+
+
+def write_with_memory(at: Desk, memory: Memory, number: int) -> None:
+    memory.apply(Log(f"zorblax {number:05}"))
+
+
+def newest_number(memory: Memory) -> int:
+    hits = memory.search(Search("zorblax", limit=100)).hits
+    return max((int(hit.text.split()[-1]) for hit in hits if "zorblax" in hit.text), default=-1)
+
+
+@pytest.mark.parametrize("write", [save_by_hand, write_with_memory])
+def test_threads_search_while_another_writes(at: Desk, memory: Memory, write: Callable[[Desk, Memory, int], None]) -> None:
+    written, done = [-1], threading.Event()
+
+    def search() -> int:
+        searches = 0
+        while not done.is_set() or not searches:
+            before = written[-1]
+            assert newest_number(memory) >= before
+            searches += 1
+        return searches
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        searching = [pool.submit(search) for _ in range(THREADS)]
+        try:
+            for number in range(12):
+                write(at, memory, number)
+                written.append(number)
+                assert newest_number(memory) == number
+        finally:
+            done.set()
+        assert all(thread.result() for thread in searching)
+
+
+def test_threads_write_one_after_the_other(at: Desk, memory: Memory) -> None:
+    with ThreadPoolExecutor(THREADS) as pool:
+        results = list(pool.map(lambda number: memory.apply(append(f"- line {number}")), range(8)))
+    assert all(result.changed for result in results)
+    assert {f"- line {number}" for number in range(8)} <= set(at.read("MEMORY.md").splitlines())
+    assert len(at.subjects("MEMORY.md")) == 9

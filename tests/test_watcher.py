@@ -60,7 +60,7 @@ def watched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def memory(at: Desk, watched: bool) -> Iterator[Memory]:
-    memory = Memory.open(at.root)
+    memory = Memory.open(at.root, os.environ)
     memory.search(Search("harbour"))  # the first call builds the index
     for _ in range(WARMING_CALLS):
         memory.search(Search("harbour"))
@@ -241,12 +241,12 @@ def another_name_of_a_file(at: Desk) -> None:
     twin.write_text(TOPIC)
     path.unlink()
     os.link(twin, path)
-    Memory.open(at.root).search(Search("harbour"))
+    Memory.open(at.root, os.environ).search(Search("harbour"))
     twin.write_text(NEW)
 
 
 def a_log_of_our_own(at: Desk) -> None:
-    Memory.open(at.root).apply(Log("the zorblax is loud"))
+    Memory.open(at.root, os.environ).apply(Log("the zorblax is loud"))
 
 
 def a_commit_and_a_save(at: Desk) -> None:
@@ -283,7 +283,7 @@ def test_a_change_is_found_by_the_next_call(at: Desk, memory: Memory, change: Ca
     assert not any("zorblax" in text for _, text in texts(memory))
     change(at)
     assert any("zorblax" in text for _, text in texts(memory))
-    assert texts(memory) == texts(Memory.open(at.root))
+    assert texts(memory) == texts(Memory.open(at.root, os.environ))
 
 
 def test_a_repository_in_a_folder_of_memory(at: Desk, memory: Memory) -> None:
@@ -415,7 +415,7 @@ class TestWatcher:
 
     def test_each_workspace_has_its_own(self, at: Desk, memory: Memory, world: World, repository: Path) -> None:
         there = desk(world, repository, "there")
-        other = Memory.open(there.root)
+        other = Memory.open(there.root, os.environ)
         for _ in range(WARMING_CALLS):
             texts(other)
         at.write("memory/topic.md", NEW)

@@ -20,7 +20,7 @@ from mdmem.errors import StorageProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
-from mdmem.search import schema
+from mdmem.search import allocator, schema
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow, Lifetime
@@ -224,6 +224,7 @@ class SearchIndex:
         dropped: Collection[CommitId],
     ) -> None:
         assert self._index is not None
+        allocator.limit_arenas()
         writer = _stored(self._index.writer, _HEAP_BYTES, 1)
         touched = set(removed)
 
@@ -256,6 +257,7 @@ class SearchIndex:
         finally:
             # A writer that goes without this leaves the segments of its merges behind for good.
             _stored(writer.wait_merging_threads)
+            allocator.release_free_memory()
         _stored(self._index.reload)
         self._finder = IndexSearcher(self._index.searcher(), self._language)
 
