@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -151,11 +152,12 @@ class Workspace:
     def ensure_state(self) -> None:
         """Make the state folder, and leave in it which workspace it is for."""
         prefix = self.state / _PREFIX_NAME
-        if not prefix.exists():
+        while not prefix.exists():
             files.make_folders(self.state)
             new = self.state / files.temporary_name()
             files.write_durably(new, self.repository.prefix.encode("utf-8", "surrogateescape"))
-            new.replace(prefix)
+            with suppress(FileNotFoundError):  # who tidies up, with the lock, takes it for one that was left
+                new.replace(prefix)
 
 
 def _state_name(prefix: str) -> str:
