@@ -209,7 +209,7 @@ def test_no_child_is_left_behind(at: Desk, memory: Memory) -> None:
 
 
 def save_by_hand(at: Desk, memory: Memory, number: int) -> None:
-    at.write("memory/topic.md", f"# Topic\n\n- zorblax {number:05}\n")
+    at.write("memory/new", f"# Topic\n\n- zorblax {number:05}\n").rename(at.root / "memory" / "topic.md")
 
 
 def write_with_memory(at: Desk, memory: Memory, number: int) -> None:
