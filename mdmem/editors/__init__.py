@@ -9,7 +9,7 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """What an editor makes of a document.
+    """The result of an edit.
 
     `section` is the path afterwards, `supersedes` what the edit itself states. `intermediate` is the document without the lines that have
     to go out in a commit of their own first.

@@ -133,7 +133,7 @@ def _unmatched(removed: Iterable[Item], added: Iterable[Item], pairs: Sequence[_
 
 
 def _match_by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
-    """Where one item was removed and one added under the same key."""
+    """Pair the items of a key under which one was removed and one added."""
     keys = {normalise(item.fact.key) for item in added if item.fact.key}
     old, new = _holders(removed, keys), _holders(added, keys)
     return [(old[key][0], new[key][0]) for key in sorted(keys) if len(old[key]) == len(new[key]) == 1]
@@ -157,7 +157,7 @@ _Gap = tuple[_Neighbour, _Neighbour]
 
 
 def _match_in_place(removed: Mapping[_Gap, Sequence[Item]], added: Mapping[_Gap, Sequence[Item]]) -> list[_Pair]:
-    """Where one item was removed and one added between the same neighbours: of the same key, or a little alike and not of two keys."""
+    """Pair the items of a gap in which one was removed and one added: of the same key, or a little alike and not of two keys."""
     pairs = [(removed[gap][0], added[gap][0]) for gap in removed if len(removed[gap]) == len(added.get(gap, ())) == 1]
     return [pair for pair in pairs if _same_key(*pair) or (not _two_keys(*pair) and _likeness(*pair) >= _MIN_LIKENESS_IN_PLACE)]
 
@@ -188,7 +188,7 @@ def _by_gap(section: Sequence[Item], selected: Iterable[Item], successors: Mappi
 
 
 def _match_by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
-    """The most alike first, one to one; of one key or of none."""
+    """Pair the items that are most alike, one to one; of one key or of none."""
     ranked = []
     for a, b in candidate_pairs([item.fact.text for item in removed], [item.fact.text for item in added]):
         old, new = removed[a], added[b]
@@ -218,7 +218,7 @@ def _two_keys(old: Item, new: Item) -> bool:
 
 
 def _likeness(old: Item, new: Item) -> float:
-    """How alike two facts are; of one key, how alike their values are."""
+    """The likeness of two facts; of one key, that of their values."""
     key = old.fact.key or new.fact.key
     if key is not None and _same_key(old, new):
         return likeness(split_key(old.fact.text, key)[1], split_key(new.fact.text, key)[1])

@@ -282,9 +282,9 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
     Raises:
         SectionProblem: `body-escapes-section`: none of them does.
     """
-    standing = items(document)
-    above = [neighbour.raw for neighbour in standing if neighbour.start < item.start]
-    below = [neighbour.raw for neighbour in standing if neighbour.start > item.start]
+    neighbours = items(document)
+    above = [neighbour.raw for neighbour in neighbours if neighbour.start < item.start]
+    below = [neighbour.raw for neighbour in neighbours if neighbour.start > item.start]
     for end, replacement in replacements:
         text = document.bom + document.slice(0, item.start) + replacement + document.slice(end, len(document.lines))
         result = parse(text)

@@ -1,4 +1,4 @@
-"""How alike two statements are: a measure of whether one may have superseded the other.
+"""The likeness of two statements: a measure of whether one may have superseded the other.
 
 Two versions of a statement share the words that say what it is about, and differ in names and numbers. So content words count by their
 length, names and numbers little, stop words not at all. Scripts without spaces are compared by pairs of characters. There is no
@@ -163,7 +163,7 @@ def _words(statement: str) -> tuple[_Word, ...]:
 
 
 def _kinship(left: str, right: str) -> float:
-    """How much two different words have in common: their stem, half where they report the same change, or nothing."""
+    """From 0 to 1: the share of their stem in two different words, or a half where they report the same change."""
     if left[:_MIN_STEM] == right[:_MIN_STEM]:
         shorter = min(len(left), len(right))
         shared = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), shorter)
@@ -173,7 +173,7 @@ def _kinship(left: str, right: str) -> float:
 
 
 def _stems(word: str) -> Iterator[str]:
-    """What a word shares with all its kin: its first letters, and its groups of change verbs."""
+    """The first letters of a word and its groups of change verbs: all its kin share one of them."""
     yield word[:_MIN_STEM]
     yield from (f"\0{group}" for group in _change_groups().get(word, _NO_GROUPS))
 

@@ -108,7 +108,7 @@ def _matching_blocks(left: Sequence[Hashable], right: Sequence[Hashable]) -> lis
 
 
 def _matching_lines(left: Sequence[str], right: Sequence[str]) -> dict[int, int]:
-    """Which line of the right list each line of the left one is, for those that they have in common."""
+    """The lines of the left list that the right one has too, each with its number there."""
     return {a + n: b + n for a, b, size in _matching_blocks(left, right) for n in range(size)}
 
 
@@ -140,11 +140,11 @@ def _parts_about(hunk: _Hunk, changed: Sequence[str], added: set[int], removed: 
     """The parts of a hunk about some lines that the change `added` and `removed`; the whole of it if its other lines are blank."""
     new_lines = [line for line in range(hunk.start, hunk.end) if line in added]
     old_lines = [line for line, _ in enumerate(hunk.old_lines, hunk.old_start) if line in removed]
-    others = [changed[line] for line in range(hunk.start, hunk.end) if line not in added]
-    others += [words for line, words in enumerate(hunk.old_lines, hunk.old_start) if line not in removed]
+    unselected = [changed[line] for line in range(hunk.start, hunk.end) if line not in added]
+    unselected += [words for line, words in enumerate(hunk.old_lines, hunk.old_start) if line not in removed]
     if not new_lines and not old_lines:
         return
-    if not any(words.strip() for words in others):
+    if not any(words.strip() for words in unselected):
         yield hunk
         return
     old_words = tuple(hunk.old_lines[line - hunk.old_start] for line in old_lines)
@@ -224,7 +224,7 @@ def _neighbourhood(hunk: _Hunk, within: _SearchRange) -> tuple[int, int]:
 def _placements(
     hunks: Sequence[_Hunk], changed: Sequence[str], current: Sequence[str], ranges: Sequence[_SearchRange]
 ) -> Iterator[_Placement]:
-    """Where the hunks that are still to be undone stand now, from the last one to the first."""
+    """The hunks that are still to be undone, with the lines in which they stand now; from the last one to the first."""
     unmatched = _unmatched(current, ranges, hunks)
     in_sections = {line for section in ranges[:-1] for line in range(section.now_start, section.now_end)}
     for hunk in reversed(hunks):
@@ -263,7 +263,7 @@ def _is_undone(hunk: _Hunk, changed: Sequence[str], now_of: dict[int, int], neig
 
 
 def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Placement | None:
-    """Where a hunk's lines stand now; without the blank lines around it, if only those have moved away. None: they were changed since."""
+    """A hunk and the line in which it stands now; without the blank lines around it if only those have moved away. None: it was changed since."""
     for candidate in (hunk, _without_blank_edges(hunk, changed)):
         line = _line_now(candidate, within, len(changed))
         if line is not None:

@@ -114,7 +114,7 @@ def _renamed_headings(document: Document, section: Section, name: str) -> Iterat
 
 
 def _after_title(line: str) -> str:
-    """What stands after the title in the rest of an ATX heading: white space, closing `#`s, the line end."""
+    """The end of the rest of an ATX heading, behind the title: white space, closing `#`s, the line end."""
     title = line.rstrip(" \t\r\n")
     if title.endswith("#") and _ATX_CLOSING.search(" " + title, len(title.rstrip("#"))):
         title = title.rstrip("#").rstrip(" \t")
