@@ -1,4 +1,4 @@
-"""What `check` refuses and warns of: by tables, and by properties for the append-only logs."""
+"""Errors and warnings of `check`: by tables, and by properties for the append-only logs."""
 
 import time
 from dataclasses import replace
@@ -26,7 +26,7 @@ def judge(before: str | None, after: str | None, path: FilePath = MEMORY, rename
     return check(path, old, new, kind, SETTINGS, renamed_from)
 
 
-def said(problems: tuple[Problem, ...]) -> list[tuple[int, str, str]]:
+def summaries(problems: tuple[Problem, ...]) -> list[tuple[int, str, str]]:
     return [(problem.line, problem.code, problem.level) for problem in problems]
 
 
@@ -49,7 +49,7 @@ class TestConflictMarkers:
         ],
     )
     def test_refused(self, after: str, line: int):
-        assert (line, "conflict-markers", "error") in said(judge("# M\n", after))
+        assert (line, "conflict-markers", "error") in summaries(judge("# M\n", after))
 
     @pytest.mark.parametrize(
         "after",
@@ -71,32 +71,32 @@ class TestConflictMarkers:
         before = "# M\n\n" + CONFLICT
         assert judge(before, before + "\n- new\n") == ()
         assert judge(before, "# N\n\n- new\n\n" + CONFLICT) == ()
-        assert said(refusals(judge(before, before + "\n" + CONFLICT), ())) == [(9, "conflict-markers", "error")]
+        assert summaries(refusals(judge(before, before + "\n" + CONFLICT), ())) == [(9, "conflict-markers", "error")]
 
     def test_completed_by_the_change(self):
-        assert said(judge("<<<<<<< HEAD\n- tea\n", CONFLICT)) == [(1, "conflict-markers", "error")]
+        assert summaries(judge("<<<<<<< HEAD\n- tea\n", CONFLICT)) == [(1, "conflict-markers", "error")]
 
     def test_a_file_too_deep_to_be_parsed(self):
-        found = judge("# M\n", ">" * 5000 + "\n" + CONFLICT)
-        assert {problem.code for problem in found} == {"conflict-markers", "unsupported-file"}
+        problems = judge("# M\n", ">" * 5000 + "\n" + CONFLICT)
+        assert {problem.code for problem in problems} == {"conflict-markers", "unsupported-file"}
 
 
 class TestEncoding:
     def test_refused_at_its_line(self):
-        found = check(MEMORY, b"# M\n", b"# M\n\n- caf\xe9\n- th\xe9\n", FileKind.EVERGREEN, SETTINGS)
-        assert said(found)[1:] == [(3, "not-utf8", "error")]
-        assert "2 lines" in found[1].message
+        problems = check(MEMORY, b"# M\n", b"# M\n\n- caf\xe9\n- th\xe9\n", FileKind.EVERGREEN, SETTINGS)
+        assert summaries(problems)[1:] == [(3, "not-utf8", "error")]
+        assert "2 lines" in problems[1].message
 
     def test_utf16_is_refused(self):
-        found = check(MEMORY, None, "# Mémoire\n".encode("utf-16"), FileKind.EVERGREEN, SETTINGS)
-        assert "not-utf8" in {problem.code for problem in refusals(found, ())}
+        problems = check(MEMORY, None, "# Mémoire\n".encode("utf-16"), FileKind.EVERGREEN, SETTINGS)
+        assert "not-utf8" in {problem.code for problem in refusals(problems, ())}
 
     def test_only_where_added(self):
         before = b"- caf\xe9\n"
         assert check(MEMORY, before, before + b"- tea\n", FileKind.EVERGREEN, SETTINGS) == ()
 
     def test_a_nul_is_a_warning(self):
-        assert said(judge("# M\n", "# M\n\n- a\0b\n")) == [(1, "unsupported-file", "warning")]
+        assert summaries(judge("# M\n", "# M\n\n- a\0b\n")) == [(1, "unsupported-file", "warning")]
 
     def test_a_byte_order_mark_is_no_change(self):
         assert judge(LOG, "\ufeff" + LOG, DAY) == ()
@@ -131,53 +131,53 @@ class TestDailyLog:
         ],
     )
     def test_lost_or_changed(self, after: str, line: int):
-        found = judge(LOG, after, DAY)
-        assert said(found) == [(line, "append", "error")]
-        assert "MDMEM_ALLOW=append git commit" in found[0].hint
-        assert refusals(found, {"append"}) == ()
+        problems = judge(LOG, after, DAY)
+        assert summaries(problems) == [(line, "append", "error")]
+        assert "MDMEM_ALLOW=append git commit" in problems[0].hint
+        assert refusals(problems, {"append"}) == ()
 
     def test_names_the_lost_line(self):
         assert "'- lunch'" in judge(LOG, LOG.replace("- lunch\n", ""), DAY)[0].message
 
     def test_front_matter_is_no_entry(self):
         assert judge("---\nmood: good\n---\n" + LOG, "---\nmood: better\n---\n" + LOG, DAY) == ()
-        assert said(judge("---\nmood: good\n---\n" + LOG, "---\nmood: good\n---\n" + LOG[:-20], DAY)) == [(12, "append", "error")]
+        assert summaries(judge("---\nmood: good\n---\n" + LOG, "---\nmood: good\n---\n" + LOG[:-20], DAY)) == [(12, "append", "error")]
 
-    def test_gone_as_a_whole_or_renamed_is_a_warning(self):
-        assert said(judge(LOG, None, DAY)) == [(1, "append", "warning")]
-        assert said(judge(LOG, LOG, FilePath("memory/2026-03-06.md"), DAY)) == [(1, "append", "warning")]
-        assert said(judge(LOG, LOG, FilePath("memory/spring.md"), DAY)) == [(1, "append", "warning")]
+    def test_removed_or_renamed_is_a_warning(self):
+        assert summaries(judge(LOG, None, DAY)) == [(1, "append", "warning")]
+        assert summaries(judge(LOG, LOG, FilePath("memory/2026-03-06.md"), DAY)) == [(1, "append", "warning")]
+        assert summaries(judge(LOG, LOG, FilePath("memory/spring.md"), DAY)) == [(1, "append", "warning")]
 
     @pytest.mark.parametrize("path", ["memory/2026-03-06.md", "memory/spring.md"])
     def test_lost_or_changed_while_it_is_renamed_is_a_warning(self, path: str):
-        found = judge(LOG, LOG.replace("- lunch\n", "").replace("- met Bo", "- met Al"), FilePath(path), DAY)
-        assert said(found) == [(1, "append", "warning"), (4, "append", "warning")]
-        assert "'- met Bo'" in found[1].message
-        assert judge(LOG, LOG.replace("# 2026-03-05", "# 2026-03-06"), FilePath(path), DAY) == found[:1]
+        problems = judge(LOG, LOG.replace("- lunch\n", "").replace("- met Bo", "- met Al"), FilePath(path), DAY)
+        assert summaries(problems) == [(1, "append", "warning"), (4, "append", "warning")]
+        assert "'- met Bo'" in problems[1].message
+        assert judge(LOG, LOG.replace("# 2026-03-05", "# 2026-03-06"), FilePath(path), DAY) == problems[:1]
 
     def test_a_topic_that_becomes_a_log_was_none_before(self):
         assert judge("- a\n", "- b\n", DAY, "memory/spring.md") == ()
 
-    def test_what_is_lost_is_said_once(self):
-        assert said(judge(numbered(100), numbered(10), DAY)) == [(10, "append", "error")]
+    def test_a_loss_is_reported_once(self):
+        assert summaries(judge(numbered(100), numbered(10), DAY)) == [(10, "append", "error")]
 
     lines = st.lists(st.text(alphabet="ab- #`\t<>", max_size=4), max_size=12)
 
     @given(old=lines, added=st.lists(st.tuples(st.integers(0, 12), st.text(alphabet="ab- #", max_size=4)), max_size=6))
     def test_any_insertion_passes(self, old: list[str], added: list[tuple[int, str]]):
         new = list(old)
-        for place, line in added:
-            new.insert(place, line)
-        found = judge("\n".join(old), "\n".join(new), DAY)
-        assert "append" not in {problem.code for problem in found}
+        for position, line in added:
+            new.insert(position, line)
+        problems = judge("\n".join(old), "\n".join(new), DAY)
+        assert "append" not in {problem.code for problem in problems}
 
-    @given(old=lines, gone=st.integers(0, 11))
-    def test_any_unique_line_lost_is_refused(self, old: list[str], gone: int):
+    @given(old=lines, index=st.integers(0, 11))
+    def test_any_unique_line_lost_is_refused(self, old: list[str], index: int):
         old = [f"{line}{number}" for number, line in enumerate(old)] or ["0"]
-        lost = gone % len(old)
-        found = judge("\n".join(old), "\n".join(old[:lost] + old[lost + 1 :]), DAY)
+        lost = index % len(old)
+        problems = judge("\n".join(old), "\n".join(old[:lost] + old[lost + 1 :]), DAY)
         front = old[0] == "---"
-        assert front or "append" in {problem.code for problem in refusals(found, ())}
+        assert front or "append" in {problem.code for problem in refusals(problems, ())}
 
 
 class TestShrink:
@@ -197,11 +197,11 @@ class TestShrink:
         ],
     )
     def test_more_than_half_lost(self, before: str | None, after: str | None, is_refused: bool):
-        found = judge(before, after)
-        assert [problem.code for problem in found] == ["shrink"] * is_refused
-        assert len(refusals(found, ())) == is_refused
-        assert refusals(found, {"shrink"}) == ()
-        assert all("MDMEM_ALLOW=shrink git commit" in problem.hint for problem in found)
+        problems = judge(before, after)
+        assert [problem.code for problem in problems] == ["shrink"] * is_refused
+        assert len(refusals(problems, ())) == is_refused
+        assert refusals(problems, {"shrink"}) == ()
+        assert all("MDMEM_ALLOW=shrink git commit" in problem.hint for problem in problems)
 
 
 class TestDuplicates:
@@ -215,7 +215,7 @@ class TestDuplicates:
         ],
     )
     def test_headings(self, after: str, line: int):
-        assert said(judge("", after))[-1] == (line, "duplicate-heading", "warning")
+        assert summaries(judge("", after))[-1] == (line, "duplicate-heading", "warning")
 
     @pytest.mark.parametrize(
         "after",
@@ -231,67 +231,67 @@ class TestDuplicates:
 
     def test_facts(self):
         after = "- Tea  is good\n\n# M\n\n- tea is good\n- coffee\n- [fact] tea is good #drink\n"
-        assert said(judge("", after)) == [(7, "duplicate-fact", "warning")]
+        assert summaries(judge("", after)) == [(7, "duplicate-fact", "warning")]
 
     def test_facts_of_other_sections(self):
         assert judge("", "# A\n\n- tea\n\n# B\n\n- tea\n") == ()
 
-    def test_only_what_the_change_brings_about(self):
+    def test_only_new_ones(self):
         before = "# M\n\n- tea\n- tea\n\n## A\n\n## A\n"
         assert judge(before, "intro\n\n" + before + "\n- more\n") == ()
-        assert said(judge(before, before.replace("- tea\n", "- tea\n- tea\n", 1))) == [(5, "duplicate-fact", "warning")]
+        assert summaries(judge(before, before.replace("- tea\n", "- tea\n- tea\n", 1))) == [(5, "duplicate-fact", "warning")]
 
 
 class TestBudget:
     @pytest.mark.parametrize("path", ["MEMORY.md", "memory.md"])
     def test_lines_and_bytes(self, path: str):
-        assert said(judge(numbered(200), numbered(201), FilePath(path))) == [(1, "over-budget", "warning")]
-        assert said(judge("", "x" * 25_001, FilePath(path))) == [(1, "over-budget", "warning")]
+        assert summaries(judge(numbered(200), numbered(201), FilePath(path))) == [(1, "over-budget", "warning")]
+        assert summaries(judge("", "x" * 25_001, FilePath(path))) == [(1, "over-budget", "warning")]
         assert judge("", numbered(200), FilePath(path)) == ()
 
-    def test_only_what_the_change_brings_about(self):
+    def test_only_new_ones(self):
         assert judge(numbered(201), numbered(300)) == ()
 
     def test_only_the_curated_file(self):
         assert judge("", numbered(1000), FilePath("memory/topic.md")) == ()
 
     def test_is_a_setting(self):
-        found = check(MEMORY, None, b"a\nb\n", FileKind.EVERGREEN, replace(SETTINGS, budget_lines=1))
-        assert said(found) == [(1, "over-budget", "warning")]
+        problems = check(MEMORY, None, b"a\nb\n", FileKind.EVERGREEN, replace(SETTINGS, budget_lines=1))
+        assert summaries(problems) == [(1, "over-budget", "warning")]
 
 
 class TestState:
     def test_all_of_it_warnings(self):
         data = ("# M\n\n- tea\n- tea\n\n" + CONFLICT + numbered(300) + "\n# M\n").encode()
-        found = check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS)
-        assert [problem.code for problem in found] == ["over-budget", "duplicate-fact", "duplicate-heading"]
-        assert refusals(found, ()) == ()
+        problems = check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS)
+        assert [problem.code for problem in problems] == ["over-budget", "duplicate-fact", "duplicate-heading"]
+        assert refusals(problems, ()) == ()
 
     @pytest.mark.parametrize("data", [b"caf\xe9\n", b"a\0b\n", b"x" * 5_000_001, b">" * 5000 + b"a\n"])
-    def test_what_cannot_be_handled(self, data: bytes):
-        found = check_file(FilePath("memory/topic.md"), data, FileKind.EVERGREEN, SETTINGS)
-        assert said(found) == [(1, "unsupported-file", "warning")]
-        assert "neither edited nor searched" in found[0].message
+    def test_unsupported_files(self, data: bytes):
+        problems = check_file(FilePath("memory/topic.md"), data, FileKind.EVERGREEN, SETTINGS)
+        assert summaries(problems) == [(1, "unsupported-file", "warning")]
+        assert "neither edited nor searched" in problems[0].message
 
     @pytest.mark.parametrize("data", [b"", b"---\non: yes\n: :\n---\n# M\n", b"---\nopen\n"])
     def test_fine(self, data: bytes):
         assert check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS) == ()
 
 
-def test_other_files_are_not_judged():
+def test_files_outside_memory_have_no_problems():
     before, after = numbered(100).encode(), CONFLICT.encode() + b"\xff"
     assert check(FilePath("README.md"), before, after, FileKind.OTHER, SETTINGS) == ()
     assert check_file(FilePath("README.md"), after, FileKind.OTHER, SETTINGS) == ()
 
 
-def test_faults_are_what_can_refuse():
+def test_find_errors_finds_the_errors_of_check():
     before, after = numbered(100).encode(), ("- tea\n- tea\n\n" + CONFLICT).encode()
-    found = check(MEMORY, before, after, FileKind.EVERGREEN, SETTINGS)
-    assert find_errors(MEMORY, before, after, FileKind.EVERGREEN) == refusals(found, ()) != found
+    problems = check(MEMORY, before, after, FileKind.EVERGREEN, SETTINGS)
+    assert find_errors(MEMORY, before, after, FileKind.EVERGREEN) == refusals(problems, ()) != problems
     assert find_errors(FilePath("README.md"), before, after, FileKind.OTHER) == ()
 
 
-def test_nothing_before_and_after_is_nothing():
+def test_no_file_before_and_after():
     assert judge(None, None) == ()
 
 
@@ -310,12 +310,12 @@ def test_allowed_refuses_unknown_names(value: str):
     assert raised.value.hint == "It takes append, secret, shrink."
 
 
-def test_what_cannot_be_allowed_stays_refused():
+def test_conflict_markers_cannot_be_allowed():
     assert len(refusals(judge("# M\n", CONFLICT), {"conflict-markers", "shrink"})) == 1
 
 
 def test_big_logs_take_linear_time():
     before, after = numbered(20_000), numbered(20_000, 20_000)
     start = time.process_time()
-    assert said(judge(before + after, after + before, DAY)) == [(20_000 + 20_000, "append", "error")]
+    assert summaries(judge(before + after, after + before, DAY)) == [(20_000 + 20_000, "append", "error")]
     assert time.process_time() - start < 10  # seconds; pairwise comparison would take minutes

@@ -11,15 +11,15 @@ from mdmem.errors import UsageProblem, WorkspaceProblem
 
 @pytest.fixture
 def folder(world: World, tmp_path: Path) -> Path:
-    place = tmp_path / "workspace"
-    place.mkdir()
-    return place
+    path = tmp_path / "workspace"
+    path.mkdir()
+    return path
 
 
 def own(world: World, text: str) -> None:
-    place = world.home / ".config" / "mdmem"
-    place.mkdir(parents=True)
-    (place / "config.toml").write_text(text)
+    settings_folder = world.home / ".config" / "mdmem"
+    settings_folder.mkdir(parents=True)
+    (settings_folder / "config.toml").write_text(text)
 
 
 def test_defaults(folder: Path) -> None:
@@ -37,7 +37,7 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("timezon = 'UTC'", "Did you mean timezone?"),
         ("zzz = 1", "The settings are timezone, author"),
@@ -69,20 +69,20 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
         ("[agents]\nx = 1", "a list of texts"),
     ],
 )
-def test_settings_that_are_refused(folder: Path, text: str, said: str) -> None:
+def test_settings_that_are_refused(folder: Path, text: str, words: str) -> None:
     (folder / "mdmem.toml").write_text(text)
     with pytest.raises(WorkspaceProblem) as caught:
         load(folder, None, os.environ)
     assert caught.value.code == "bad-settings"
-    assert said in caught.value.message + caught.value.hint
+    assert words in caught.value.message + caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("said", "language"),
+    ("value", "language"),
     [("de", "german"), ("German", "german"), (" PT_br ", "portuguese"), ("de-AT", "german"), ("nb", "norwegian"), ("en", "english")],
 )
-def test_a_language_has_one_name(folder: Path, said: str, language: str) -> None:
-    (folder / "mdmem.toml").write_text(f"language = '{said}'\n")
+def test_a_language_has_one_name(folder: Path, value: str, language: str) -> None:
+    (folder / "mdmem.toml").write_text(f"language = '{value}'\n")
     assert load(folder, None, os.environ).language == language
 
 
@@ -100,7 +100,7 @@ def test_a_folder_is_no_settings_file(folder: Path) -> None:
     assert caught.value.code == "bad-settings"
 
 
-def test_paths_outside_need_the_users_own_word(world: World, folder: Path) -> None:
+def test_paths_outside_need_the_users_own_settings(world: World, folder: Path) -> None:
     own(world, 'extra_paths = ["/notes"]\n')
     assert load(folder, None, os.environ).extra_paths == ("/notes",)
     (folder / "mdmem.toml").write_text('extra_paths = ["docs", "/notes"]\n')
@@ -110,7 +110,7 @@ def test_paths_outside_need_the_users_own_word(world: World, folder: Path) -> No
         load(folder, None, os.environ)
 
 
-def test_paths_in_the_work_tree_are_the_workspace_s_own_to_name(folder: Path, tmp_path: Path) -> None:
+def test_paths_in_the_work_tree_may_be_named_by_the_workspace(folder: Path, tmp_path: Path) -> None:
     (folder / "mdmem.toml").write_text('extra_paths = ["../docs", "../docs/notes.md"]\n')
     assert load(folder, tmp_path, os.environ).extra_paths == ("../docs", "../docs/notes.md")
     (tmp_path / "docs").symlink_to(tmp_path.parent)
@@ -118,10 +118,10 @@ def test_paths_in_the_work_tree_are_the_workspace_s_own_to_name(folder: Path, tm
         load(folder, tmp_path, os.environ)
 
 
-@pytest.mark.parametrize(("user", "here"), [("{tmp}/docs", "../docs"), ("../docs", "{tmp}/docs"), ("~/notes", "../home/notes")])
-def test_the_users_own_word_counts_in_another_spelling(world: World, folder: Path, tmp_path: Path, user: str, here: str) -> None:
+@pytest.mark.parametrize(("user", "local"), [("{tmp}/docs", "../docs"), ("../docs", "{tmp}/docs"), ("~/notes", "../home/notes")])
+def test_the_users_own_settings_count_in_another_spelling(world: World, folder: Path, tmp_path: Path, user: str, local: str) -> None:
     own(world, f"extra_paths = ['{user.format(tmp=tmp_path)}']\n")
-    named = here.format(tmp=tmp_path)
+    named = local.format(tmp=tmp_path)
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{named}', '{user.format(tmp=tmp_path)}']\n")
     assert load(folder, None, os.environ).extra_paths == (named,)
 
@@ -147,7 +147,7 @@ def test_paths_outside_have_one_spelling_too(world: World, folder: Path) -> None
 
 
 @pytest.mark.parametrize(("path", "environment"), [("~bob/notes", {"HOME": "/h"}), ("~/notes", {})])
-def test_a_home_that_is_not_known(folder: Path, path: str, environment: dict[str, str]) -> None:
+def test_an_unknown_home(folder: Path, path: str, environment: dict[str, str]) -> None:
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{path}']\n")
     with pytest.raises(WorkspaceProblem, match="not known where") as caught:
         load(folder, None, environment)
@@ -170,7 +170,7 @@ def test_where_the_users_own_settings_are(platform: str, environment: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("given", "zone_name", "written"),
+    ("value", "zone_name", "written"),
     [
         ("2026-03-05T10:00:00", "Europe/Berlin", "2026-03-05T10:00:00+01:00"),
         ("2026-03-05T23:30:00Z", "Europe/Berlin", "2026-03-06T00:30:00+01:00"),
@@ -179,20 +179,20 @@ def test_where_the_users_own_settings_are(platform: str, environment: dict[str, 
         ("2026-03-05T10:00:00+05:00", None, "2026-03-05T05:00:00+00:00"),
     ],
 )
-def test_the_time_that_is_written(world: World, given: str, zone_name: str | None, written: str) -> None:
-    assert now(Settings(timezone=zone_name), {"MDMEM_NOW": given}).isoformat() == written
+def test_the_time_that_is_written(world: World, value: str, zone_name: str | None, written: str) -> None:
+    assert now(Settings(timezone=zone_name), {"MDMEM_NOW": value}).isoformat() == written
 
 
-@pytest.mark.parametrize("given", ["tomorrow", "2026-13-01", "25:00", "0001-01-01T00:00:00+14:00"])
-def test_times_that_are_none(world: World, given: str) -> None:
+@pytest.mark.parametrize("value", ["tomorrow", "2026-13-01", "25:00", "0001-01-01T00:00:00+14:00"])
+def test_times_that_are_refused(world: World, value: str) -> None:
     with pytest.raises(UsageProblem) as caught:
-        now(Settings(timezone="America/Los_Angeles"), {"MDMEM_NOW": given})
+        now(Settings(timezone="America/Los_Angeles"), {"MDMEM_NOW": value})
     assert caught.value.exit_status == 2
 
 
-def test_without_a_given_time_it_is_the_real_one(world: World) -> None:
+def test_without_a_value_it_is_the_real_time(world: World) -> None:
     before = datetime.now(UTC)
-    moment = now(Settings(timezone="Asia/Tokyo"), {})
-    assert before <= moment <= datetime.now(UTC)
-    assert moment.utcoffset() == timedelta(hours=9)
+    time = now(Settings(timezone="Asia/Tokyo"), {})
+    assert before <= time <= datetime.now(UTC)
+    assert time.utcoffset() == timedelta(hours=9)
     assert zone(None) is None

@@ -18,12 +18,23 @@ LOG = FilePath("memory/2026-03-05.md")
 
 def claim(text: str, line: int = 1, section: tuple[str, ...] = ("A",), path: FilePath = MEMORY, **more: Any) -> Claim:
     fact = parse_text(text)
-    made = Claim(fact.id, fact.text, fact.key, path, section, line, 100, Source.INFERRED, 0.7, until=fact.until)
-    return replace(made, **more)
+    result = Claim(
+        id=fact.id,
+        text=fact.text,
+        key=fact.key,
+        path=path,
+        section=section,
+        line=line,
+        time=100,
+        source=Source.INFERRED,
+        confidence=0.7,
+        until=fact.until,
+    )
+    return replace(result, **more)
 
 
-def mark(kind: MarkKind, begun: int, one: str, other: str) -> Mark:
-    return Mark(kind, begun, parse_text(one).id, parse_text(other).id)
+def mark(kind: MarkKind, begun: int, first: str, second: str) -> Mark:
+    return Mark(kind, begun, parse_text(first).id, parse_text(second).id)
 
 
 def texts(claims: list[Claim], marks: list[Mark] | None = None) -> list[tuple[str, str, str | None, bool]]:
@@ -48,14 +59,14 @@ def texts(claims: list[Claim], marks: list[Mark] | None = None) -> list[tuple[st
         # The key has several values.
         ([claim("k: a", 1), claim("k: b", 2, also=True)], []),
         ([claim("k: a", 1, also=True), claim("k: b", 2), claim("k: c", 3)], []),
-        # What has expired says nothing.
+        # Expired claims contradict nothing.
         ([claim("k: a (until 2026-03-04)", 1), claim("k: b", 2)], []),
         ([claim("k: a (until 2026-03-05)", 1), claim("k: b", 2)], [("k: a (until 2026-03-05)", "k: b", "k")]),
         ([], []),
     ],
 )
 def test_by_key(claims: list[Claim], pairs: list[tuple[str, str, str]]) -> None:
-    assert texts(claims) == [(one, other, key, False) for one, other, key in pairs]
+    assert texts(claims) == [(first, second, key, False) for first, second, key in pairs]
 
 
 C, R = MarkKind.CONTRADICTS, MarkKind.RESOLVED
@@ -69,23 +80,23 @@ C, R = MarkKind.CONTRADICTS, MarkKind.RESOLVED
         ([claim("x", 1), claim("y", 2)], [mark(C, 1, "x", "y"), mark(R, 2, "y", "x")], []),
         ([claim("x", 1), claim("y", 2)], [mark(C, 1, "x", "y"), mark(R, 2, "y", "x"), mark(C, 3, "x", "y")], [("x", "y", None, True)]),
         ([claim("x", 1), claim("y", 2)], [mark(R, 2, "y", "x"), mark(C, 1, "x", "y")], []),
-        # A resolution ends what the key says too, until somebody says it again.
+        # A resolution ends a contradiction by key too, until somebody marks it again.
         ([claim("k: a", 1), claim("k: b", 2)], [mark(R, 1, "k: a", "k: b")], []),
         ([claim("k: a", 1), claim("k: b", 2)], [mark(R, 1, "k: a", "k: b"), mark(C, 2, "k: b", "k: a")], [("k: a", "k: b", "k", True)]),
         ([claim("k: a", 1), claim("k: b", 2)], [mark(C, 2, "k: b", "k: a")], [("k: a", "k: b", "k", True)]),
         ([claim("k: a", 1, also=True), claim("k: b", 2)], [mark(C, 2, "k: b", "k: a")], [("k: a", "k: b", None, True)]),
-        # One of them is no more, or holds no more.
+        # One of them was removed, or has expired.
         ([claim("x", 1)], [mark(C, 1, "x", "y")], []),
         ([claim("x", 1), claim("y (until 2020-01-01)", 2)], [mark(C, 1, "x", "y (until 2020-01-01)")], []),
         # Other marks say nothing of a pair.
         ([claim("x", 1), claim("y", 2)], [mark(MarkKind.SUPERSEDED, 1, "x", "y"), mark(MarkKind.RETRACTED, 1, "y", "x")], []),
     ],
 )
-def test_by_hand(claims: list[Claim], marks: list[Mark], pairs: list[tuple[str, str, str | None, bool]]) -> None:
+def test_marked_pairs(claims: list[Claim], marks: list[Mark], pairs: list[tuple[str, str, str | None, bool]]) -> None:
     assert texts(claims, marks) == pairs
 
 
-def test_of_facts_that_stand_in_several_places_the_nearest_are_meant() -> None:
+def test_of_facts_in_several_sections_the_nearest_are_meant() -> None:
     claims = [claim("x", 1, ("B",)), claim("y", 9, path=LOG), claim("x", 2), claim("y", 3)]
     (conflict,) = find_conflicts(claims, [mark(C, 1, "x", "y")], TODAY)
     assert (conflict.one.line, conflict.other.line) == (2, 3)
@@ -94,7 +105,7 @@ def test_of_facts_that_stand_in_several_places_the_nearest_are_meant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "weak"),
+    ("first", "second", "weak"),
     [
         ({"confidence": 0.4}, {"confidence": 0.7}, 0),
         ({"confidence": 0.95, "time": 1}, {"confidence": 0.7, "time": 2}, 1),
@@ -103,8 +114,8 @@ def test_of_facts_that_stand_in_several_places_the_nearest_are_meant() -> None:
         ({}, {}, None),
     ],
 )
-def test_which_is_worse_founded(one: dict[str, Any], other: dict[str, Any], weak: int | None) -> None:
-    claims = [claim("k: a", 1, **one), claim("k: b", 2, **other)]
+def test_weaker_claim(first: dict[str, Any], second: dict[str, Any], weak: int | None) -> None:
+    claims = [claim("k: a", 1, **first), claim("k: b", 2, **second)]
     expected = None if weak is None else claims[weak]
     assert weaker_claim(*claims) == expected
     assert [c.weaker for c in find_conflicts(claims, [], TODAY)] == [expected]
@@ -126,18 +137,18 @@ MARKS = st.lists(
 
 
 @given(CLAIMS, MARKS)
-def test_what_is_found(claims: list[Claim], marks: list[Mark]) -> None:
+def test_conflicts_agree_with_keys_and_marks(claims: list[Claim], marks: list[Mark]) -> None:
     conflicts = find_conflicts(claims, marks, TODAY)
     last: dict[frozenset[FactId | None], MarkKind] = {frozenset((m.one, m.other)): m.kind for m in marks}
     assert len({(c.one, c.other) for c in conflicts}) == len(conflicts)
     for conflict in conflicts:
-        one, other = conflict.one, conflict.other
-        said = last.get(frozenset((one.id, other.id)))
-        assert one.line < other.line
-        assert one.id != other.id
-        assert said is not R
-        assert conflict.marked is (said is C)
-        assert conflict.marked or (one.key == other.key == conflict.key and one.section == other.section)
+        first, second = conflict.one, conflict.other
+        mark_kind = last.get(frozenset((first.id, second.id)))
+        assert first.line < second.line
+        assert first.id != second.id
+        assert mark_kind is not R
+        assert conflict.marked is (mark_kind is C)
+        assert conflict.marked or (first.key == second.key == conflict.key and first.section == second.section)
     named = {frozenset((c.one.id, c.other.id)) for c in conflicts}
-    standing = {c.id for c in claims}
-    assert all(pair in named for pair, kind in last.items() if kind is C and len(pair) == 2 and pair <= standing)
+    ids = {c.id for c in claims}
+    assert all(pair in named for pair, kind in last.items() if kind is C and len(pair) == 2 and pair <= ids)

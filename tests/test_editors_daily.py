@@ -47,7 +47,7 @@ def test_again_writes_the_same_entry_again() -> None:
     assert log(parse(before), "09:01", "- [fact] X #tag").text == before
 
 
-def test_the_section_is_told() -> None:
+def test_the_result_names_the_section() -> None:
     document = parse("# D\n\n## 08:00\n\n- x\n")
     assert log(document, "09:00", "- y").section == ("D", "09:00")
     assert log(document, "08:00", "- y").section == ("D", "08:00")

@@ -23,13 +23,13 @@ def remembered(text: str, change: Remember) -> tuple[EditResult, FactId]:
     return remember(document, change, TODAY, similar_items(document, change))
 
 
-def put(text: str, said: str, **options: object) -> str:
-    return remembered(text, replace(Remember(said), **options))[0].text
+def put(text: str, words: str, **options: object) -> str:
+    return remembered(text, replace(Remember(words), **options))[0].text
 
 
-def refused(text: str, said: str, **options: object) -> MdmemError:
+def refused(text: str, words: str, **options: object) -> MdmemError:
     with pytest.raises(MdmemError) as caught:
-        put(text, said, **options)
+        put(text, words, **options)
     return caught.value
 
 
@@ -37,7 +37,7 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
 
 
 @pytest.mark.parametrize(
-    ("before", "said", "options", "after"),
+    ("before", "words", "options", "after"),
     [
         # One fact a key.
         (EDITOR, "editor: helix", {}, "# M\n\n## Facts\n\n- editor: helix\n- tea\n"),
@@ -63,7 +63,7 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         ("## A\n\n10. k: a\n", "k: b\nc", {}, "## A\n\n10. k: b\n    c\n"),
         ("## A\r\n\r\n- k: a\r\n- x\r\n", "k: b\nc", {}, "## A\r\n\r\n- k: b\r\n  c\r\n- x\r\n"),
         ("## A\n\n- k: a", "k: b", {}, "## A\n\n- k: b"),
-        # Restated: what is new is added to the line, and nothing else of it changes.
+        # Restated: new labels are added to the line, and nothing else of it changes.
         ("## A\n\n* k:  a <!-- c --> ^id\n", "k: a", {"tags": ("t",)}, "## A\n\n* k:  a #t <!-- c --> ^id\n"),
         ("## A\n\n1. k: a #t\n", "k: A", {"kind": "fact", "tags": ("t", "u")}, "## A\n\n1. [fact] k: a #t #u\n"),
         ("## A\n\n- k: a (until 2026-04-01)\n", "k: a", {"until": "2026-05-01"}, "## A\n\n- k: a (until 2026-05-01)\n"),
@@ -75,11 +75,11 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         ("## A\n\n- k: a\n- k: b\n", "k: b", {}, "## A\n\n- k: a\n- k: b\n"),
         ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="k: b")}, "## A\n\n- k: a\n- k: c\n"),
         ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="elsewhere")}, "## A\n\n- k: a\n- k: b\n- k: c\n"),
-        # What used to be true is added, and what holds stays.
+        # A fact that used to be true is added, and the current one stays.
         (EDITOR, "editor: nano", {"until": "2026-03-04"}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2026-03-04)\n"),
         (EDITOR, "editor: nano (until 2020-01-01)", {}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2020-01-01)\n"),
         (EDITOR, "editor: nano", {"until": "2026-03-05"}, "# M\n\n## Facts\n\n- editor: nano (until 2026-03-05)\n- tea\n"),
-        # What no longer holds is neither replaced nor restated.
+        # An expired fact is neither replaced nor restated.
         ("## A\n\n- k: a (until 2026-03-04)\n", "k: b", {"section": "A"}, "## A\n\n- k: a (until 2026-03-04)\n- k: b\n"),
         ("## Facts\n\n- tea (until 2026-03-04)\n", "tea", {}, "## Facts\n\n- tea (until 2026-03-04)\n- tea\n"),
         # Homes.
@@ -98,13 +98,13 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         ("## Facts\n\n- a\n  - b\n", "tea", {}, "## Facts\n\n- a\n  - b\n- tea\n"),
     ],
 )
-def test_remember(before: str, said: str, options: dict[str, object], after: str) -> None:
-    assert put(before, said, **options) == after
-    assert put(after, said, **options) == after
+def test_remember(before: str, words: str, options: dict[str, object], after: str) -> None:
+    assert put(before, words, **options) == after
+    assert put(after, words, **options) == after
 
 
 @pytest.mark.parametrize(
-    ("before", "said", "options", "code"),
+    ("before", "words", "options", "code"),
     [
         ("## A\n\n- k: a\n- k: b\n", "k: c", {}, "key-ambiguous"),
         ("## A\n\n- k: a\n\n## B\n\n- k: b\n", "k: c", {}, "section-ambiguous"),
@@ -118,11 +118,11 @@ def test_remember(before: str, said: str, options: dict[str, object], after: str
         ("## Facts\n\n- tea\n- tea\n", "x: y", {"options": WriteOptions(supersedes="tea")}, "fact-ambiguous"),
     ],
 )
-def test_what_is_not_remembered(before: str, said: str, options: dict[str, object], code: str) -> None:
-    assert refused(before, said, **options).code == code
+def test_refusals(before: str, words: str, options: dict[str, object], code: str) -> None:
+    assert refused(before, words, **options).code == code
 
 
-def test_what_was_replaced_is_told() -> None:
+def test_the_result_names_the_replaced_fact() -> None:
     old, new = parse_item("- editor: vim").id, parse_item("- editor: helix").id
     edited, fact = remembered(EDITOR, Remember("helix", key="Editor"))
     assert (edited.op, edited.section, edited.supersedes, fact) == (Op.REMEMBER, ("M", "Facts"), (Supersession(old, new),), new)
@@ -141,18 +141,18 @@ VALUES = ("vim", "x\ny", "# z", "```", "日本語", "a: b", "#hash", "z <!-- q",
 
 @given(closed_documents, st.sampled_from(KEYS), st.lists(st.sampled_from(VALUES), min_size=1, max_size=3))
 @settings(max_examples=150)
-def test_a_key_has_the_last_value_alone(text: str, key: str, values: list[str]) -> None:
-    start = len(items(parse(text)))
-    others = [item.raw.rstrip("\r\n") for item in items(parse(text))]
+def test_a_key_keeps_its_last_value_only(text: str, key: str, values: list[str]) -> None:
+    count = len(items(parse(text)))
+    neighbours = [item.raw.rstrip("\r\n") for item in items(parse(text))]
     assume(not any(holds_key(item.fact, key) for item in items(parse(text))))
     for value in values:
         text = put(text, value, key=key, section="Own", create=True)
         assert put(text, value, key=key, section="Own", create=True) == text
-    found = items(parse(text))
-    (held,) = [item for item in found if holds_key(item.fact, key)]
+    result = items(parse(text))
+    (held,) = [item for item in result if holds_key(item.fact, key)]
     assert held.fact.id == parse_item(items(parse(put("", values[-1], key=key)))[0].raw).id
-    assert len(found) == start + 1
-    assert [item.raw.rstrip("\r\n") for item in found if item is not held] == others
+    assert len(result) == count + 1
+    assert [item.raw.rstrip("\r\n") for item in result if item is not held] == neighbours
 
 
 @given(
@@ -163,7 +163,7 @@ def test_a_key_has_the_last_value_alone(text: str, key: str, values: list[str]) 
     st.lists(st.sampled_from([None, "2026-06-01", "2026-07-01"]), min_size=1, max_size=3),
 )
 @settings(max_examples=150)
-def test_a_fact_remembered_has_the_id_of_its_line(text: str, kind: str | None, dates: list[str | None]) -> None:
+def test_a_remembered_fact_has_the_id_of_its_line(text: str, kind: str | None, dates: list[str | None]) -> None:
     memory, ids = "## Own\n", set()
     for until in dates:
         edited, fact = remembered(memory, Remember(text, section="Own", kind=kind, until=until))
@@ -194,25 +194,25 @@ def test_a_fact_remembered_has_the_id_of_its_line(text: str, kind: str | None, d
 )
 def test_forget(before: str, name: str, after: str | None) -> None:
     document = parse(before)
-    found = items_named(document, name)
+    matches = items_named(document, name)
     if after is None:
-        assert found == ()
+        assert matches == ()
         return
-    (item,) = found
+    (item,) = matches
     assert forget(document, item).text == after
     assert forget(document, item).op is Op.FORGET
 
 
 @given(closed_documents, st.data())
 @settings(max_examples=200)
-def test_forgetting_takes_one_fact_and_nothing_else(text: str, data: st.DataObject) -> None:
+def test_forgetting_removes_one_fact_only(text: str, data: st.DataObject) -> None:
     document = parse(text)
-    known = items(document)
-    assume(known)
-    item = data.draw(st.sampled_from(known))
+    candidates = items(document)
+    assume(candidates)
+    item = data.draw(st.sampled_from(candidates))
     edited = forget(document, item)
     result = parse(edited.text)
-    assert [i.raw for i in items(result)] == [i.raw for i in known if i is not item]
+    assert [i.raw for i in items(result)] == [i.raw for i in candidates if i is not item]
     assert [s.path for s in result.sections] == [s.path for s in document.sections]
     assert edited.text.startswith(document.bom + document.slice(0, item.start))
     assert edited.text.endswith(document.slice(item.end, len(document.lines)).lstrip(" \t\r\n"))
@@ -225,7 +225,7 @@ def test_names_may_be_limited_to_a_section() -> None:
     assert items_named(document, "y") == ()
 
 
-# What an edit took out and brought in.
+# Facts that an edit removed and added.
 
 
 @pytest.mark.parametrize(
@@ -242,14 +242,14 @@ def test_names_may_be_limited_to_a_section() -> None:
     ],
 )
 def test_difference(before: str, after: str, removed: list[str], added: list[str], pairs: list[tuple[str, str]]) -> None:
-    found = fact_difference(parse(before), parse(after))
-    assert ([i.fact.text for i in found.removed], [i.fact.text for i in found.added]) == (removed, added)
-    assert found.supersedes == tuple(Supersession(parse_item(f"- {a}").id, parse_item(f"- {b}").id) for a, b in pairs)
+    difference = fact_difference(parse(before), parse(after))
+    assert ([i.fact.text for i in difference.removed], [i.fact.text for i in difference.added]) == (removed, added)
+    assert difference.supersedes == tuple(Supersession(parse_item(f"- {a}").id, parse_item(f"- {b}").id) for a, b in pairs)
 
 
-def test_a_new_file_brings_all_its_facts() -> None:
-    found = fact_difference(None, parse("- a\n# B\n- b\n"))
-    assert ([i.fact.text for i in found.removed], [i.fact.text for i in found.added]) == ([], ["a", "b"])
+def test_a_new_file_adds_all_its_facts() -> None:
+    difference = fact_difference(None, parse("- a\n# B\n- b\n"))
+    assert ([i.fact.text for i in difference.removed], [i.fact.text for i in difference.added]) == ([], ["a", "b"])
 
 
 _ITEM = st.sampled_from(
@@ -278,6 +278,8 @@ def test_sections_whose_text_is_the_same_make_no_difference(before: str, after: 
 
 
 @given(text=_NOTES, item=_ITEM)
-def test_the_same_is_found_as_by_reading_all(text: str, item: str) -> None:
+def test_find_same_item_finds_what_reading_all_items_finds(text: str, item: str) -> None:
     document = parse(text)
-    assert find_same_item(document, item) == next((known for known in items(document) if known.fact.id == parse_item(item).id), None)
+    assert find_same_item(document, item) == next(
+        (candidate for candidate in items(document) if candidate.fact.id == parse_item(item).id), None
+    )

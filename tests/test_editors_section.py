@@ -231,11 +231,11 @@ def test_delete(before: str, subtree: bool, after: str) -> None:
     ],
 )
 def test_create(before: str, section: str, after_section: str | None, after: str) -> None:
-    made = edit(parse(before), EditSection(section, BODY, "x", create=True, after=after_section))
-    assert (made.text, made.op) == (after, Op.CREATE)
-    assert made.section in [s.path for s in parse(after).sections]
-    again = edit(parse(after), EditSection(section, APPEND, "x", create=True, after=after_section))
-    assert again.text == after
+    created = edit(parse(before), EditSection(section, BODY, "x", create=True, after=after_section))
+    assert (created.text, created.op) == (after, Op.CREATE)
+    assert created.section in [s.path for s in parse(after).sections]
+    repeated = edit(parse(after), EditSection(section, APPEND, "x", create=True, after=after_section))
+    assert repeated.text == after
 
 
 @pytest.mark.parametrize(
@@ -427,8 +427,8 @@ def test_deleting_leaves_the_rest(where: tuple[Document, Section], subtree: bool
     assert edited is not None
     end = section.tree_end
     assert edited.text == document.bom + document.slice(0, section.start) + document.slice(end, len(document.lines))
-    gone = {section, *document.subsections(section)}
-    assert [s.path for s in parse(edited.text).sections] == [s.path for s in document.sections if s not in gone]
+    deleted = {section, *document.subsections(section)}
+    assert [s.path for s in parse(edited.text).sections] == [s.path for s in document.sections if s not in deleted]
 
 
 @given(
@@ -454,14 +454,14 @@ def test_renaming_changes_the_heading_alone(where: tuple[Document, Section], tit
 def test_creating_only_adds(text: str, address: str, body: str) -> None:
     document = parse(text)
     try:
-        made = edit(document, EditSection(address, BODY, body, create=True))
+        created = edit(document, EditSection(address, BODY, body, create=True))
     except (SectionProblem, TextProblem):
         return
-    assume(made.op is Op.CREATE)
-    start = next((i for i, (a, b) in enumerate(zip(text, made.text, strict=False)) if a != b), min(len(text), len(made.text)))
-    assert made.text.endswith(text[start:])
-    paths = [s.path for s in parse(made.text).sections]
-    assert made.section in paths
+    assume(created.op is Op.CREATE)
+    start = next((i for i, (a, b) in enumerate(zip(text, created.text, strict=False)) if a != b), min(len(text), len(created.text)))
+    assert created.text.endswith(text[start:])
+    paths = [s.path for s in parse(created.text).sections]
+    assert created.section in paths
     kept = iter(paths)
     assert all(path in kept for path in [s.path for s in document.sections])
 

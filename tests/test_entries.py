@@ -54,9 +54,9 @@ def test_texts(markdown: str, expected: list[str]) -> None:
 
 def test_all_of_an_item() -> None:
     markdown = "# Memory\n\n## Work\n\n- [decision] db: postgres (until 2025-03-01) #infra\n  because of JSON\n"
-    found = entries(parse(markdown), FilePath("memory/2024-01-02-notes.md"), ("project",))
+    result = entries(parse(markdown), FilePath("memory/2024-01-02-notes.md"), ("project",))
     item = "db: postgres (until 2025-03-01) #infra\nbecause of JSON"
-    assert found == (
+    assert result == (
         Entry(
             path=FilePath("memory/2024-01-02-notes.md"),
             start_line=5,
@@ -84,8 +84,8 @@ def test_tags_are_the_items_own_and_then_the_files_each_once() -> None:
 
 def test_sections_and_lines() -> None:
     markdown = "before\n\n# A\n\n- one\n\nSetext\n------\n\n- two\n  more\n\n\n- three\n"
-    found = [(e.section, e.start_line, e.end_line) for e in entries(parse(markdown), MEMORY)]
-    assert found == [((), 1, 1), (("A",), 5, 5), (("A", "Setext"), 10, 11), (("A", "Setext"), 14, 14)]
+    result = [(e.section, e.start_line, e.end_line) for e in entries(parse(markdown), MEMORY)]
+    assert result == [((), 1, 1), (("A",), 5, 5), (("A", "Setext"), 10, 11), (("A", "Setext"), 14, 14)]
 
 
 @given(documents, st.integers(0, 40))
@@ -103,5 +103,5 @@ def test_first_line_is_as_in_the_file() -> None:
 
 def test_cost_grows_with_the_file_not_its_square() -> None:
     markdown = "".join(f"# S{number}\n\n- fact {number}\n\n" for number in range(3000))
-    found = entries(parse(markdown), MEMORY)
-    assert [entry.section for entry in found] == [(f"S{number}",) for number in range(3000)]
+    result = entries(parse(markdown), MEMORY)
+    assert [entry.section for entry in result] == [(f"S{number}",) for number in range(3000)]

@@ -92,7 +92,7 @@ def test_an_item_is_a_fact(item: str, text: str, key: str | None, kind: str | No
     assert fact.kind == kind
 
 
-def test_the_id_is_of_key_and_text_alone() -> None:
+def test_the_id_depends_on_key_and_text_only() -> None:
     plain = parse_item("- editor: Vim")
     assert plain.id == "6466f4d0"
     same = ["* [fact] EDITOR:   vim #a", "1. **editor:** vim (until 2026-01-01)", "- **Editor**: vim <!-- c --> ^b", "- editor:\n  vim"]
@@ -104,20 +104,20 @@ def test_the_id_is_of_key_and_text_alone() -> None:
 
 def test_facts_are_list_items_at_the_top_level_of_a_section() -> None:
     text = "- pre\n\n# A\n\n- a\n  - nested\n\ntext\n\n> - quoted\n\n```\n- code\n```\n\n1. b\n2. c\n\n-\n- <!-- hint -->\n- ^id\n* last"
-    found = items(parse(text))
-    assert [(i.fact.text, i.start, i.end) for i in found] == [
+    facts = items(parse(text))
+    assert [(i.fact.text, i.start, i.end) for i in facts] == [
         ("pre", 0, 1),
         ("a\n- nested", 4, 6),
         ("b", 15, 16),
         ("c", 16, 17),
         ("last", 21, 22),
     ]
-    assert [i.raw for i in found][1] == "- a\n  - nested\n"
+    assert [i.raw for i in facts][1] == "- a\n  - nested\n"
     assert [i.fact.text for i in items(parse(text), 15, 17)] == ["b", "c"]
 
 
 @pytest.mark.parametrize(
-    ("item", "said"),
+    ("item", "expected"),
     [
         ("-", False),
         ("- ^id", False),
@@ -136,8 +136,8 @@ def test_facts_are_list_items_at_the_top_level_of_a_section() -> None:
         ("- ✓", True),
     ],
 )
-def test_an_item_without_words_is_no_fact(item: str, said: bool) -> None:
-    assert has_words(item) == bool(items(parse(item))) == said
+def test_an_item_without_words_is_no_fact(item: str, expected: bool) -> None:
+    assert has_words(item) == bool(items(parse(item))) == expected
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_writing(arguments: dict[str, Any], item: str) -> None:
         ({"text": "a", "tags": ("",)}, "bad-text"),
     ],
 )
-def test_what_cannot_be_written(arguments: dict[str, Any], code: str) -> None:
+def test_refusals_of_write_item(arguments: dict[str, Any], code: str) -> None:
     with pytest.raises(TextProblem) as caught:
         write_item(**arguments)
     assert caught.value.code == code
@@ -301,7 +301,7 @@ PIECES = (
     "e\u0301",
     "İ",
 )
-said = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join)
+statements = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join)
 plain = st.lists(st.sampled_from(["tea", "Größe", "日本語", "vim 9", "it's", "a-b"]), min_size=1, max_size=4).map(" ".join)
 names = st.sampled_from(["a", "Größe", "标签", "a/b", "x_1"])
 keys = st.one_of(
@@ -312,16 +312,16 @@ kinds = st.one_of(st.none(), st.sampled_from(["fact", "decision", "决定"]))
 
 @given(plain, kinds, st.lists(names, max_size=3, unique=True), st.one_of(st.none(), st.dates(min_value=date(1000, 1, 1))))
 @settings(max_examples=150)
-def test_what_is_written_reads_back(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
+def test_a_written_item_reads_back(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
     fact = parse_item(write_item(text, None, kind, tags, until))
     suffix = f" (until {until.isoformat()})" if until else ""
     assert (fact.text, fact.kind, fact.tags, fact.until) == (text + suffix, kind, tuple(tags), until)
     assert fact.id == fact_id(text)
 
 
-@given(st.sampled_from(["- ", "- ", "* ", "+ ", "-", "1. ", "-  "]), said, st.sampled_from(["", "\n", "\r\n"]))
+@given(st.sampled_from(["- ", "- ", "* ", "+ ", "-", "1. ", "-  "]), statements, st.sampled_from(["", "\n", "\r\n"]))
 @settings(max_examples=400)
-def test_what_is_read_at_once_reads_as_the_rest(marker: str, text: str, end: str) -> None:
+def test_the_fast_path_reads_as_the_slow_one(marker: str, text: str, end: str) -> None:
     assert parse_item(marker + text + end) == parse_text(item_text(marker + text + end))
 
 
@@ -345,11 +345,11 @@ def test_what_is_read_at_once_reads_as_the_rest(marker: str, text: str, end: str
         ("- ", None),
     ],
 )
-def test_what_is_read_at_once(item: str, text: str | None) -> None:
+def test_plain_words(item: str, text: str | None) -> None:
     assert plain_words(item) == text
 
 
-@given(said, kinds, st.lists(names, max_size=2), st.one_of(st.none(), st.just(DAY)))
+@given(statements, kinds, st.lists(names, max_size=2), st.one_of(st.none(), st.just(DAY)))
 @settings(max_examples=400)
 def test_any_text_stays_one_item(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
     assume(text.strip())
@@ -406,7 +406,7 @@ def test_no_expiry_changes_an_id(text: str, kind: str | None, until: date | None
     assert (changed.id, changed.until) == (fact.id, later)
 
 
-@given(keys, said)
+@given(keys, statements)
 @settings(max_examples=300)
 def test_a_key_is_held(key: str, text: str) -> None:
     assume(text.strip())
@@ -419,7 +419,7 @@ def test_a_key_is_held(key: str, text: str) -> None:
     assert write_item(own.fact.text, key) == item or "\n" in item or "#" in item or "^" in item
 
 
-@given(said, kinds, st.lists(names, max_size=2, unique=True), st.one_of(st.none(), st.just(DAY)))
+@given(statements, kinds, st.lists(names, max_size=2, unique=True), st.one_of(st.none(), st.just(DAY)))
 @settings(max_examples=200)
 def test_amending_keeps_the_words(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
     assume(text.strip())
@@ -464,12 +464,12 @@ def test_a_prefix_of_several_ids_is_ambiguous() -> None:
     many = [parse_item(f"- n{i}") for i in range(9000)]
     by_prefix: dict[str, str] = {}
     pair = next((by_prefix[f.id[:6]], f.text) for f in many if by_prefix.setdefault(f.id[:6], f.text) != f.text)
-    known = items(parse("".join(f"- {text}\n" for text in pair)))
+    candidates = items(parse("".join(f"- {text}\n" for text in pair)))
     with pytest.raises(FactProblem) as caught:
-        items_matching(known, known[0].fact.id[:6])
+        items_matching(candidates, candidates[0].fact.id[:6])
     assert caught.value.code == "fact-ambiguous"
-    assert caught.value.details["facts"] == sorted(item.fact.id for item in known)
-    assert items_matching(known, known[0].fact.id) == known[:1]
+    assert caught.value.details["facts"] == sorted(item.fact.id for item in candidates)
+    assert items_matching(candidates, candidates[0].fact.id) == candidates[:1]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from mdmem.editors.frontmatter import tags, values
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("# A\n", {}),
         ("---\na: 1\nb: [x, y]\n---\n# A\n", {"a": 1, "b": ["x", "y"]}),
@@ -30,8 +30,8 @@ from mdmem.editors.frontmatter import tags, values
         ("---\n1: x\nb: 1\n---\n", {"b": 1}),
     ],
 )
-def test_values(text: str, found: dict[str, Any]) -> None:
-    assert values(parse(text)) == found
+def test_values(text: str, expected: dict[str, Any]) -> None:
+    assert values(parse(text)) == expected
 
 
 def test_deep_nesting_is_not_followed() -> None:
@@ -39,7 +39,7 @@ def test_deep_nesting_is_not_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("front", "found"),
+    ("front", "expected"),
     [
         ("tags: [a, '#b', 3, '']", ("a", "b")),
         ("tags: a, #b", ("a",)),
@@ -50,11 +50,11 @@ def test_deep_nesting_is_not_followed() -> None:
         ("other: x", ()),
     ],
 )
-def test_tags(front: str, found: tuple[str, ...]) -> None:
-    assert tags(parse(f"---\n{front}\n---\n")) == found
+def test_tags(front: str, expected: tuple[str, ...]) -> None:
+    assert tags(parse(f"---\n{front}\n---\n")) == expected
 
 
 @given(st.text("ab:-[]{}#&*!|>'\"%@`, \n\t?12.", max_size=60))
 @settings(max_examples=200)
-def test_no_front_matter_stops_anything(front: str) -> None:
+def test_any_front_matter_has_values_with_names(front: str) -> None:
     assert all(isinstance(name, str) for name in values(parse(f"---\n{front}\n---\n# A\n")))

@@ -1,4 +1,4 @@
-"""What takes the place of what: replacements as people write them, and what only stands where another line stood."""
+"""Which line supersedes which: replacements as people write them, and lines that only stand where another stood."""
 
 import pytest
 from hypothesis import given
@@ -73,19 +73,19 @@ def lines(text: str) -> str:
 
 
 def pairs(before: str, after: str) -> set[tuple[str, str]]:
-    """What superseded what, by the texts of the facts."""
+    """The supersessions, by the texts of the facts."""
     old, new = parse(lines(before)), parse(lines(after))
     texts = {item.fact.id: item.fact.text for document in (old, new) for item in items(document)}
     return {(texts[pair.old], texts[pair.new]) for pair in fact_difference(old, new).supersedes}
 
 
 @pytest.mark.parametrize(("old", "new"), REPLACED)
-def test_what_replaces_a_line_in_its_place(old: str, new: str) -> None:
+def test_replacements_in_place(old: str, new: str) -> None:
     assert pairs(f"above\n{old}\nbelow", f"above\n{new}\nbelow") == {(old, new)}
 
 
 @pytest.mark.parametrize(("old", "new"), SIDE_BY_SIDE)
-def test_what_only_stands_where_another_line_stood(old: str, new: str) -> None:
+def test_lines_that_only_stand_where_another_stood(old: str, new: str) -> None:
     assert pairs(f"above\n{old}\nbelow", f"above\n{new}\nbelow") == set()
     assert pairs(f"above\n{old}", f"{new}\nabove") == set()
 
@@ -105,7 +105,7 @@ def test_what_only_stands_where_another_line_stood(old: str, new: str) -> None:
             {("Ana works at Stripe", "Ana works at OVH"), ("Ben works at Hetzner", "Ben works at Linear")},
         ),
         ("Ana works at Stripe\nx", "y\nBen works at Linear", set()),
-        # Far from each other less is not enough.
+        # Far from each other, a little likeness is not enough.
         ("We deploy with Jenkins\nold\nx", "x\nnew\nDeployments go through GitHub Actions", set()),
         # One becomes two, two become one: one of them is the successor, and the other one is new, or gone.
         (
@@ -127,7 +127,7 @@ def test_what_only_stands_where_another_line_stood(old: str, new: str) -> None:
             "first\nDeployments go through GitHub Actions\nsecond\nMoved to Bergen in May\nthird",
             {("We deploy with Jenkins", "Deployments go through GitHub Actions"), ("Lives in Oslo", "Moved to Bergen in May")},
         ),
-        # What was replaced by key keeps its place.
+        # A line that was replaced by key keeps its place.
         (
             "editor: vim\nWe deploy with Jenkins",
             "editor: helix\nDeployments go through GitHub Actions",
@@ -153,7 +153,7 @@ def test_several_lines(before: str, after: str, expected: set[tuple[str, str]]) 
     assert pairs(before, after) == expected
 
 
-def test_what_moves_to_another_section_is_not_superseded() -> None:
+def test_a_fact_that_moves_to_another_section_is_not_superseded() -> None:
     before = parse("## A\n\n- works at Stripe\n\n## B\n\n- x\n")
     after = parse("## A\n\n- works at Linear\n\n## B\n\n- x\n- works at Stripe\n")
     assert fact_difference(before, after).supersedes == ()
@@ -172,32 +172,32 @@ STATEMENTS = st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=30)
 
 
 @given(STATEMENTS, STATEMENTS)
-def test_likeness_is_a_share_and_goes_both_ways(one: str, other: str) -> None:
+def test_likeness_is_a_share_and_goes_both_ways(left: str, right: str) -> None:
     for measure in (likeness, word_overlap):
-        assert 0.0 <= measure(one, other) <= 1.0
-        assert measure(one, other) == pytest.approx(measure(other, one))
+        assert 0.0 <= measure(left, right) <= 1.0
+        assert measure(left, right) == pytest.approx(measure(right, left))
 
 
 @given(st.lists(STATEMENTS, max_size=5, unique=True), st.lists(STATEMENTS, max_size=5, unique=True))
 def test_each_fact_has_one_successor_at_most(before: list[str], after: list[str]) -> None:
     old, new = parse(lines("\n".join(before))), parse(lines("\n".join(after)))
-    found = fact_difference(old, new)
-    removed, added = [i.fact.id for i in found.removed], [i.fact.id for i in found.added]
-    assert len(found.supersedes) <= min(len(removed), len(added))
-    assert all(removed.count(p.old) >= [q.old for q in found.supersedes].count(p.old) for p in found.supersedes)
-    assert all(added.count(p.new) >= [q.new for q in found.supersedes].count(p.new) for p in found.supersedes)
+    difference = fact_difference(old, new)
+    removed, added = [i.fact.id for i in difference.removed], [i.fact.id for i in difference.added]
+    assert len(difference.supersedes) <= min(len(removed), len(added))
+    assert all(removed.count(p.old) >= [q.old for q in difference.supersedes].count(p.old) for p in difference.supersedes)
+    assert all(added.count(p.new) >= [q.new for q in difference.supersedes].count(p.new) for p in difference.supersedes)
 
 
-def test_of_very_many_the_nearest_are_looked_at() -> None:
-    ones = [f"runner {number} builds project{number}" for number in range(60)]
-    others = [f"machine {number} builds project{number}" for number in reversed(range(60))]
-    met = list(candidate_pairs(ones, others))
-    assert len(met) < 60 * 60
-    assert all((number, 59 - number) in met for number in range(60))
+def test_of_very_many_statements_the_nearest_are_candidates() -> None:
+    left = [f"runner {number} builds project{number}" for number in range(60)]
+    right = [f"machine {number} builds project{number}" for number in reversed(range(60))]
+    candidates = list(candidate_pairs(left, right))
+    assert len(candidates) < 60 * 60
+    assert all((number, 59 - number) in candidates for number in range(60))
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "nearly"),
+    ("left", "right", "nearly"),
     [
         ("Prefers dark mode in the editor", "Prefers the dark mode in editors", True),
         ("Reviews need two approvals.", "reviews need two approvals from others", True),
@@ -208,5 +208,5 @@ def test_of_very_many_the_nearest_are_looked_at() -> None:
         ("", "", False),
     ],
 )
-def test_resemblance(one: str, other: str, nearly: bool) -> None:
-    assert (word_overlap(one, other) >= 0.8) is nearly
+def test_word_overlap(left: str, right: str, nearly: bool) -> None:
+    assert (word_overlap(left, right) >= 0.8) is nearly

@@ -1,4 +1,4 @@
-"""One change taken back, everything later kept."""
+"""One change undone, everything later kept."""
 
 import pytest
 from hypothesis import given, settings
@@ -19,35 +19,35 @@ def undone(now: str, after: str, before: str, *only: str) -> str:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
-def test_lines_beside_it_stay_as_they_are(end: str, bom: str) -> None:
+def test_neighbouring_lines_stay(end: str, bom: str) -> None:
     before = bom + TITLE + "- works at Stripe\n- likes tea\n"
     after = bom + TITLE + "- works at Linear\n- likes tea\n"
     now = bom + TITLE + "- works at Linear\n- likes coffee\n- has a cat\n"
-    wanted = bom + TITLE + "- works at Stripe\n- likes coffee\n- has a cat\n"
-    assert undone(*(text.replace("\n", end) for text in (now, after, before))) == wanted.replace("\n", end)
+    expected = bom + TITLE + "- works at Stripe\n- likes coffee\n- has a cat\n"
+    assert undone(*(text.replace("\n", end) for text in (now, after, before))) == expected.replace("\n", end)
 
 
 def test_the_section_is_named() -> None:
     assert merge.undo(parse(TITLE + "- b\n"), TITLE + "- b\n", TITLE + "- a\n").section == ("Memory", "Work")
 
 
-def test_of_several_sections_the_first_is_named_and_the_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
+def test_of_several_sections_the_first_is_named_and_the_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
 
-    def reading(text: str) -> Document:
-        read.append(text)
+    def parse_and_record(text: str) -> Document:
+        parsed.append(text)
         return parse(text)
 
     before = TITLE + "- a\n\n## Home\n\n- c\n\n## Garden\n\n- e\n"
     after = before.replace("- a", "- b").replace("- c", "- d").replace("- e", "- f")
-    monkeypatch.setattr(merge, "parse", reading)
+    monkeypatch.setattr(merge, "parse", parse_and_record)
     edited = merge.undo(parse(after), after, before)
     assert (edited.text, edited.section) == (before, ("Memory", "Work"))
-    assert read == [before]
+    assert parsed == [before]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "now", "wanted"),
+    ("before", "after", "now", "expected"),
     [
         ("- a\n", "- a\n- b\n", "- a\n- b\n- c\n", "- a\n- c\n"),
         ("- a\n- b\n", "- a\n", "- a\n- c\n", "- a\n- b\n- c\n"),
@@ -60,25 +60,25 @@ def test_of_several_sections_the_first_is_named_and_the_text_is_read_once(monkey
         ("- a\n\n- b\n", "- a\n", "- x\n- a\n", "- x\n- a\n\n- b\n"),
     ],
 )
-def test_what_came_goes_and_what_went_comes(before: str, after: str, now: str, wanted: str) -> None:
-    assert undone(now, after, before) == wanted
+def test_added_lines_go_and_removed_lines_come_back(before: str, after: str, now: str, expected: str) -> None:
+    assert undone(now, after, before) == expected
 
 
 @pytest.mark.parametrize(
-    ("now", "said"), [("- works at Figma\n- c\n", ("- works at Figma", "- works at Stripe")), ("- c\n", ("", "- works at Stripe"))]
+    ("now", "expected"), [("- works at Figma\n- c\n", ("- works at Figma", "- works at Stripe")), ("- c\n", ("", "- works at Stripe"))]
 )
-def test_what_was_changed_again_is_a_conflict(now: str, said: tuple[str, str]) -> None:
+def test_lines_changed_again_are_a_conflict(now: str, expected: tuple[str, str]) -> None:
     with pytest.raises(SectionProblem) as failure:
         undone(now, "- works at Linear\n- c\n", "- works at Stripe\n- c\n")
     assert failure.value.code == "revert-conflict"
-    assert (failure.value.details["now"], failure.value.details["then"]) == said
+    assert (failure.value.details["now"], failure.value.details["then"]) == expected
 
 
 A, B = "## A\n\n- one\n\n", "## B\n\n- b1\n- b2\n- b3\n\n"
 
 
 @pytest.mark.parametrize(
-    ("made", "later"),
+    ("changed", "later"),
     [
         ("## A\n\n- one\n- wrong\n\n", ""),
         ("## A\n\n- one\n- wrong\n\n", "- later\n"),
@@ -88,21 +88,21 @@ A, B = "## A\n\n- one\n\n", "## B\n\n- b1\n- b2\n- b3\n\n"
         ("## A\n\n- one\n- b2\n\n", ""),
     ],
 )
-def test_in_a_section_that_was_moved(made: str, later: str) -> None:
-    """It is the section as it now is that the change is taken out of, wherever it stands."""
-    wanted, there = (text.removesuffix("\n") + later + "\n" if later else text for text in (A, made))
-    assert undone(f"# T\n\n{B}{there}", f"# T\n\n{made}{B}", f"# T\n\n{A}{B}") == f"# T\n\n{B}{wanted}"
+def test_in_a_section_that_was_moved(changed: str, later: str) -> None:
+    """The change is taken out of the section as it is now, wherever that stands."""
+    expected, current = (text.removesuffix("\n") + later + "\n" if later else text for text in (A, changed))
+    assert undone(f"# T\n\n{B}{current}", f"# T\n\n{changed}{B}", f"# T\n\n{A}{B}") == f"# T\n\n{B}{expected}"
 
 
-def test_in_a_section_that_was_moved_what_was_taken_back_already_stays_so() -> None:
+def test_a_moved_section_in_which_the_change_is_undone_already_stays() -> None:
     now, before = f"# T\n\n{B}{A}", f"# T\n\n{A}{B}"
     assert undone(now, before.replace("- one\n", "- one\n- wrong\n"), before) == now
     assert undone(now, before.replace("- one\n", "- uno\n"), before) == now
 
 
-def test_a_section_that_came_with_it_goes_from_where_it_was_moved_to() -> None:
-    before, came = f"# T\n\n{A}{B}", "## C\n\n- c\n\n"
-    assert undone(f"# T\n\n{came}{A}{B}", f"{before}{came}", before).split() == before.split()
+def test_an_added_section_goes_from_where_it_was_moved_to() -> None:
+    before, added = f"# T\n\n{A}{B}", "## C\n\n- c\n\n"
+    assert undone(f"# T\n\n{added}{A}{B}", f"{before}{added}", before).split() == before.split()
 
 
 def test_in_several_sections_in_another_order() -> None:
@@ -125,12 +125,12 @@ def in_order(sections: list[list[str]], order: list[int]) -> str:
 def test_in_sections_in_any_order(old: list[list[str]], data: st.DataObject) -> None:
     changed = data.draw(st.sets(st.integers(0, len(old) - 1), max_size=2))
     new = [data.draw(st.lists(WORDS, max_size=4)) if n in changed else lines for n, lines in enumerate(old)]
-    then, order = list(range(len(old))), data.draw(st.permutations(range(len(old))))
+    old_order, order = list(range(len(old))), data.draw(st.permutations(range(len(old))))
     try:
-        found = undone(in_order(new, order), in_order(new, then), in_order(old, then))
+        result = undone(in_order(new, order), in_order(new, old_order), in_order(old, old_order))
     except SectionProblem:
         return
-    assert found.split() == in_order(old, order).split()
+    assert result.split() == in_order(old, order).split()
 
 
 @pytest.mark.parametrize(
@@ -150,16 +150,16 @@ def test_what_went_from_one_section_to_another_moves_no_heading(old: list[list[s
 def test_a_section_with_one_below_it_in_any_order(order: tuple[int, ...]) -> None:
     before = [["one", "two"], ["three", "four"]]
     after = [*before, ["five", "", "### T", "", "six"]]
-    wanted = in_order(before, [n for n in order if n < 2])
-    assert undone(in_order(after, list(order)), in_order(after, [0, 1, 2]), in_order(before, [0, 1])).split() == wanted.split()
+    expected = in_order(before, [n for n in order if n < 2])
+    assert undone(in_order(after, list(order)), in_order(after, [0, 1, 2]), in_order(before, [0, 1])).split() == expected.split()
 
 
-def test_what_was_taken_out_is_not_back_where_another_section_has_the_like() -> None:
+def test_a_removed_line_is_not_back_because_another_section_has_the_same() -> None:
     before, after = [[], ["water"], ["milk", "milk", "water"]], [[], ["water"], ["milk", "milk"]]
     assert undone(in_order(after, [0, 2, 1]), in_order(after, [0, 1, 2]), in_order(before, [0, 1, 2])) == in_order(before, [0, 2, 1])
 
 
-def test_what_still_stands_elsewhere_is_not_taken_back_already() -> None:
+def test_a_change_whose_line_stands_in_another_section_is_not_undone_already() -> None:
     before, after = f"# T\n\n{A}{B}", f"# T\n\n{A}{B}".replace("- one\n", "- one\n- wrong\n")
     with pytest.raises(SectionProblem) as failure:
         undone(f"# T\n\n{B}## Elsewhere\n\n- wrong\n", after, before)
@@ -167,7 +167,7 @@ def test_what_still_stands_elsewhere_is_not_taken_back_already() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "only", "wanted"),
+    ("before", "after", "only", "expected"),
     [
         ("- a\n- x\n- b\n", "- a2\n- x\n- b2\n", ["b2", "b"], "- a2\n- x\n- b\n"),
         ("", "- one\n- two\n- three\n", ["two"], "- one\n- three\n"),
@@ -180,22 +180,22 @@ def test_what_still_stands_elsewhere_is_not_taken_back_already() -> None:
         ("", "- one\n- two\n  more\n- three\n", ["two\n  more"], "- one\n- three\n"),
     ],
 )
-def test_only_the_lines_of_some_facts(before: str, after: str, only: list[str], wanted: str) -> None:
-    assert undone(after, after, before, *only) == wanted
+def test_only_the_lines_of_some_facts(before: str, after: str, only: list[str], expected: str) -> None:
+    assert undone(after, after, before, *only) == expected
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [("- a\n- b\n- c\n", "- a\n- c\n"), ("- a\n", "- a\n- b\n"), ("- a\n", "- b\n"), ("", "- a\n"), ("- a\n", "")],
 )
-def test_what_was_taken_back_already_stays_so(before: str, after: str) -> None:
+def test_a_change_that_is_undone_already_stays_undone(before: str, after: str) -> None:
     assert undone(before, after, before) == before
     apart = "- x\n- y\n"
     assert undone(before + apart + "- later\n", after + apart, before + apart) == before + apart + "- later\n"
 
 
 def test_the_first_item_goes_from_a_list_that_has_grown() -> None:
-    """With it came a blank line, which stands below the others now."""
+    """A blank line was added with it, and is below the other items now."""
     before, after = "# A\n\n<!-- c -->\n\n## B\n", "# A\n\n<!-- c -->\n\n- one\n\n## B\n"
     assert undone(after.replace("- one\n", "- one\n- two\n"), after, before) == after.replace("- one\n", "- two\n")
 
@@ -215,7 +215,7 @@ def test_at_once_it_gives_the_text_before(before: str, after: str) -> None:
 
 
 @given(before=LINES, after=LINES, below=LINES)
-def test_what_is_added_below_stays(before: str, after: str, below: str) -> None:
+def test_lines_added_below_stay(before: str, after: str, below: str) -> None:
     apart = "- one line\n- another line\n"
     assert undone(after + apart + below, after + apart, before + apart) == before + apart + below
 

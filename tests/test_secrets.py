@@ -1,4 +1,4 @@
-"""What counts as a secret and what does not. Every token here is made up, and put together only when the tests run."""
+"""Texts that count as secrets, and texts that do not. Every token here is made up, and put together only when the tests run."""
 
 import re
 import string
@@ -16,13 +16,13 @@ CPU_LIMIT = 3
 """Seconds for 400,000 characters; about ten times what they take."""
 
 
-def made(length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+def random_text(length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
     """Random characters; at least a small letter, a capital and a digit of those that the alphabet has."""
     kinds = [group for group in (string.ascii_lowercase, string.ascii_uppercase, string.digits) if set(group) & set(alphabet)]
     while True:
-        found = "".join(_RANDOM.choices(alphabet, k=length))
-        if all(set(found) & set(group) for group in kinds):
-            return found
+        characters = "".join(_RANDOM.choices(alphabet, k=length))
+        if all(set(characters) & set(group) for group in kinds):
+            return characters
 
 
 HEX = "0123456789abcdef"
@@ -32,73 +32,76 @@ KEY_WORDS = "PRIVATE" + " KEY"
 
 
 def armour(title: str = KEY_WORDS, end: str = "\n") -> str:
-    body = end.join(made(64) for _ in range(4))
+    body = end.join(random_text(64) for _ in range(4))
     return f"-----BEGIN {title}-----{end}{body}{end}-----END {title}-----"
 
 
 TOKENS = [
-    ("age-key", "AGE-SECRET" + "-KEY-1" + made(58, string.ascii_uppercase + DIGITS)),
-    *(("aws-access-key", start + "IA" + made(16, UPPER)) for start in ("AK", "AS")),
-    *(("aws-access-key", start + made(16, UPPER)) for start in ("AB" + "IA", "AC" + "CA")),
-    *(("github-token", f"gh{letter}" + "_" + made(36)) for letter in "oprsu"),
-    ("github-token", "github" + "_pat_" + made(22) + "_" + made(59)),
-    *(("gitlab-token", "gl" + part + "-" + made(20)) for part in ("pat", "dt", "rt", "ptt", "cbt", "oas", "ft", "imt", "agent")),
-    ("openai-key", "sk" + "-" + made(20) + "T3Blbk" + "FJ" + made(20)),
-    *(("openai-key", "sk" + f"-{part}-" + made(60)) for part in ("proj", "svcacct", "admin", "None")),
-    ("anthropic-key", "sk" + "-ant-" + "api03-" + made(93)),
-    ("openrouter-key", "sk" + "-or-v1-" + made(64, HEX)),
-    ("perplexity-key", "pp" + "lx-" + made(48)),
-    ("groq-key", "gs" + "k_" + made(52)),
-    ("xai-key", "xa" + "i-" + made(80)),
-    ("huggingface-token", "h" + "f_" + made(34)),
-    ("replicate-token", "r" + "8_" + made(37)),
-    ("google-api-key", "AI" + "za" + made(35)),
-    ("google-oauth", "GOC" + "SPX-" + made(28)),
-    ("google-oauth", "ya" + "29." + made(60)),
-    ("slack-token", "xo" + "xb-" + made(12, DIGITS) + "-" + made(12, DIGITS) + "-" + made(24)),
-    ("slack-token", "xa" + "pp-1-" + made(11, string.ascii_uppercase + DIGITS) + "-" + made(13, DIGITS) + "-" + made(64, HEX)),
-    ("slack-webhook", "https://hooks.slack" + ".com/services/T" + made(10) + "/B" + made(10) + "/" + made(24)),
+    ("age-key", "AGE-SECRET" + "-KEY-1" + random_text(58, string.ascii_uppercase + DIGITS)),
+    *(("aws-access-key", start + "IA" + random_text(16, UPPER)) for start in ("AK", "AS")),
+    *(("aws-access-key", start + random_text(16, UPPER)) for start in ("AB" + "IA", "AC" + "CA")),
+    *(("github-token", f"gh{letter}" + "_" + random_text(36)) for letter in "oprsu"),
+    ("github-token", "github" + "_pat_" + random_text(22) + "_" + random_text(59)),
+    *(("gitlab-token", "gl" + part + "-" + random_text(20)) for part in ("pat", "dt", "rt", "ptt", "cbt", "oas", "ft", "imt", "agent")),
+    ("openai-key", "sk" + "-" + random_text(20) + "T3Blbk" + "FJ" + random_text(20)),
+    *(("openai-key", "sk" + f"-{part}-" + random_text(60)) for part in ("proj", "svcacct", "admin", "None")),
+    ("anthropic-key", "sk" + "-ant-" + "api03-" + random_text(93)),
+    ("openrouter-key", "sk" + "-or-v1-" + random_text(64, HEX)),
+    ("perplexity-key", "pp" + "lx-" + random_text(48)),
+    ("groq-key", "gs" + "k_" + random_text(52)),
+    ("xai-key", "xa" + "i-" + random_text(80)),
+    ("huggingface-token", "h" + "f_" + random_text(34)),
+    ("replicate-token", "r" + "8_" + random_text(37)),
+    ("google-api-key", "AI" + "za" + random_text(35)),
+    ("google-oauth", "GOC" + "SPX-" + random_text(28)),
+    ("google-oauth", "ya" + "29." + random_text(60)),
+    ("slack-token", "xo" + "xb-" + random_text(12, DIGITS) + "-" + random_text(12, DIGITS) + "-" + random_text(24)),
+    (
+        "slack-token",
+        "xa" + "pp-1-" + random_text(11, string.ascii_uppercase + DIGITS) + "-" + random_text(13, DIGITS) + "-" + random_text(64, HEX),
+    ),
+    ("slack-webhook", "https://hooks.slack" + ".com/services/T" + random_text(10) + "/B" + random_text(10) + "/" + random_text(24)),
     *(
-        ("discord-webhook", f"https://{host}" + ".com/api/webhooks/" + made(18, DIGITS) + "/" + made(68))
+        ("discord-webhook", f"https://{host}" + ".com/api/webhooks/" + random_text(18, DIGITS) + "/" + random_text(68))
         for host in ("discord", "discordapp")
     ),
-    ("telegram-token", made(10, DIGITS) + ":A" + "A" + made(33)),
-    *(("stripe-key", start + f"k_{part}_" + made(24)) for start in "sr" for part in ("live", "test")),
-    ("stripe-webhook", "wh" + "sec_" + made(32)),
-    ("square-token", "sq" + "0atp-" + made(22)),
-    *(("shopify-token", f"shp{part}" + "_" + made(32, HEX)) for part in ("at", "ca", "pa", "ss")),
-    ("twilio-key", "S" + "K" + made(32, HEX)),
-    ("sendgrid-key", "S" + "G." + made(22) + "." + made(43)),
-    ("mailgun-key", "ke" + "y-" + made(32, HEX)),
-    ("mailchimp-key", made(32, HEX) + "-u" + "s14"),
-    ("npm-token", "np" + "m_" + made(36)),
-    ("pypi-token", "py" + "pi-AgE" + made(120)),
-    ("rubygems-key", "ruby" + "gems_" + made(48, HEX)),
-    ("docker-token", "dckr" + "_pat_" + made(27)),
-    ("notion-token", "nt" + "n_" + made(46)),
-    ("notion-token", "sec" + "ret_" + made(43)),
-    *(("linear-key", f"lin_{part}" + "_" + made(40)) for part in ("api", "oauth")),
-    ("figma-token", "fi" + "gd_" + made(40)),
-    ("airtable-token", "pa" + "t" + made(14) + "." + made(64, HEX)),
-    *(("digitalocean-token", f"do{letter}" + "_v1_" + made(64, HEX)) for letter in "opr"),
-    *(("vault-token", f"hv{letter}" + "." + made(90)) for letter in "sb"),
-    ("terraform-token", made(14) + ".atlas" + "v1." + made(67)),
-    ("supabase-token", "sb" + "p_" + made(40, HEX)),
-    ("databricks-token", "da" + "pi" + made(32, HEX)),
-    ("atlassian-token", "ATA" + "TT3" + made(180)),
-    ("grafana-token", "gl" + "sa_" + made(32) + "_" + made(8, HEX)),
-    *(("sentry-token", f"sntry{letter}" + "_" + made(60)) for letter in "su"),
-    ("newrelic-key", "NR" + "AK-" + made(27, string.ascii_uppercase + DIGITS)),
-    ("postman-key", "PM" + "AK-" + made(24, HEX) + "-" + made(34, HEX)),
-    *(("planetscale-token", f"pscale_{part}" + "_" + made(43)) for part in ("tkn", "pw", "oauth")),
-    *(("doppler-token", f"d{'p'}.{part}" + "." + made(43)) for part in ("pt", "st", "ct", "sa", "scim", "audit")),
-    ("jwt", "ey" + "J" + made(33) + ".ey" + "J" + made(60) + "." + made(43)),
+    ("telegram-token", random_text(10, DIGITS) + ":A" + "A" + random_text(33)),
+    *(("stripe-key", start + f"k_{part}_" + random_text(24)) for start in "sr" for part in ("live", "test")),
+    ("stripe-webhook", "wh" + "sec_" + random_text(32)),
+    ("square-token", "sq" + "0atp-" + random_text(22)),
+    *(("shopify-token", f"shp{part}" + "_" + random_text(32, HEX)) for part in ("at", "ca", "pa", "ss")),
+    ("twilio-key", "S" + "K" + random_text(32, HEX)),
+    ("sendgrid-key", "S" + "G." + random_text(22) + "." + random_text(43)),
+    ("mailgun-key", "ke" + "y-" + random_text(32, HEX)),
+    ("mailchimp-key", random_text(32, HEX) + "-u" + "s14"),
+    ("npm-token", "np" + "m_" + random_text(36)),
+    ("pypi-token", "py" + "pi-AgE" + random_text(120)),
+    ("rubygems-key", "ruby" + "gems_" + random_text(48, HEX)),
+    ("docker-token", "dckr" + "_pat_" + random_text(27)),
+    ("notion-token", "nt" + "n_" + random_text(46)),
+    ("notion-token", "sec" + "ret_" + random_text(43)),
+    *(("linear-key", f"lin_{part}" + "_" + random_text(40)) for part in ("api", "oauth")),
+    ("figma-token", "fi" + "gd_" + random_text(40)),
+    ("airtable-token", "pa" + "t" + random_text(14) + "." + random_text(64, HEX)),
+    *(("digitalocean-token", f"do{letter}" + "_v1_" + random_text(64, HEX)) for letter in "opr"),
+    *(("vault-token", f"hv{letter}" + "." + random_text(90)) for letter in "sb"),
+    ("terraform-token", random_text(14) + ".atlas" + "v1." + random_text(67)),
+    ("supabase-token", "sb" + "p_" + random_text(40, HEX)),
+    ("databricks-token", "da" + "pi" + random_text(32, HEX)),
+    ("atlassian-token", "ATA" + "TT3" + random_text(180)),
+    ("grafana-token", "gl" + "sa_" + random_text(32) + "_" + random_text(8, HEX)),
+    *(("sentry-token", f"sntry{letter}" + "_" + random_text(60)) for letter in "su"),
+    ("newrelic-key", "NR" + "AK-" + random_text(27, string.ascii_uppercase + DIGITS)),
+    ("postman-key", "PM" + "AK-" + random_text(24, HEX) + "-" + random_text(34, HEX)),
+    *(("planetscale-token", f"pscale_{part}" + "_" + random_text(43)) for part in ("tkn", "pw", "oauth")),
+    *(("doppler-token", f"d{'p'}.{part}" + "." + random_text(43)) for part in ("pt", "st", "ct", "sa", "scim", "audit")),
+    ("jwt", "ey" + "J" + random_text(33) + ".ey" + "J" + random_text(60) + "." + random_text(43)),
 ]
 """One token of each kind and of each prefix."""
 
 KEYS = [armour(f"{kind}{KEY_WORDS}") for kind in ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ")] + [armour("PGP " + KEY_WORDS + " BLOCK")]
 
-PASSWORD, RANDOM_WORD = "tR0ub4dor" + "!3xq", made(32)
+PASSWORD, RANDOM_WORD = "tR0ub4dor" + "!3xq", random_text(32)
 NAMED_VALUES = [
     ("password", PASSWORD, text)
     for text in (
@@ -132,12 +135,12 @@ NAMED_VALUES = [
     )
 ]
 OTHERS = [
-    ("azure-key", "Account" + "Key=" + made(86) + "=="),
-    ("azure-key", "SharedAccess" + "Key=" + made(43) + "="),
-    ("url-password", "postgres://ada:" + made(14) + "@db.internal:5432/app"),
-    ("url-password", "https://:" + made(14) + "@host.internal/x"),
-    ("bearer-token", "Authorization: Bearer " + made(40)),
-    ("bearer-token", "authorization: basic " + made(40)),
+    ("azure-key", "Account" + "Key=" + random_text(86) + "=="),
+    ("azure-key", "SharedAccess" + "Key=" + random_text(43) + "="),
+    ("url-password", "postgres://ada:" + random_text(14) + "@db.internal:5432/app"),
+    ("url-password", "https://:" + random_text(14) + "@host.internal/x"),
+    ("bearer-token", "Authorization: Bearer " + random_text(40)),
+    ("bearer-token", "authorization: basic " + random_text(40)),
 ]
 EVERYTHING = [*TOKENS, *(("private-key", key) for key in KEYS), *((k, t.format(v)) for k, v, t in NAMED_VALUES), *OTHERS]
 
@@ -161,10 +164,10 @@ def test_tokens_in_context(context: str):
     missed = []
     for kind, token in TOKENS:
         text = f"# M\n\n{context.format(token)}\n\nend\n"
-        found = find(text)
+        secrets = find(text)
         exact = redact(text) == text.replace(token, f"[REDACTED:{kind}]")
-        if [secret.kind for secret in found] != [kind] or not exact:
-            missed.append((kind, [secret.kind for secret in found], exact))
+        if [secret.kind for secret in secrets] != [kind] or not exact:
+            missed.append((kind, [secret.kind for secret in secrets], exact))
     assert missed == []
 
 
@@ -266,9 +269,9 @@ LOOK_ALIKES = [
     "hf" + "_hub_download(repo_id)",
     "npm" + "_config_registry",
     "sk" + "-learn and sk" + "-image",
-    "ex" + "gh" + "p_" + made(36),
-    "gh" + "p_" + made(35),
-    "ey" + "J" + made(20),
+    "ex" + "gh" + "p_" + random_text(36),
+    "gh" + "p_" + random_text(35),
+    "ey" + "J" + random_text(20),
 ]
 
 
@@ -350,20 +353,20 @@ def test_redacting_twice_is_redacting_once(text: str):
 
 
 @given(st.lists(PIECES, max_size=8).map("".join))
-def test_everything_else_stays(text: str):
-    found = find(text)
-    between = [a.end for a in found], [b.start for b in found[1:]]
+def test_only_secrets_are_redacted(text: str):
+    secrets = find(text)
+    between = [a.end for a in secrets], [b.start for b in secrets[1:]]
     assert all(end <= start for end, start in zip(*between, strict=False))
-    rest = [text[a:b] for a, b in zip([0, *between[0]], [secret.start for secret in found] + [len(text)], strict=True)]
+    unchanged = [text[a:b] for a, b in zip([0, *between[0]], [secret.start for secret in secrets] + [len(text)], strict=True)]
     assert redact(text) == "".join(
         part
-        for secret, before in zip([*found, None], rest, strict=True)
+        for secret, before in zip([*secrets, None], unchanged, strict=True)
         for part in (before, f"[REDACTED:{secret.kind}]" if secret else "")
     )
 
 
 @given(st.text(st.sampled_from(" \n-*`|>.é"), max_size=8), st.sampled_from(TOKENS), st.text(st.sampled_from(" \n*`|>.é"), max_size=8))
-def test_nothing_of_the_middle_is_left(before: str, token: tuple[str, str], after: str):
+def test_the_middle_of_a_token_is_redacted(before: str, token: tuple[str, str], after: str):
     clean = redact(f"{before} {token[1]} {after}")
     middle = token[1][len(token[1]) // 3 :]
     assert not any(middle[i : i + 8] in clean for i in range(len(middle) - 8))
