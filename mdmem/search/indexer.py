@@ -1,8 +1,8 @@
 """The index on disk: opened, brought up to date, searched. It can be deleted at any time.
 
-The folder holds the documents and, beside them, what was seen of the workspace, `seen.json`. The order of an update makes sure that a crash leaves an index that is
-behind and never one that lies: the paths about to change are marked as unseen, then the documents are committed, then what was
-seen is written. Without a readable `seen.json` of this version the documents count for nothing.
+The folder holds the documents and the snapshot of the workspace, `seen.json`. The order of an update makes sure that a crash leaves an index
+that is behind, never a wrong one: paths about to change are marked as never indexed, then the documents are committed, then the snapshot is
+written. Without a readable `seen.json` of this version the documents count for nothing.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ INDEX_NAME = "index"
 """The folder of the index, in the state folder."""
 _DOCUMENTS_NAME = "documents"
 _ADDED_AT_ONCE = 256
-"""Documents. The writer's own thread sleeps when it has none, and to wake it for each takes longer than to make one."""
+"""Documents in a batch. The writer's own thread sleeps when it has none, and waking it takes longer than making a document."""
 _HEAP_BYTES = 100_000_000
-"""What a writer may hold before it starts a segment: each segment of a memory built at once costs a search 30 µs. Taken as it is needed."""
+"""The memory a writer may fill before it starts a segment; each segment costs a search 30 µs. Allocated as needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class FileEntries:
     """The entries of one file.
 
     Args:
-        path: the file's.
-        entries: what stands in it on disk.
+        path: the file.
+        entries: its entries on disk.
         origins: parallel to `entries`.
         uncommitted: parallel to `entries`.
-        kind: the file's.
-        lives: parallel to `entries`; without any they are a person's new text.
-        unseen: what HEAD holds and an uncommitted edit took out, and what is found by its time only.
+        kind: its kind.
+        lifetimes: parallel to `entries`; empty for a person's new text.
+        uncommitted_removals: rows that HEAD holds and an uncommitted edit took out, and rows found only for their own time.
     """
 
     path: FilePath
@@ -73,19 +73,19 @@ class FileEntries:
 
     @property
     def rows(self) -> list[IndexRow]:
-        """What stands in it."""
-        lives = self.lifetimes or (Lifetime(),) * len(self.entries)
-        parallel = zip(self.entries, self.origins, self.uncommitted, lives, strict=True)
+        """Its live rows."""
+        lifetimes = self.lifetimes or (Lifetime(),) * len(self.entries)
+        parallel = zip(self.entries, self.origins, self.uncommitted, lifetimes, strict=True)
         return [
-            IndexRow(entry=entry, origin=origin, uncommitted=uncommitted, kind=self.kind, lifetime=life)
-            for entry, origin, uncommitted, life in parallel
+            IndexRow(entry=entry, origin=origin, uncommitted=uncommitted, kind=self.kind, lifetime=lifetime)
+            for entry, origin, uncommitted, lifetime in parallel
         ]
 
 
 class SearchIndex:
-    """Entries to be found.
+    """The entries that a search finds.
 
-    Open it again while holding the lock before an update: what another process has indexed since is not known to this object.
+    Before an update, open it again while holding the lock: this object does not know what another process has indexed since.
     """
 
     def __init__(
@@ -101,14 +101,14 @@ class SearchIndex:
         self._index = index
         self._finder = finder or (IndexSearcher(call_engine(index.searcher), self._language) if index else None)
         self.seen: Snapshot = seen
-        """The workspace as the index knows it."""
+        """The workspace as it was indexed."""
 
     @classmethod
     def open(cls, folder: Path, language: str | None = None) -> SearchIndex:
-        """The index in a folder. What is broken, half written or of another version counts as empty.
+        """Open the index in a folder. A broken or half-written one, or one of another version, counts as empty.
 
-        Nothing is made or deleted before `update`. The language of its words (by default English) is the caller's to keep: an index that
-        was made for another is to be built anew.
+        Nothing is created or deleted before `update`. The caller keeps the language (default: English): an index made for another one has
+        to be built again.
 
         Raises:
             OSError: the folder cannot be read.
@@ -123,43 +123,43 @@ class SearchIndex:
 
     @classmethod
     def create(cls, folder: Path, language: str | None = None) -> SearchIndex:
-        """An empty index that takes the place of whatever the folder holds, at the first update."""
+        """An empty index that replaces the contents of the folder at the first update."""
         return cls(folder, None, EMPTY_SNAPSHOT, language)
 
     @classmethod
     def in_memory(cls, language: str | None = None) -> SearchIndex:
-        """An empty index that leaves nothing behind."""
+        """An empty index in memory."""
         return cls(None, schema.prepare(tantivy.Index(schema.schema())), EMPTY_SNAPSHOT, language)
 
     @property
     def count(self) -> int:
-        """The number of entries that are current, or have expired."""
+        """The number of entries that are current or expired."""
         return self._finder.count if self._finder else 0
 
-    def search(self, wanted: IndexQuery) -> tuple[Match, ...]:
-        """As `Finder.search`."""
-        return self._finder.search(wanted) if self._finder else ()
+    def search(self, request: IndexQuery) -> tuple[Match, ...]:
+        """See `IndexSearcher.search`."""
+        return self._finder.search(request) if self._finder else ()
 
-    def entries(self, wanted: Filter, today: date | None = None) -> tuple[Hit, ...]:
-        """As `Finder.entries`."""
-        return self._finder.entries(wanted, today) if self._finder else ()
+    def entries(self, passing_filter: Filter, today: date | None = None) -> tuple[Hit, ...]:
+        """See `IndexSearcher.entries`."""
+        return self._finder.entries(passing_filter, today) if self._finder else ()
 
-    def holds(self, wanted: Filter) -> bool:
-        """As `Finder.holds`."""
-        return self._finder is not None and self._finder.holds(wanted)
+    def holds(self, passing_filter: Filter) -> bool:
+        """See `IndexSearcher.holds`."""
+        return self._finder is not None and self._finder.holds(passing_filter)
 
     def rows(self, path: str) -> list[IndexRow] | None:
-        """As `Finder.rows`."""
+        """See `IndexSearcher.rows`."""
         return self._finder.rows(path) if self._finder else []
 
     def with_overlay(self, paths: Collection[str], pages: Iterable[FileEntries]) -> SearchIndex:
-        """The same index, searches of which find files as they are now, though it has seen them otherwise; nothing is written.
+        """A copy of this index whose searches find changed files as they are now; nothing is written.
 
-        Only what is current can be searched so. This object stays as it is, for other threads.
+        Only current entries can be searched so. This object stays as it is, for other threads.
 
         Args:
-            paths: of the files that are unlike what was seen, or have gone.
-            pages: the entries of those that are there.
+            paths: files that differ from the snapshot, or are gone.
+            pages: the entries of those that exist.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
@@ -169,11 +169,11 @@ class SearchIndex:
         return SearchIndex(self._folder, self._index, self.seen, self._language, finder)
 
     def _sizes(self) -> list[int]:
-        """The number of documents in each segment, deleted ones apart, as the folder has them now."""
+        """The number of live documents in each segment, as the folder has them now."""
         if self._folder is None:
             return []
-        told = json.loads((self._folder / _DOCUMENTS_NAME / "meta.json").read_text(encoding="utf-8"))["segments"]
-        return [one["max_doc"] - (one["deletes"]["num_deleted_docs"] if one["deletes"] else 0) for one in told]
+        segments = json.loads((self._folder / _DOCUMENTS_NAME / "meta.json").read_text(encoding="utf-8"))["segments"]
+        return [segment["max_doc"] - (segment["deletes"]["num_deleted_docs"] if segment["deletes"] else 0) for segment in segments]
 
     def update(
         self,
@@ -184,15 +184,15 @@ class SearchIndex:
         past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]] = (),
         dropped: Collection[CommitId] = (),
     ) -> None:
-        """Bring the index to a new state of the workspace; the caller holds the lock.
+        """Bring the index to a new state of the workspace. The caller holds the lock.
 
         Args:
-            changed: files whose entries are to be replaced; read one by one, so that they need not be in memory together.
-            removed: paths whose entries are to go.
-            seen: the workspace as the index then knows it.
+            changed: files whose entries are replaced; iterated once, so that they need not be in memory together.
+            removed: paths whose entries are removed.
+            seen: the snapshot of the workspace after the update.
             progress: called with the number of files done, after each.
-            past: the rows that ended with a commit, each commit once; they take the place of those that it had. Read one by one.
-            dropped: commits whose rows are to go.
+            past: the rows that ended with a commit, each commit once, replacing those it had. Iterated once.
+            dropped: commits whose rows are removed.
 
         Raises:
             StorageProblem, OSError: the disk does not take it, or another process is writing; the index stays as it was or is
@@ -235,8 +235,8 @@ class SearchIndex:
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
                 replaced(schema.file_label("path", file.path))
-                for together in (file.rows, schema.in_file_order(file.uncommitted_removals)):
-                    yield from schema.documents(file.path, together, self._language)
+                for rows_together in (file.rows, schema.in_file_order(file.uncommitted_removals)):
+                    yield from schema.documents(file.path, rows_together, self._language)
                 if progress:
                     progress(number)
             for commit, rows in past:
@@ -249,8 +249,8 @@ class SearchIndex:
             for commit in dropped:
                 replaced(schema.as_label("gone", commit))
             documents = new()
-            while some := list(islice(documents, _ADDED_AT_ONCE)):
-                _stored(_add, writer, some)
+            while batch := list(islice(documents, _ADDED_AT_ONCE)):
+                _stored(_add, writer, batch)
             if self._folder is not None and (self._folder / SNAPSHOT_NAME).exists():
                 self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}), durably=True)
             _stored(writer.commit)
@@ -269,7 +269,7 @@ class SearchIndex:
 
 
 def _peeked(values: Iterable[T]) -> Iterator[T] | None:
-    """The same values; None where there are none."""
+    """The values as an iterator; None if there are none."""
     rest = iter(values)
     return next((chain([first], rest) for first in rest), None)
 
@@ -280,7 +280,7 @@ def _add(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> 
 
 
 def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator[tantivy.Document]:
-    """The documents of what ended with a commit: those of one file stood near each other."""
+    """The documents of rows that ended with a commit, file by file."""
     for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
         yield from schema.documents(path, list(together), language, commit)
 
@@ -289,9 +289,9 @@ def _open_documents(folder: Path) -> tantivy.Index:
     return schema.prepare(tantivy.Index.open(str(folder)))
 
 
-def _stored(action: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+def _stored(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
     try:
-        return action(*args, **named)
+        return action(*args, **keywords)
     except engine_failures() as problem:
         hint = f"Is the disk full, or another process writing it? If neither, {verb('reindex', 'full')} builds it anew."
         raise StorageProblem(f"the index could not be written: {problem}", hint) from problem

@@ -1,4 +1,4 @@
-"""What one state of the index holds, to be searched, and what lies over it: the best entries for a question, and all that pass a filter."""
+"""Search one state of the index, and the overlay over it: the best entries for a question, or all that pass a filter."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ T = TypeVar("T")
 _MANY_OF_FILE = 2000
 _COUNTS_KEPT = 4096
 _TERMS_TRIED = 50
-"""Of a field, until one is found that is in a document which has not been deleted."""
+"""The terms of a field tried until one is in a document that has not been deleted."""
 _MOST_INFLECTED = 5
-"""So many words that begin like an unknown one are looked at, by the alphabet."""
+"""The words looked at, in alphabetical order, that begin like an unknown one."""
 
 
 class BrokenIndex(StorageProblem):
@@ -74,14 +74,14 @@ class IndexSearcher:
 
     @property
     def count(self) -> int:
-        """The number of entries that are current, or have expired."""
-        found: Any = call_engine(self._searcher.search, query.filter_query(Filter(), date.max), 1)  # its stub does not know the count
-        return int(found.count)
+        """The number of entries that are current or expired."""
+        result: Any = call_engine(self._searcher.search, query.filter_query(Filter(), date.max), 1)  # its stub does not know the count
+        return int(result.count)
 
     def rows(self, path: str) -> list[IndexRow] | None:
-        """What the index has of a file, in order: what stands in it, and what HEAD holds and an uncommitted edit took out.
+        """The rows of a file, in order: live ones, and those that HEAD holds and an uncommitted edit took out.
 
-        None where that is much.
+        None if there are very many.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
@@ -99,7 +99,7 @@ class IndexSearcher:
         return [address for _, address in self._found(query.file_query(path), _MANY_OF_FILE)]
 
     def with_overlay(
-        self, paths: Collection[str], now: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]
+        self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]
     ) -> IndexSearcher:
         """A searcher of the same index that finds files as they are now; this one stays as it is.
 
@@ -112,19 +112,19 @@ class IndexSearcher:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        entries = [one for path, standing in now for one in self._written(path, standing)]
+        entries = [entry for path, rows in current_files for entry in self._written(path, rows)]
         replaced = {path: self._of_file(path) for path in paths}
-        hidden = Counter(address.segment_ord for found in replaced.values() for address in found)
-        known = sizes if (len(sizes), sum(sizes)) == (self._searcher.num_segments, self._searcher.num_docs) else ()
-        emptied = {segment for segment, count in enumerate(known) if count == hidden[segment]}
+        hidden = Counter(address.segment_ord for addresses in replaced.values() for address in addresses)
+        segment_sizes = sizes if (len(sizes), sum(sizes)) == (self._searcher.num_segments, self._searcher.num_docs) else ()
+        emptied = {segment for segment, count in enumerate(segment_sizes) if count == hidden[segment]}
         dropped: list[OverlayEntry] = []
-        for path, found in replaced.items():
-            rows = [self._rows.get(_key(address)) or self._row(address) for address in found if address.segment_ord in emptied]
-            for standing in (True, False):
-                dropped += self._written(FilePath(path), schema.in_file_order(row for row in rows if row.lifetime.is_live is standing))
+        for path, addresses in replaced.items():
+            rows = [self._rows.get(_key(address)) or self._row(address) for address in addresses if address.segment_ord in emptied]
+            for is_live in (True, False):
+                dropped += self._written(FilePath(path), schema.in_file_order(row for row in rows if row.lifetime.is_live is is_live))
         overlay = Overlay(
             entries,
-            frozenset(_key(address) for found in replaced.values() for address in found),
+            frozenset(_key(address) for addresses in replaced.values() for address in addresses),
             dropped,
             partial(_statistics, self._searcher),
             lru_cache(_COUNTS_KEPT)(partial(_holding, self._searcher)),
@@ -135,7 +135,7 @@ class IndexSearcher:
         for row, values in zip(rows, schema.document_fields(path, rows, self._language), strict=True):
             yield OverlayEntry.of(values, ranking.FIELD_WEIGHTS, row)
 
-    def search(self, wanted: IndexQuery) -> tuple[Match, ...]:
+    def search(self, request: IndexQuery) -> tuple[Match, ...]:
         """The best entries, best first; where the score is the same, the newer day, then path and line.
 
         Two current occurrences of one fact in one section of one file are one hit, the first of them; where the past is asked for, two
@@ -144,36 +144,36 @@ class IndexSearcher:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        looked_for = query.clauses(wanted.query, self._lexicon, self._language) if wanted.limit > 0 else ()
-        if not looked_for:
+        clauses = query.clauses(request.query, self._lexicon, self._language) if request.limit > 0 else ()
+        if not clauses:
             return ()
-        asked = cues.question_cues(wanted.query)
-        least = ranking.CANDIDATES_BY_AGE if wanted.decay else ranking.CANDIDATES
-        candidates = max(least, ranking.CANDIDATES_A_HIT * wanted.limit)
-        narrowed = not wanted.filter.only_current
+        question = cues.question_cues(request.query)
+        minimum = ranking.CANDIDATES_BY_AGE if request.decay else ranking.CANDIDATES
+        limit = max(minimum, ranking.CANDIDATES_A_HIT * request.limit)
+        filtered = not request.filter.only_current
         while True:
-            found, complete = self._matching(looked_for, wanted, candidates, narrowed)
-            ranked = self._ranked(found, asked, wanted.decay)
-            best = self._best(ranked, wanted)
-            if complete or (len(best) >= wanted.limit and (narrowed or len(found) >= candidates // 2)):
+            scored, complete = self._matching(clauses, request, limit, filtered)
+            ranked = self._ranked(scored, question, request.decay)
+            best = self._best(ranked, request)
+            if complete or (len(best) >= request.limit and (filtered or len(scored) >= limit // 2)):
                 break
-            candidates, narrowed = candidates * (4 if narrowed else 1), True
-        if wanted.filter.history:
+            limit, filtered = limit * (4 if filtered else 1), True
+        if request.filter.history:
             numbers = {schema.statement_number(row.entry): number for number, row in best}
-            alike = self._all(query.statement_query(numbers, wanted.filter, wanted.today))
-            rows = [row for row in alike if schema.statement_number(row.entry) in numbers]
-            best = [(numbers[schema.statement_number(row.entry)], row) for row in results.visible_rows(rows, wanted.filter, wanted.today)]
+            rows_alike = self._all(query.statement_query(numbers, request.filter, request.today))
+            rows = [row for row in rows_alike if schema.statement_number(row.entry) in numbers]
+            best = [(numbers[schema.statement_number(row.entry)], row) for row in results.visible_rows(rows, request.filter, request.today)]
         matches = [
             Match(
-                results.make_hit(row, round(ranked.scores[number], ranking.SCORE_DIGITS), wanted.filter, wanted.today),
+                results.make_hit(row, round(ranked.scores[number], ranking.SCORE_DIGITS), request.filter, request.today),
                 row,
-                self._why(ranked, number, looked_for) if wanted.explain else None,
+                self._why(ranked, number, clauses) if request.explain else None,
             )
             for number, row in best
         ]
-        return tuple(sorted(matches, key=results.rank_key)[: wanted.limit])
+        return tuple(sorted(matches, key=results.rank_key)[: request.limit])
 
-    def entries(self, wanted: Filter, today: date | None = None) -> tuple[Hit, ...]:
+    def entries(self, passing_filter: Filter, today: date | None = None) -> tuple[Hit, ...]:
         """Every entry that passes the filter, by path and line, with the score 0; where the past is asked for, as in a search.
 
         `today` (default: `valid_on`, else the end of time) tells what has expired, and dates text that was just written.
@@ -181,99 +181,99 @@ class IndexSearcher:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        day = today or wanted.valid_on or date.max
-        judged = day if today or wanted.valid_on else date.min
-        rows: Iterable[IndexRow] = self._all(query.filter_query(wanted, day))
-        if wanted.reaches_back:
-            rows = results.visible_rows(rows, wanted, judged)
-        return tuple(results.make_hit(row, 0.0, wanted, judged) for row in sorted(rows, key=results.position_key))
+        day = today or passing_filter.valid_on or date.max
+        expiry_day = day if today or passing_filter.valid_on else date.min
+        rows: Iterable[IndexRow] = self._all(query.filter_query(passing_filter, day))
+        if passing_filter.reaches_back:
+            rows = results.visible_rows(rows, passing_filter, expiry_day)
+        return tuple(results.make_hit(row, 0.0, passing_filter, expiry_day) for row in sorted(rows, key=results.position_key))
 
-    def holds(self, wanted: Filter) -> bool:
-        """Whether any entry passes the filter.
+    def holds(self, passing_filter: Filter) -> bool:
+        """True if any entry passes the filter.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        return bool(self._found(query.filter_query(wanted, date.max), 1))
+        return bool(self._found(query.filter_query(passing_filter, date.max), 1))
 
-    def _all(self, asked: tantivy.Query) -> Iterator[IndexRow]:
-        return (self._row(address) for _, address in self._found(asked, self._searcher.num_docs))
+    def _all(self, engine_query: tantivy.Query) -> Iterator[IndexRow]:
+        return (self._row(address) for _, address in self._found(engine_query, self._searcher.num_docs))
 
-    def _found(self, asked: tantivy.Query, limit: int) -> list[Any]:
-        return call_engine(self._searcher.search, asked, max(1, min(limit, self._searcher.num_docs)), count=False).hits
+    def _found(self, engine_query: tantivy.Query, limit: int) -> list[Any]:
+        return call_engine(self._searcher.search, engine_query, max(1, min(limit, self._searcher.num_docs)), count=False).hits
 
-    def _matching(self, looked_for: Iterable[Clause], wanted: IndexQuery, limit: int, narrowed: bool) -> tuple[list[Scored], bool]:
-        """The best by BM25 that pass the filter (unless `narrowed`, of so many of all), and whether there are no others.
+    def _matching(self, clauses: Iterable[Clause], request: IndexQuery, limit: int, filtered: bool) -> tuple[list[Scored], bool]:
+        """The best by BM25 that pass the filter (if not `filtered`, among the best of all), and True if there are no others.
 
         Asked for the words alone, the engine skips what cannot be among the best: twice as fast, if most of memory is current.
         """
-        asked = query.any_term_query(self._overlay.adjusted_clauses(looked_for) if self._overlay else looked_for)
-        if narrowed:
-            found = self._found(query.filtered_query(asked, wanted.filter, wanted.today), limit)
-            complete = len(found) < limit
-            return self._with_overlay(found, looked_for, wanted, limit), complete
-        found = self._found(asked, limit)
-        complete = len(found) < limit
-        found = self._with_overlay(found, looked_for, wanted, limit)
-        lasts: list[int] = self._column("last", [address for _, address in found])
-        return [one for one, last in zip(found, lasts, strict=True) if last >= _first_day(wanted)], complete
+        engine_query = query.any_term_query(self._overlay.adjusted_clauses(clauses) if self._overlay else clauses)
+        if filtered:
+            scored = self._found(query.filtered_query(engine_query, request.filter, request.today), limit)
+            complete = len(scored) < limit
+            return self._with_overlay(scored, clauses, request, limit), complete
+        scored = self._found(engine_query, limit)
+        complete = len(scored) < limit
+        scored = self._with_overlay(scored, clauses, request, limit)
+        last_days: list[int] = self._column("last", [address for _, address in scored])
+        return [candidate for candidate, last_day in zip(scored, last_days, strict=True) if last_day >= _first_day(request)], complete
 
-    def _with_overlay(self, found: list[Scored], looked_for: Iterable[Clause], wanted: IndexQuery, limit: int) -> list[Scored]:
-        """The best of these and of what lies over the index, without what that hides."""
+    def _with_overlay(self, scored: list[Scored], clauses: Iterable[Clause], request: IndexQuery, limit: int) -> list[Scored]:
+        """The best of these and of the overlay's entries, without the documents that it hides."""
         if self._overlay is None:
-            return found
+            return scored
         hidden = self._overlay.hidden
-        new = [one for one in self._overlay.scores(looked_for) if one[1].numbers["last"] >= _first_day(wanted)]
-        shown = [one for one in found if (one[1].segment_ord, one[1].doc) not in hidden]
-        return sorted([*shown, *new], key=itemgetter(0), reverse=True)[:limit]
+        added = [candidate for candidate in self._overlay.scores(clauses) if candidate[1].numbers["last"] >= _first_day(request)]
+        visible = [candidate for candidate in scored if (candidate[1].segment_ord, candidate[1].doc) not in hidden]
+        return sorted([*visible, *added], key=itemgetter(0), reverse=True)[:limit]
 
     def _column(self, name: str, addresses: list[Any]) -> Any:
-        """A number of each document; each has one of these."""
+        """A numeric field of each document; every document has it."""
         if not addresses:
             return []
         if self._overlay is None:
             return call_engine(self._searcher.fast_field_values, name, addresses)
-        stored = [one for one in addresses if not isinstance(one, OverlayEntry)]
-        told = call_engine(self._searcher.fast_field_values, name, stored) if stored else []
-        rest = iter(told)
-        return [one.numbers[name] if isinstance(one, OverlayEntry) else next(rest) for one in addresses]
+        stored = [address for address in addresses if not isinstance(address, OverlayEntry)]
+        stored_values = call_engine(self._searcher.fast_field_values, name, stored) if stored else []
+        remaining = iter(stored_values)
+        return [address.numbers[name] if isinstance(address, OverlayEntry) else next(remaining) for address in addresses]
 
-    def _ranked(self, found: list[Scored], asked: QuestionCues, decay: Decay | None) -> _RankedCandidates:
-        addresses = [address for _, address in found]
+    def _ranked(self, scored: list[Scored], question: QuestionCues, decay: Decay | None) -> _RankedCandidates:
+        addresses = [address for _, address in scored]
         columns = (self._column(name, addresses) for name in ("factor", "cues", "day"))
-        candidates = Candidates([score for score, _ in found], *columns)
+        candidates = Candidates([score for score, _ in scored], *columns)
         return _RankedCandidates(
-            candidates=candidates, documents=addresses, asked=asked, decay=decay, scores=ranking.scores(candidates, asked, decay)
+            candidates=candidates, documents=addresses, asked=question, decay=decay, scores=ranking.scores(candidates, question, decay)
         )
 
-    def _best(self, ranked: _RankedCandidates, wanted: IndexQuery) -> list[tuple[int, IndexRow]]:
-        """The first hits among the candidates, by number, and those in the same place as the last; no more are read than it takes."""
+    def _best(self, ranked: _RankedCandidates, request: IndexQuery) -> list[tuple[int, IndexRow]]:
+        """The first hits among the candidates, by number, and those that tie with the last; no further rows are read."""
         best: dict[object, tuple[int, IndexRow]] = {}
         last = 0.0, 0
         for score, day, number in ranked.in_order():
-            if len(best) >= wanted.limit and (score, day) < last:
+            if len(best) >= request.limit and (score, day) < last:
                 break
             last = score, day
             row = self._row(ranked.documents[number])
             entry = row.entry
-            own = entry.path, entry.section, entry.fact or entry.start_line
-            same = schema.statement_number(entry) if wanted.filter.reaches_back else own
-            known = best.get(same)
-            if known is None or entry.start_line < known[1].entry.start_line:
-                best[same] = (known[0] if known else number, row)
+            place = entry.path, entry.section, entry.fact or entry.start_line
+            identity = schema.statement_number(entry) if request.filter.reaches_back else place
+            previous = best.get(identity)
+            if previous is None or entry.start_line < previous[1].entry.start_line:
+                best[identity] = (previous[0] if previous else number, row)
         return list(best.values())
 
-    def _why(self, ranked: _RankedCandidates, number: int, looked_for: Iterable[Clause]) -> Explanation:
+    def _why(self, ranked: _RankedCandidates, number: int, clauses: Iterable[Clause]) -> Explanation:
         address = ranked.documents[number]
         assert not isinstance(address, OverlayEntry)  # who wants explanations has the index brought up to date
         parts = []
-        for one in looked_for:
+        for clause in clauses:
             try:
-                told = query.term_query(one).explain(self._searcher, address).to_json()
+                account = query.term_query(clause).explain(self._searcher, address).to_json()
             except ValueError:  # the term is not in this entry
                 continue
-            name, term, weight, said = one
-            parts.append(ScorePart(name, term, said, round(weight * json.loads(told)["value"], ranking.SCORE_DIGITS)))
+            name, term, weight, query_word = clause
+            parts.append(ScorePart(name, term, query_word, round(weight * json.loads(account)["value"], ranking.SCORE_DIGITS)))
         factors = ranking.score_factors(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay)
         return Explanation(tuple(parts), tuple(results.static_factors(self._row(address), factors)))
 
@@ -284,32 +284,32 @@ class IndexSearcher:
 
 
 def _key(address: Address) -> tuple[int, int]:
-    """What tells a document from others, as long as the searcher is the same."""
+    """The identity of a document for one searcher."""
     return address.segment_ord, address.doc
 
 
-def _lexicon(searcher: tantivy.Searcher, over: Overlay | None = None) -> Lexicon:
+def _lexicon(searcher: tantivy.Searcher, overlay: Overlay | None = None) -> Lexicon:
     def holding(term: str) -> int:
-        return call_engine(searcher.doc_freq, "text", term) + (over.count("text", term) if over else 0)
+        return call_engine(searcher.doc_freq, "text", term) + (overlay.count("text", term) if overlay else 0)
 
     def heading(term: str) -> int:
-        return call_engine(searcher.doc_freq, "heading", term) + (over.count("heading", term) if over else 0)
+        return call_engine(searcher.doc_freq, "heading", term) + (overlay.count("heading", term) if overlay else 0)
 
     def beginning(start: str) -> list[str]:
-        known = [term for term, _ in call_engine(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
-        return sorted({*known, *over.terms_with_prefix("text", start)})[:_MOST_INFLECTED] if over else known
+        indexed = [term for term, _ in call_engine(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
+        return sorted({*indexed, *overlay.terms_with_prefix("text", start)})[:_MOST_INFLECTED] if overlay else indexed
 
-    total = searcher.num_docs + (len(over.entries) - len(over.hidden) if over else 0)
+    total = searcher.num_docs + (len(overlay.entries) - len(overlay.hidden) if overlay else 0)
     return Lexicon(total, holding, heading, beginning)
 
 
-def _statistics(searcher: tantivy.Searcher, field: str, known: str | None) -> FieldStatistics:
-    """What the engine's BM25 knows of a field, by its own account of the score of some document in it; to look for a term takes longer."""
-    for term in chain([known] if known else (), _some_terms(searcher, field)):
-        asked = query.term_query((field, term, 1.0, term))
-        for _, address in call_engine(searcher.search, asked, 1, count=False).hits:
-            told = dict(_told(json.loads(call_engine(asked.explain, searcher, address).to_json())))
-            return FieldStatistics(told["N"], told["N"] * told["avgdl"])
+def _statistics(searcher: tantivy.Searcher, field: str, indexed_term: str | None) -> FieldStatistics:
+    """The statistics of a field, read from the engine's explanation of the score of one of its documents."""
+    for term in chain([indexed_term] if indexed_term else (), _some_terms(searcher, field)):
+        engine_query = query.term_query((field, term, 1.0, term))
+        for _, address in call_engine(searcher.search, engine_query, 1, count=False).hits:
+            values = dict(_told(json.loads(call_engine(engine_query.explain, searcher, address).to_json())))
+            return FieldStatistics(values["N"], values["N"] * values["avgdl"])
     return FieldStatistics(searcher.num_docs, 0.0)
 
 
@@ -322,32 +322,32 @@ def _holding(searcher: tantivy.Searcher, field: str, term: str) -> int:
 
 
 def _told(part: Any) -> Iterator[tuple[str, float]]:
-    """The values that an account of a score names."""
+    """The values named in an explanation of a score."""
     yield part["description"].partition(",")[0], part["value"]
-    for one in part.get("details", ()):
-        yield from _told(one)
+    for detail in part.get("details", ()):
+        yield from _told(detail)
 
 
-def _first_day(wanted: IndexQuery) -> int:
-    """The ordinal of the day through which an entry must be current."""
-    return wanted.filter.valid_on.toordinal() if wanted.filter.valid_on else 1
+def _first_day(request: IndexQuery) -> int:
+    """The ordinal of the day through which an entry must be valid."""
+    return request.filter.valid_on.toordinal() if request.filter.valid_on else 1
 
 
 def engine_failures() -> tuple[type[BaseException], ...]:
-    """What tantivy raises for whatever goes wrong: ValueError, in words alone, and for some flipped bits a Rust panic.
+    """The exceptions that tantivy raises: ValueError for everything, and a Rust panic for some kinds of damage.
 
-    The class of a panic is made at the first one and cannot be imported.
+    The class of a panic is created with the first one and cannot be imported.
     """
     return (ValueError, *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"))
 
 
-def call_engine(action: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """What an action of the library gives.
+def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
+    """Call an action of the engine.
 
     Raises:
         BrokenIndex: it could not be done.
     """
     try:
-        return action(*args, **named)
+        return action(*args, **keywords)
     except engine_failures() as problem:
         raise BrokenIndex(f"the index could not be read: {problem}", f"{verb('reindex', 'full')} builds it anew.") from problem

@@ -1,4 +1,4 @@
-"""What an index has seen of the workspace: commit, files, settings; in the index's folder as `seen.json`, whose first part is read alone."""
+"""The snapshot of the workspace that an index was made from: commit, files, settings. Stored as `seen.json`; its head can be read alone."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from mdmem.startup.records import dataclass, field
 
 SNAPSHOT_NAME = "seen.json"
 _FILES = b',"files":'
-"""What parts the beginning of `seen.json`, which every search reads, from the files, which it needs only where they have changed."""
+"""Separates the head of `seen.json`, which every search reads, from the files, which it needs only if they have changed."""
 _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What the file system says of a file; times are in nanoseconds since 1970."""
+    """The times (nanoseconds since 1970), size and inode of a file."""
 
     mtime_ns: int
     ctime_ns: int
@@ -33,22 +33,22 @@ class FileStamp:
 
     @classmethod
     def of(cls, status: os.stat_result) -> FileStamp:
-        """What tells this state of a file from another."""
+        """The stamp in a stat result."""
         return cls(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
     @property
     def text(self) -> str:
-        """The same as `stamp_text` has it."""
+        """The stamp as `stamp_text` writes it."""
         return f"{self.mtime_ns} {self.ctime_ns} {self.size} {self.inode}"
 
 
 def stamp_text(status: os.stat_result) -> str:
-    """A stamp in one word, for who looks at ten thousand files."""
+    """A stamp as one text, quicker to make for ten thousand files."""
     return f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {status.st_ino}"
 
 
 def stamps_digest(stamps: Mapping[str, str]) -> str:
-    """What tells the stamps of all files, by path, from others."""
+    """A digest of the stamps of all files, by path."""
     return (
         hashlib.blake2b(
             "\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)]).encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES
@@ -60,7 +60,7 @@ def stamps_digest(stamps: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFile:
-    """A file as it was indexed: `digest` is of its bytes, `skipped` says why it could not be indexed."""
+    """A file as it was indexed: the digest of its bytes, and the reason if it could not be indexed."""
 
     stamp: FileStamp
     digest: str
@@ -69,15 +69,15 @@ class SnapshotFile:
 
 
 NEVER_INDEXED = SnapshotFile(FileStamp(0, 0, 0, 0), "", True)
-"""Of a path whose documents are being changed: like no file there is, so the path is done again, or taken out where it is gone."""
+"""Stands for a path whose documents are being changed: equal to no file, so that the path is indexed again, or removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What the index knows of the workspace.
+    """The state of the workspace that an index was made from.
 
-    `settings` is a digest of the settings that change what is indexed, `stamps` of the stamps of all files: the index keeps it. `paired`
-    says that facts may be marked as contradicting each other, or as not doing so.
+    `settings` is a digest of the settings that change what is indexed, `stamps` of the stamps of all files. `has_pair_marks` is False only
+    if no fact is marked as contradicting another, or as not doing so.
     """
 
     commit: CommitId | None = None
@@ -87,29 +87,31 @@ class Snapshot:
     stamps: str = field(default="", compare=False)
 
     def changed_paths(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
-        """The paths whose stamps, as `stamp_text` has them, are others than were seen; and those that have none any more."""
-        known = (
+        """The paths whose stamps (`stamp_text`) have changed or are new, and the paths that are gone."""
+        seen_stamps = (
             self.files.stamps() if isinstance(self.files, _StoredFiles) else {path: file.stamp.text for path, file in self.files.items()}
         )
-        return [path for path, stamp in stamps.items() if known.get(path) != stamp], [path for path in known if path not in stamps]
+        return [path for path, stamp in stamps.items() if seen_stamps.get(path) != stamp], [
+            path for path in seen_stamps if path not in stamps
+        ]
 
 
 EMPTY_SNAPSHOT = Snapshot()
 
 
 class _StoredFiles(Mapping[str, SnapshotFile]):
-    """Files as `seen.json` has them, taken apart when one is first asked for."""
+    """The files of `seen.json`, parsed at first use."""
 
     def __init__(self, text: memoryview) -> None:
         self._text = text
 
     @cached_property
     def _files(self) -> dict[str, list[Any]]:
-        found: dict[str, list[Any]] = json.loads(bytes(self._text).decode("utf-8", "surrogatepass"))
-        return found
+        values_by_path: dict[str, list[Any]] = json.loads(bytes(self._text).decode("utf-8", "surrogatepass"))
+        return values_by_path
 
     def stamps(self) -> dict[str, str]:
-        """The stamps by path, as they are written."""
+        """The stamps by path, as texts."""
         return {path: values[0] for path, values in self._files.items()}
 
     def __getitem__(self, path: str) -> SnapshotFile:
@@ -124,19 +126,19 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
 
 
 def read_snapshot(folder: Path) -> Snapshot | None:
-    """What the index in a folder has seen, or None where there is nothing, or nothing of this version."""
+    """The snapshot of the index in a folder; None if there is none of this version."""
     try:
         text = (folder / SNAPSHOT_NAME).read_bytes()
         end = text.index(_FILES)
-        found, files = json.loads(text[:end].decode("utf-8", "surrogatepass") + "}"), memoryview(text)[end + len(_FILES) : -1]
-        if found["version"] != schema.INDEX_VERSION or found["check"] != crc32(files):
+        header, files = json.loads(text[:end].decode("utf-8", "surrogatepass") + "}"), memoryview(text)[end + len(_FILES) : -1]
+        if header["version"] != schema.INDEX_VERSION or header["check"] != crc32(files):
             return None
         return Snapshot(
-            commit=found["commit"],
+            commit=header["commit"],
             files=_StoredFiles(files),
-            settings=found["settings"],
-            has_pair_marks=found["paired"],
-            stamps=found["stamps"],
+            settings=header["settings"],
+            has_pair_marks=header["paired"],
+            stamps=header["stamps"],
         )
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -145,11 +147,11 @@ def read_snapshot(folder: Path) -> Snapshot | None:
 
 
 def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
-    """Write what was seen: one object, the files last, and before them a checksum of their text."""
+    """Write a snapshot as one JSON object, the files last, with a checksum of their text before them."""
     path = folder / SNAPSHOT_NAME
     files = _json({path: [file.stamp.text, file.digest, file.uncommitted, file.skipped] for path, file in seen.files.items()})
-    told = {"commit": seen.commit, "settings": seen.settings, "paired": seen.has_pair_marks, "stamps": seen.stamps}
-    start = {"version": schema.INDEX_VERSION, **told, "check": crc32(files)}
+    described = {"commit": seen.commit, "settings": seen.settings, "paired": seen.has_pair_marks, "stamps": seen.stamps}
+    start = {"version": schema.INDEX_VERSION, **described, "check": crc32(files)}
     new = path.with_name(f"{path.name}.new")
     with new.open("wb") as stream:
         stream.write(_json(start)[:-1] + _FILES + files + b"}")
