@@ -14,7 +14,7 @@ else:
 
 
 def run() -> NoReturn:
-    """Run the command that the words of this process ask for, and leave."""
+    """Run the command line of this process, and leave."""
     launch(lambda: cli.main())
 
 

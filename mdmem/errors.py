@@ -1,4 +1,4 @@
-"""The family of expected failures, and `report`, which alone turns a failure into words and an exit status.
+"""The family of expected failures, and `report`, which alone turns a failure into a message and an exit status.
 
     MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
@@ -65,7 +65,7 @@ class UsageProblem(MdmemError):
 
 
 class WorkspaceProblem(MdmemError):
-    """There is no workspace here, or its settings cannot be used."""
+    """No workspace is here, or its settings cannot be used."""
 
 
 class PathProblem(MdmemError):
@@ -77,21 +77,21 @@ class TextProblem(MdmemError):
 
 
 class LabelProblem(TextProblem):
-    """A kind, key or tag that is none: the value of an option."""
+    """A kind, key or tag with characters that it may not have: the value of an option."""
 
     exit_status = 2
 
 
 class SectionProblem(MdmemError):
-    """A section that cannot be addressed or changed as asked."""
+    """A section that cannot be found, or cannot be changed as the call asks."""
 
 
 class FactProblem(MdmemError):
-    """A fact that cannot be told."""
+    """A fact that is missing or ambiguous."""
 
 
 class HistoryProblem(MdmemError):
-    """A commit, a day or a change that the history does not have, or does not have in this way."""
+    """A commit, a day or a change that is not in the history, or not in this form."""
 
 
 class RepositoryProblem(MdmemError):
@@ -103,7 +103,7 @@ class RefusedChange(MdmemError):
 
 
 class StorageProblem(MdmemError):
-    """The disk did not take or give what was asked."""
+    """The disk is full, read-only or failing."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__("storage", message, hint)
@@ -114,19 +114,19 @@ _JOINERS = "\u200c\u200d\u200e\u200f"
 
 
 def printable(text: str, keep: str = "\n\t") -> str:
-    """`text` with everything that could steer a terminal or hide on it (controls, bidirectional overrides) made visible."""
+    """Make everything in a text visible that could steer a terminal or hide on it: controls, bidirectional overrides."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in keep or c in _JOINERS or unicodedata.category(c) == "Zs" else "\ufffd" for c in text)
 
 
 def json_line(value: Mapping[str, Any]) -> str:
-    """One JSON object on one line; what could steer a terminal is escaped in it."""
+    """One JSON object on one line, with everything escaped that could steer a terminal."""
     text = json.dumps(value, ensure_ascii=False)
     return text if text.isprintable() else "".join(c if printable(c) == c else json.dumps(c)[1:-1] for c in text)
 
 
-def _say(failure: MdmemError, as_json: bool, translate: Callable[[str], str] = wording.plain) -> None:
+def _print_failure(failure: MdmemError, as_json: bool, translate: Callable[[str], str] = wording.plain) -> None:
     message, hint = translate(failure.message), translate(failure.hint)
     if as_json:
         print(json_line({"error": failure.code, "message": message, "hint": hint, **failure.details}), file=sys.stderr)
@@ -137,7 +137,7 @@ def _say(failure: MdmemError, as_json: bool, translate: Callable[[str], str] = w
 
 
 def _interrupted(as_json: bool) -> int:
-    _say(MdmemError("interrupted", "interrupted"), as_json)
+    _print_failure(MdmemError("interrupted", "interrupted"), as_json)
     return 130
 
 
@@ -153,7 +153,7 @@ def report(main: Callable[[], int | None], as_json: bool = False, translate: Cal
         status = main() or 0
         sys.stdout.flush()
     except MdmemError as failure:
-        _say(failure, as_json, translate)
+        _print_failure(failure, as_json, translate)
         return failure.exit_status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -162,13 +162,13 @@ def report(main: Callable[[], int | None], as_json: bool = False, translate: Cal
         return _interrupted(as_json)
     except OSError as failure:
         where = f": {failure.filename}" if failure.filename else ""
-        _say(StorageProblem(f"{failure.strerror or failure}{where}"), as_json)
+        _print_failure(StorageProblem(f"{failure.strerror or failure}{where}"), as_json)
         return 1
     except Exception as bug:
-        if isinstance(bug.__cause__, KeyboardInterrupt):  # while a class was made
+        if isinstance(bug.__cause__, KeyboardInterrupt):  # while a class was created
             return _interrupted(as_json)
         if as_json:
-            _say(MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem."), as_json)
+            _print_failure(MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem."), as_json)
         else:
             traceback.print_exc()
             print("mdmem: this is a bug in mdmem", file=sys.stderr)

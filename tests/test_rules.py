@@ -55,7 +55,7 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     (Search, {"query": "x", "recent_days": 0}, "recent_days is 0, which is not from 1 to 100000"),
     (Search, {"query": "x", "history": True, "as_of": "2026-01-01"}, "history and as_of go against each other"),
     (ShowHistory, {"limit": 0}, "limit is 0, which is not from 1 to 10000"),
-    (ShowHistory, {"what": "A", "preamble": True}, "history takes a section or a fact, or preamble"),
+    (ShowHistory, {"target": "A", "preamble": True}, "history takes a section or a fact, or preamble"),
     (ShowBlame, {}, "name a section, or give preamble"),
     (ShowBlame, {"section": "A", "preamble": True}, "name a section, or give preamble"),
     (Show, {"section": "A", "preamble": True}, "show takes a section or preamble"),

@@ -950,9 +950,9 @@ class TestSections:
         teller.at.write("NOTES.md", "# Notes\n\n- one\n")
         teller.at.commit("notes")
         memory = teller.on("2026-02-01")
-        for what in (None, "Notes", "one"):
-            assert code_of(lambda what=what: memory.history(ShowHistory(what, "NOTES.md"))) == "not-memory"
-            assert code_of(lambda what=what: memory.history(ShowHistory(what, "NOTE.md"))) == "file-not-found"
+        for target in (None, "Notes", "one"):
+            assert code_of(lambda target=target: memory.history(ShowHistory(target, "NOTES.md"))) == "not-memory"
+            assert code_of(lambda target=target: memory.history(ShowHistory(target, "NOTE.md"))) == "file-not-found"
         assert code_of(lambda: memory.blame(ShowBlame("Notes", "NOTES.md"))) == "not-memory"
 
     def test_blame(self, teller: Teller) -> None:

@@ -104,7 +104,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
         HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
     """
     with trail_update.fresh_trail(workspace) as trail:
-        target = _find_target(workspace, trail, change.what)
+        target = _find_target(workspace, trail, change.reference)
         (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
         _require_revertible(workspace, commit)
         # Where memory was changed, what was done to other Markdown along with it is another matter.

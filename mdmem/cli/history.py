@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def history(
     call: Call,
-    what: Annotated[
+    target: Annotated[
         str | None, typer.Argument(metavar="SECTION|FACT", help="A section, or a fact: its exact text, its id, or six digits of it.")
     ] = None,
     file: Annotated[
@@ -36,7 +36,7 @@ def history(
     Of a section every change, newest first. Of a fact what it replaced and what replaced it, oldest first. Without either the newest
     changes of the file, or of all memory.
     """
-    request = ShowHistory(what=what, file=file, nth=nth, limit=limit, preamble=preamble)
+    request = ShowHistory(target=target, file=file, nth=nth, limit=limit, preamble=preamble)
     found = open_memory(call).history(request)
     if call.as_json:
         return Answer(history_json(found), "")

@@ -134,7 +134,7 @@ TABLE: ParameterTable = {
         ("as_json", ("--json",), bool, False, False),
     ),
     "history": (
-        ("what", (), str, None, False),
+        ("target", (), str, None, False),
         ("file", ("--file",), str, None, False),
         ("nth", ("--nth",), int, None, False),
         ("preamble", ("--preamble",), bool, False, False),
@@ -154,7 +154,7 @@ TABLE: ParameterTable = {
         ("as_json", ("--json",), bool, False, False),
     ),
     "revert": (
-        ("what", (), str, None, True),
+        ("reference", (), str, None, True),
         ("source", ("--source",), Source, Source.INFERRED, False),
         ("confidence", ("--confidence",), float, None, False),
         ("actor", ("--actor",), str, None, False),

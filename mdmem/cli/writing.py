@@ -213,11 +213,11 @@ def save(
 
 def revert(
     call: Call,
-    what: Annotated[str, typer.Argument(metavar="COMMIT|FACT", help="A commit, or a fact whose last change is meant.")],
+    reference: Annotated[str, typer.Argument(metavar="COMMIT|FACT", help="A commit, or a fact whose last change is meant.")],
     **shared: Writing,
 ) -> Answer:
     """Undo one change, and keep everything later."""
-    return write_answer(open_memory(call).apply(Revert(what, write_options(shared))))
+    return write_answer(open_memory(call).apply(Revert(reference, write_options(shared))))
 
 
 def contradicts(

@@ -1,6 +1,6 @@
 """The nouns of mdmem: frozen dataclasses, enumerations and new types. Nothing here touches the world.
 
-What every verb needs is here; the arguments and answers of the verbs are in rooms by what is done: a command loads those it needs.
+This module has what every verb needs; the arguments and results of the verbs are in modules of their own, and a command loads its own.
 
 Paths are POSIX paths relative to the workspace; lines are counted from 1; days are the user's own days.
 """
@@ -24,7 +24,7 @@ SETTINGS_NAME = "mdmem.toml"
 
 
 class FileKind(StrEnum):
-    """What a Markdown file of the workspace is to memory."""
+    """The kinds of Markdown files in a workspace."""
 
     EVERGREEN = "evergreen"
     DAILY = "daily"
@@ -34,12 +34,12 @@ class FileKind(StrEnum):
 
     @property
     def is_memory(self) -> bool:
-        """Whether files of this kind are indexed and guarded."""
+        """True if files of this kind are indexed and guarded."""
         return self is not FileKind.OTHER
 
 
 class Source(StrEnum):
-    """Where a statement comes from, strongest first."""
+    """The sources of a statement, strongest first."""
 
     USER_STATED = "user-stated"
     INFERRED = "inferred"
@@ -52,7 +52,7 @@ class Source(StrEnum):
 
 
 class Status(StrEnum):
-    """Whether an occurrence of a fact still holds."""
+    """The states of a fact in one place."""
 
     CURRENT = "current"
     SUPERSEDED = "superseded"
@@ -61,7 +61,7 @@ class Status(StrEnum):
 
 
 class Op(StrEnum):
-    """What a commit of mdmem did (`Mdmem-Op`)."""
+    """The operations of mdmem's commits (`Mdmem-Op`)."""
 
     REPLACE = "replace"
     APPEND = "append"
@@ -82,7 +82,7 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who says so and how surely; kept in the trailers of the commit that brings a line in."""
+    """Who states something and how surely; kept in the trailers of the commit that brings a line in."""
 
     source: Source = Source.INFERRED
     confidence: float = Source.INFERRED.confidence
@@ -105,7 +105,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """A fact and the one that took its place."""
+    """A fact and its successor."""
 
     old: FactId
     new: FactId
@@ -115,7 +115,7 @@ class Supersession:
 class Problem:
     """Something unacceptable (`error`) or doubtful (`warning`) in a file or in a change to it.
 
-    `line` counts from 1; `kind` is what kind of secret was found.
+    `line` counts from 1; `kind` is the kind of a secret.
     """
 
     path: str

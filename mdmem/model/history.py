@@ -1,4 +1,4 @@
-"""What can be asked of the past, and how it is answered."""
+"""Arguments and results of the verbs that look back: histories, blame, when."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MAX_CHANGES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ShowHistory:
-    """What was said before: of a section (address), of a fact (exact text, id or prefix), or (None) of a file or of all memory.
+    """Show the past of a section (address), of a fact (exact text, id or prefix), or (None) of a file or of all memory.
 
     `preamble` is the text before the first heading of a file.
     """
 
-    what: str | None = None
+    target: str | None = None
     file: str | None = None
     nth: int | None = None
     limit: int = 20
@@ -29,7 +29,7 @@ class ShowHistory:
     def __post_init__(self) -> None:
         """Refuse a limit out of its range, and a name together with the preamble."""
         require_range("limit", self.limit, 1, _MAX_CHANGES)
-        if self.what is not None and self.preamble:
+        if self.target is not None and self.preamble:
             raise UsageProblem(f"history takes a section or a fact, or {field('preamble')}")
 
 
@@ -50,10 +50,9 @@ class ShowBlame:
 
 @dataclass(frozen=True, slots=True)
 class RevisionView:
-    """One change of a section (or a file), as its commit tells it. `time` is the author's; `text` is the section's, `before` what it
-    was.
+    """One change of a section or a file. `time` is the author's; `before` and `text` are the section's text before and after.
 
-    `op` is None for a person's own commit. `claimed_by` is the agent that says that the user said so.
+    `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source.
     """
 
     commit: CommitId
@@ -83,9 +82,9 @@ class SectionHistory:
 
 @dataclass(frozen=True, slots=True)
 class FactLink:
-    """One fact of a chain: from when to when it held, who said so last and why, and the commit that brought in its line.
+    """One fact of a chain: from when to when it held, who stated it last and why, and the commit that brought in its line.
 
-    `op` is None for a person's own commit. `claimed_by` is the agent that says that the user said so.
+    `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source.
     """
 
     id: FactId
@@ -107,7 +106,7 @@ class FactLink:
 
 @dataclass(frozen=True, slots=True)
 class FactHistory:
-    """What a fact replaced and what replaced it, oldest first."""
+    """The predecessors and successors of a fact, oldest first."""
 
     fact: FactId
     status: Status
@@ -117,7 +116,7 @@ class FactHistory:
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
-    """One line of a section and what brought it in; without a commit it is a person's pending edit."""
+    """One line of a section and the commit that brought it in; without one it is a person's pending edit."""
 
     line: int
     text: str
@@ -140,7 +139,7 @@ class Blame:
 
 @dataclass(frozen=True, slots=True)
 class PresenceView:
-    """From which commit to which a text stood in a section; `went` is None while it stands."""
+    """One period in which a section held a text: the commits that began and ended it. `went` is None while it lasts."""
 
     path: str
     section: SectionPath
@@ -152,7 +151,7 @@ class PresenceView:
 
 @dataclass(frozen=True, slots=True)
 class TextHistory:
-    """When a text stood where, oldest first; `notes` are lines for the user."""
+    """The periods in which sections held a text, oldest first; `notes` are lines for the user."""
 
     text: str
     stays: tuple[PresenceView, ...]

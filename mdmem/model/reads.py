@@ -1,4 +1,4 @@
-"""What can be read of files and workspaces, and how it is answered."""
+"""Arguments and results of the verbs that set up and read."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceStatus:
-    """What is where and how fresh: `files` counts memory files by kind, `skipped` says why one is not indexed."""
+    """The state of a workspace and its index: `files` counts memory files by kind, `skipped` has those that are not indexed, and why."""
 
     workspace: str
     branch: str | None

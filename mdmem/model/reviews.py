@@ -1,4 +1,4 @@
-"""What a review finds and does."""
+"""Advice of a review, and its result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mdmem.startup.records import dataclass
 
 
 class AdviceKind(StrEnum):
-    """What a review finds in curated files that could be tidied."""
+    """Kinds of advice on curated files."""
 
     SUPERSEDED = "superseded-standing"
     EXPIRED = "expired"
@@ -23,10 +23,10 @@ class AdviceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing that could be tidied, and how: `command` is the command line that does it, or that shows what to decide on.
+    """Something that could be tidied: `command` is the command line that does it, or that shows what has to be decided.
 
-    `change` is what that command carries out, None where there is something to decide first. `safe`: nothing that holds is lost by it,
-    so that no one need be asked. `facts` are those that it is about, what goes first. `line` counts from 1.
+    `change` is the change that the command makes, None where a decision comes first. `safe`: no fact that holds is lost, so nobody has to
+    be asked. `facts` are those concerned, the ones to remove first. `line` counts from 1.
     """
 
     kind: AdviceKind
@@ -42,7 +42,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class ReviewResult:
-    """What a review carried out, with what came of each, and the advice that is left."""
+    """Advice that a review carried out, each with its result, and the advice that remains."""
 
     advice: tuple[Advice, ...]
     done: tuple[tuple[Advice, WriteResult], ...] = ()

@@ -1,4 +1,4 @@
-"""What can be searched for, and what a search answers."""
+"""Arguments and results of searches and lists."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MAX_DAYS = 100_000
 class Search:
     """A query over what is current. `since` and `until` are ISO dates, both inclusive; `confidence` is from 0 to 1.
 
-    `history` adds what was superseded, has expired or was removed; `as_of` (a date, a moment or a commit) asks memory as it was then.
-    With `explain` each hit says how its score came about.
+    `history` adds what was superseded, has expired or was removed; `as_of` (a date, a time or a commit) searches memory as it was
+    then. With `explain` each hit has an explanation of its score.
     """
 
     query: str
@@ -37,7 +37,7 @@ class Search:
     explain: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of their range, and the past together with the past of the past."""
+        """Refuse numbers out of their range, and `history` together with `as_of`."""
         require_range("limit", self.limit, 1, _MAX_HITS)
         require_range("min_confidence", self.min_confidence, 0, 1)
         require_range("recent_days", self.recent_days, 1, _MAX_DAYS)
@@ -49,7 +49,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class ListFacts:
-    """Which facts to list: with all of `tags`, with one of `any_tags`; `everything` includes those that no longer hold."""
+    """List facts: with all of `tags`, with one of `any_tags`; `everything` includes those that no longer hold."""
 
     tags: tuple[str, ...] = ()
     any_tags: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class ListFacts:
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """What one word of a query (`said`) adds to a score: by being a term of a field, or by having one for a relative."""
+    """The share of one query word in a score: it is a term of a field, or has one for a relative."""
 
     field: str
     term: str
@@ -70,7 +70,7 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One thing that makes a score higher or lower."""
+    """A factor that makes a score higher or lower."""
 
     name: str
     value: float
@@ -78,7 +78,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a score came about: the sum of its parts times its factors."""
+    """The parts and factors of a score, which is the sum of the parts times the factors."""
 
     parts: tuple[ScorePart, ...]
     factors: tuple[Factor, ...]
@@ -86,7 +86,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entry that a search found. Lines are of the file as it is on disk. `since` is when it was brought in, in the user's time."""
+    """An entry that answers a query. Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time."""
 
     path: str
     start_line: int
@@ -113,7 +113,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What can be told of a search's answer without knowing the right one.
+    """Figures of a search's answer that need no knowledge of the right one.
 
     - `words`: the number of terms that the query asks for.
     - `hits`: how many there are; `first`, `last`: the score of the first and the last.
@@ -140,7 +140,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The answer to a search. `stale` says that the index could not be brought up to date; `notes` say why."""
+    """The answer to a search. `stale`: the index could not be brought up to date; `notes` tell why."""
 
     query: str
     commit: CommitId | None
@@ -152,7 +152,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class ConflictView:
-    """Two facts that contradict each other; `key` is what both speak of, None where somebody marked them."""
+    """Two facts that contradict each other; `key` is the key of both, None where somebody marked them."""
 
     one: Hit
     other: Hit

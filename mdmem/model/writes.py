@@ -1,4 +1,4 @@
-"""What can be written, and what comes of it: the arguments of the verbs that write, and their result."""
+"""Arguments of the verbs that write, and their result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MINUTE = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What all writing verbs share. `confidence` is from 0 to 1; None is the default of the source."""
+    """Options that all writing verbs share. `confidence` is from 0 to 1; None is the default of the source."""
 
     source: Source = Source.INFERRED
     confidence: float | None = None
@@ -35,7 +35,7 @@ class WriteOptions:
 
 
 class Action(StrEnum):
-    """What `edit-section` does to its section."""
+    """The actions of `edit-section`."""
 
     BODY = "body"
     APPEND = "append"
@@ -46,7 +46,7 @@ class Action(StrEnum):
 
 
 _PLACING = (Action.BODY, Action.APPEND, Action.PREPEND)
-"""What can be done to a section that is not there yet, and to the text before the first heading."""
+"""Actions for a section that does not exist yet; of the text before the first heading too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +191,13 @@ class Forget:
 class Revert:
     """Undo one change and keep everything later: a commit, named in git's way, or the last change of a fact (id, prefix or text)."""
 
-    what: str
+    reference: str
     options: WriteOptions = field(default_factory=WriteOptions)
 
 
 @dataclass(frozen=True, slots=True)
 class Contradict:
-    """Say that two facts contradict each other."""
+    """State that two facts contradict each other."""
 
     one: str
     other: str
@@ -206,7 +206,7 @@ class Contradict:
 
 @dataclass(frozen=True, slots=True)
 class Resolve:
-    """Say that two facts do not contradict each other, or not any more."""
+    """State that two facts do not contradict each other, or no longer do."""
 
     one: str
     other: str
@@ -215,9 +215,9 @@ class Resolve:
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """Take a fact, named like one to forget, or by words that stand in history only, out of everything.
+    """Remove a fact from files, index and all history. It is named as for `Forget`, or by words that only history holds.
 
-    A purge states nothing, so there is neither source nor confidence: `actor`, `session` and `reason` stand in the note that it leaves.
+    A purge states nothing, so it has neither source nor confidence; `actor`, `session` and `reason` go into the commit that records it.
     """
 
     fact: str
@@ -248,9 +248,9 @@ Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The outcome of a write: `op` is what its commit says that it did.
+    """The outcome of a write; `op` is the operation that its commit states.
 
-    `ended` was superseded and nothing took its place. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes
+    `ended` are facts that were superseded without a successor. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes
     of `check`.
     """
 

@@ -40,18 +40,18 @@ def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> Sectio
     with trail_update.fresh_trail(workspace, say) as trail:
         if request.preamble:
             return _section_history(workspace, trail, path, request)
-        if request.what is None:
+        if request.target is None:
             return _file_history(workspace, trail, path, request.limit)
         if request.nth is not None:
             return _section_history(workspace, trail, path, request)
-        if (fact := _held_fact(trail, lookup.fact_by_text(trail, request.what), path)) is not None:
+        if (fact := _held_fact(trail, lookup.fact_by_text(trail, request.target), path)) is not None:
             return _fact_history(workspace, trail, fact, path, request.limit)
         try:
             return _section_history(workspace, trail, path, request)
         except (SectionProblem, PathProblem) as problem:
             if problem.code not in ("section-not-found", "file-not-found"):
                 raise
-            return _history_by_id(workspace, trail, request.what, path, request.limit, problem)
+            return _history_by_id(workspace, trail, request.target, path, request.limit, problem)
 
 
 def _history_by_id(
@@ -82,10 +82,10 @@ def _history_by_id(
 
 def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, request: ShowHistory) -> SectionHistory:
     path = file or workspace.curated
-    newest = find_newest_revision(workspace, trail, path, request.what, request.nth)
+    newest = find_newest_revision(workspace, trail, path, request.target, request.nth)
     notes = shallow_notes(workspace, trail)
     if newest is None:
-        return SectionHistory(path, section_on_disk(workspace, path, request.what, request.nth).section, (), notes)
+        return SectionHistory(path, section_on_disk(workspace, path, request.target, request.nth).section, (), notes)
     revisions = trail.revisions(newest.lineage, request.limit + 1)
     views = [
         _change_view(workspace, trail, revision.begun, revision, before)
