@@ -2,6 +2,8 @@
 
 from hypothesis import strategies as st
 
+from mdmem.document import Document, Section, parse
+
 WORDS = (
     "tea",
     "editor: vim",
@@ -83,6 +85,13 @@ _front = st.sampled_from(["", "", "", "\ufeff", "---\ntags: [a]\n---\n", "\ufeff
 documents = st.builds("{}{}".format, _front, texts(headings(), headings(), closed_blocks, closed_blocks, open_blocks))
 closed_documents = st.builds("{}{}".format, _front, texts(headings(), headings(), closed_blocks, closed_blocks))
 bodies = texts(closed_blocks, most=4)
+
+
+def sections_of(texts: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[Document, Section]]:
+    """Documents, each with one of its sections."""
+    parsed = texts.map(parse).filter(lambda document: document.sections)
+    return parsed.flatmap(lambda document: st.tuples(st.just(document), st.sampled_from(document.sections)))
+
 
 _MARGINS = ("", "", "", "", " ", "  ", "   ", "    ", "      ", "\t", " \t", "  \t", "     ", "        ")
 _PIECES = tuple(

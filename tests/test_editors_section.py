@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from generated_markdown import bodies, closed_documents, documents, headings, texts
+from generated_markdown import bodies, closed_documents, documents, headings, sections_of, texts
 from generated_markdown import closed_blocks as blocks
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from mdmem.addresses import matching_sections
 from mdmem.document import Document, Section, is_blank, parse, section_etag, tree_etag, with_line_end
 from mdmem.editors import EditResult
-from mdmem.editors.outline import heading
 from mdmem.editors.section import edit
 from mdmem.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
-from mdmem.model import Op
 from mdmem.model.writes import Action, EditSection
 
 BODY, APPEND, PREPEND, REPLACE, RENAME, DELETE = Action
@@ -20,7 +18,7 @@ ADDITIONS = (APPEND, PREPEND)
 
 
 def apply(text: str, action: Action, section: str | None, words: str = "", **options: object) -> str:
-    return edit(parse(text), replace(EditSection(section, action, words), **options)).text
+    return edit(parse(text), replace(EditSection(section=section, action=action, text=words), **options)).text
 
 
 def refused(text: str, action: Action, section: str | None, words: str = "", **options: object) -> MdmemError:
@@ -29,7 +27,7 @@ def refused(text: str, action: Action, section: str | None, words: str = "", **o
     return caught.value
 
 
-# What comes out, byte for byte.
+# Results, byte for byte.
 
 LOOSE = "# T\n\n## A\n\nold\n\n## B\n\nb\n"
 TIGHT = "## A\nold\n## B\nb\n"
@@ -174,71 +172,6 @@ def test_replace(before: str, old: str, new: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "title", "after"),
-    [
-        ("## A ##  \nx\n", "New", "## New ##  \nx\n"),
-        ("##\tA\t#\r\nx\r\n", "New", "##\tNew\t#\r\nx\r\n"),
-        ("   ## A\n", "New", "   ## New\n"),
-        ("## A", "New", "## New"),
-        ("A\n---\nx\n", "New", "New\n---\nx\n"),
-        ("## A\n", "C#", "## C#\n"),
-        ("## A\n", "C #", "## C \\#\n"),
-        ("## A\n", "  two   words ", "## two words\n"),
-        ("## A\n", "*B* `c`", "## *B* `c`\n"),
-        ("## A ##\n", "A", "## A ##\n"),
-        ("A\n---\n", "1. x", "## 1. x\n"),
-        ("A\n===\nx\n", "# x", "# # x\nx\n"),
-    ],
-)
-def test_rename(before: str, title: str, after: str) -> None:
-    assert apply(before, RENAME, "A", title) == after
-
-
-def test_rename_of_several_lines() -> None:
-    assert apply("two\nlines\n---\nx\n", RENAME, "two lines", "One") == "One\n---\nx\n"
-
-
-@pytest.mark.parametrize(
-    ("before", "subtree", "after"),
-    [
-        (LOOSE, False, "# T\n\n## B\n\nb\n"),
-        (TIGHT, False, "## B\nb\n"),
-        (SUBS, True, "## B\n"),
-        ("x\n\n## A", False, "x\n\n"),
-        ("\ufeff## A\n", False, "\ufeff"),
-    ],
-)
-def test_delete(before: str, subtree: bool, after: str) -> None:
-    assert apply(before, DELETE, "A", subtree=subtree) == after
-
-
-@pytest.mark.parametrize(
-    ("before", "section", "after_section", "after"),
-    [
-        ("", "A", None, "## A\n\nx\n"),
-        ("text", "A", None, "text\n\n## A\n\nx"),
-        ("# T\n", "A", None, "# T\n\n## A\n\nx\n"),
-        ("# T\n\n## B\n\nb\n", "A", None, "# T\n\n## B\n\nb\n\n## A\n\nx\n"),
-        ("# T\n\n# U\n", "A", None, "# T\n\n# U\n\n# A\n\nx\n"),
-        ("## T\n\n## U\n", "A", None, "## T\n\n## U\n\n## A\n\nx\n"),
-        ("# T\n\n## B\n\n## C\n", "B > A", None, "# T\n\n## B\n\n### A\n\nx\n\n## C\n"),
-        ("# T\n\n## B\n\n## C\n", "T > A", "B", "# T\n\n## B\n\n## A\n\nx\n\n## C\n"),
-        ("# T\n\n## B\n\n### D\n\n## C\n", "A", "B", "# T\n\n## B\n\n### D\n\n## A\n\nx\n\n## C\n"),
-        ("# T\n\n## B\n\n### D\n\n## C\n", "A", "D", "# T\n\n## B\n\n### D\n\n### A\n\nx\n\n## C\n"),
-        ("# T\n", "B > A", None, "# T\n\n## B\n\n### A\n\nx\n"),
-        ("# T\n\n## B\n## C\n", "B > A", None, "# T\n\n## B\n\n### A\n\nx\n\n## C\n"),
-        ("# T\r\n", "A", None, "# T\r\n\r\n## A\r\n\r\nx\r\n"),
-    ],
-)
-def test_create(before: str, section: str, after_section: str | None, after: str) -> None:
-    created = edit(parse(before), EditSection(section, BODY, "x", create=True, after=after_section))
-    assert (created.text, created.op) == (after, Op.CREATE)
-    assert created.section in [s.path for s in parse(after).sections]
-    repeated = edit(parse(after), EditSection(section, APPEND, "x", create=True, after=after_section))
-    assert repeated.text == after
-
-
-@pytest.mark.parametrize(
     ("before", "action", "text", "after"),
     [
         ("# A\n", BODY, "x", "x\n\n# A\n"),
@@ -257,7 +190,7 @@ def test_preamble(before: str, action: Action, text: str, after: str) -> None:
     assert apply(after, action, None, text, create=True) == after
 
 
-# What is refused.
+# Refusals.
 
 
 @pytest.mark.parametrize(
@@ -305,20 +238,6 @@ def test_replacement_may_not_reach_beyond() -> None:
     assert refused(TIGHT, REPLACE, "A", "old", replacement="# x").code == "body-escapes-section"
 
 
-@pytest.mark.parametrize(
-    ("section", "options", "code"),
-    [
-        ("A > A > A > A > A > A > A", {}, "body-escapes-section"),
-        ("B > ", {}, "bad-text"),
-        ("New", {"after": "Nowhere"}, "section-not-found"),
-        ("B > New", {"after": "T"}, "section-not-found"),
-        ("New", {"expect": "0" * 12}, "section-not-found"),
-    ],
-)
-def test_creations_that_are_refused(section: str, options: dict[str, str], code: str) -> None:
-    assert refused("# T\n\n## B\n", BODY, section, "x", create=True, **options).code == code
-
-
 def test_expect() -> None:
     document = parse(SUBS)
     section = document.sections[0]
@@ -339,15 +258,10 @@ def test_a_number_chooses_among_several() -> None:
 # Properties.
 
 
-def sections_and_documents(texts: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[Document, Section]]:
-    whole = texts.map(parse).filter(lambda document: document.sections)
-    return whole.flatmap(lambda document: st.tuples(st.just(document), st.sampled_from(document.sections)))
-
-
 def attempt(document: Document, section: Section, action: Action, text: str, subtree: bool = False) -> EditResult | None:
-    """The edit of that very section, or None where it is refused."""
+    """The edit of exactly this section, or None if it is refused."""
     address = " > ".join(section.path)
-    change = EditSection(address, action, text, subtree=subtree)
+    change = EditSection(section=address, action=action, text=text, subtree=subtree)
     try:
         return edit(document, change)
     except (SectionProblem, TextProblem):
@@ -362,7 +276,7 @@ def only_blank_lines(text: str) -> bool:
     return all(is_blank(line) for line in text.splitlines())
 
 
-@given(sections_and_documents(documents), st.sampled_from([BODY, *ADDITIONS]), texts(blocks, headings(3), most=4), st.booleans())
+@given(sections_of(documents), st.sampled_from([BODY, *ADDITIONS]), texts(blocks, headings(3), most=4), st.booleans())
 @settings(max_examples=400)
 def test_nothing_outside_the_section_changes(where: tuple[Document, Section], action: Action, text: str, subtree: bool) -> None:
     document, section = where
@@ -386,7 +300,7 @@ def test_nothing_outside_the_section_changes(where: tuple[Document, Section], ac
         assert own in edited.text[len(before) :]
 
 
-@given(sections_and_documents(documents), st.sampled_from([BODY, *ADDITIONS]), texts(blocks, headings(3), most=4), st.booleans())
+@given(sections_of(documents), st.sampled_from([BODY, *ADDITIONS]), texts(blocks, headings(3), most=4), st.booleans())
 @settings(max_examples=300)
 def test_twice_is_once(where: tuple[Document, Section], action: Action, text: str, subtree: bool) -> None:
     document, section = where
@@ -399,7 +313,7 @@ def test_twice_is_once(where: tuple[Document, Section], action: Action, text: st
     assert again.text == edited.text
 
 
-@given(sections_and_documents(closed_documents), bodies)
+@given(sections_of(closed_documents), bodies)
 @settings(max_examples=200)
 def test_a_closed_body_fits_into_any_section(where: tuple[Document, Section], text: str) -> None:
     document, section = where
@@ -417,67 +331,6 @@ def test_a_closed_body_fits_into_any_section(where: tuple[Document, Section], te
     )
 
 
-@given(sections_and_documents(documents), st.booleans())
-@settings(max_examples=150)
-def test_deleting_leaves_the_rest(where: tuple[Document, Section], subtree: bool) -> None:
-    document, section = where
-    assume([s for s in document.sections if s.path == section.path] == [section])
-    edited = attempt(document, section, DELETE, "", subtree)
-    assume(edited is not None and edited.section == section.path)
-    assert edited is not None
-    end = section.tree_end
-    assert edited.text == document.bom + document.slice(0, section.start) + document.slice(end, len(document.lines))
-    deleted = {section, *document.subsections(section)}
-    assert [s.path for s in parse(edited.text).sections] == [s.path for s in document.sections if s not in deleted]
-
-
-@given(
-    sections_and_documents(documents), st.one_of(st.text(min_size=1, max_size=12), st.sampled_from(["C #", "# x", "a\\", "*b*", "1. x"]))
-)
-@settings(max_examples=200)
-def test_renaming_changes_the_heading_alone(where: tuple[Document, Section], title: str) -> None:
-    document, section = where
-    assume([s for s in document.sections if s.path == section.path] == [section])
-    edited = attempt(document, section, RENAME, title)
-    assume(edited is not None)
-    assert edited is not None
-    assert edited.text.startswith(document.bom + document.slice(0, section.start))
-    assert edited.text.endswith(document.slice(section.body, len(document.lines)))
-    result = parse(edited.text)
-    levels = [s.level for s in document.sections]
-    assert [s.level for s in result.sections] == levels
-    assert result.sections[section.index].path == edited.section
-
-
-@given(documents, st.sampled_from(["New", "A > New", "B", "Work > x > y"]), bodies)
-@settings(max_examples=150)
-def test_creating_only_adds(text: str, address: str, body: str) -> None:
-    document = parse(text)
-    try:
-        created = edit(document, EditSection(address, BODY, body, create=True))
-    except (SectionProblem, TextProblem):
-        return
-    assume(created.op is Op.CREATE)
-    start = next((i for i, (a, b) in enumerate(zip(text, created.text, strict=False)) if a != b), min(len(text), len(created.text)))
-    assert created.text.endswith(text[start:])
-    paths = [s.path for s in parse(created.text).sections]
-    assert created.section in paths
-    kept = iter(paths)
-    assert all(path in kept for path in [s.path for s in document.sections])
-
-
-@given(st.text(min_size=1, max_size=20))
-@settings(max_examples=200)
-def test_a_heading_reads_back(title: str) -> None:
-    try:
-        line = heading(3, title)
-    except TextProblem:
-        return
-    (section,) = parse(line, fragment=True).sections
-    assert section.level == 3
-    assert section.body == 1
-
-
 @pytest.mark.parametrize(
     ("before", "action", "text", "after"),
     [
@@ -489,7 +342,7 @@ def test_a_heading_reads_back(title: str) -> None:
 )
 def test_long_runs_are_taken_in_linear_time(before: str, action: Action, text: str, after: str) -> None:
     document = parse(before)
-    assert edit(document, EditSection(document.sections[0].title, action, text)).text == after
+    assert edit(document, EditSection(section=document.sections[0].title, action=action, text=text)).text == after
 
 
 def test_a_section_that_is_there_already_stands_after_the_one_that_is_named() -> None:
