@@ -34,7 +34,7 @@ _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 
 
 def packaged(kind: str, name: str) -> str:
-    """The text of a packaged file: of the `hooks` or the `templates`, which a checkout has beside the package and an installation in it."""
+    """The text of a packaged file; `kind` is `hooks` or `templates`: folders next to the package in a checkout, inside it when installed."""
     package = Path(__file__).parent
     folder = package / kind
     return ((folder if folder.is_dir() else package.parent / kind) / name).read_text(encoding="utf-8")
@@ -51,17 +51,17 @@ def digest(data: bytes) -> str:
 
 
 def path_on_disk(root: Path, path: FilePath) -> Path:
-    """Where a workspace path is on disk; nothing on the way to it is a symbolic link.
+    """A workspace path on disk, which exists or may be created; no part of it is a symbolic link.
 
     Raises:
-        PathProblem: `bad-path`: a symbolic link, a folder, a device, or a folder on the way that is none.
+        PathProblem: `bad-path`: a symbolic link, a folder, a device, or a part above it that is no folder.
     """
-    place = root
+    full_path = root
     parts = path.split("/")
     for number, part in enumerate(parts):
-        place = place / part
+        full_path = full_path / part
         try:
-            mode = place.lstat().st_mode
+            mode = full_path.lstat().st_mode
         except FileNotFoundError:
             continue
         except OSError as problem:
@@ -73,32 +73,32 @@ def path_on_disk(root: Path, path: FilePath) -> Path:
             raise PathProblem("bad-path", f"{path}: {part!r} is not a folder")
         if last and not stat.S_ISREG(mode):
             raise PathProblem("bad-path", f"{path} is not a regular file")
-    return place
+    return full_path
 
 
-def read(place: Path) -> bytes | None:
+def read(path: Path) -> bytes | None:
     """The bytes of a regular file, None where there is no such file.
 
     Raises:
         PathProblem: `bad-path` or `unsupported-file`: not a regular file, not readable, or larger than `MAX_FILE_BYTES`.
     """
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as problem:
-        raise PathProblem("unsupported-file", f"{place.name} cannot be read: {problem.strerror}") from problem
+        raise PathProblem("unsupported-file", f"{path.name} cannot be read: {problem.strerror}") from problem
     except OSError as problem:
         if problem.errno in (errno.ELOOP, errno.ENXIO):  # a symbolic link; a socket
-            raise PathProblem("bad-path", f"{place.name} is not a regular file") from problem
+            raise PathProblem("bad-path", f"{path.name} is not a regular file") from problem
         raise
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise PathProblem("bad-path", f"{place.name} is not a regular file")
-        if found.st_size > MAX_FILE_BYTES:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise PathProblem("bad-path", f"{path.name} is not a regular file")
+        if status.st_size > MAX_FILE_BYTES:
             raise PathProblem(
-                "unsupported-file", f"{place.name} has {found.st_size:,} bytes; {MAX_FILE_BYTES:,} is the most that is edited", "Split it."
+                "unsupported-file", f"{path.name} has {status.st_size:,} bytes; {MAX_FILE_BYTES:,} is the most that is edited", "Split it."
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read()
@@ -107,7 +107,7 @@ def read(place: Path) -> bytes | None:
 
 
 def stamp(path: str) -> tuple[int, int, int, int, int] | None:
-    """What tells a state of a file (links followed) from another: times of data and inode (ns), size, inode, device; None: not there."""
+    """The stamp of a file's state (links followed): times of data and inode (ns), size, inode, device; None where there is no file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - a path object takes longer to make than the answer
     except (OSError, ValueError):
@@ -116,7 +116,7 @@ def stamp(path: str) -> tuple[int, int, int, int, int] | None:
 
 
 def identity(path: str) -> tuple[int, int, int] | None:
-    """What tells a file or folder (links not followed) from any other of the same name: inode, device, kind; None: not there."""
+    """The identity of a file or folder (links not followed) among those of its name: inode, device, kind; None where there is none."""
     try:
         status = os.lstat(path)
     except (OSError, ValueError):
@@ -124,9 +124,9 @@ def identity(path: str) -> tuple[int, int, int] | None:
     return status.st_ino, status.st_dev, stat.S_IFMT(status.st_mode)
 
 
-def sync(place: Path) -> None:
-    """Make durable what is in a file, or the names in a folder."""
-    descriptor = os.open(place, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make the content of a file durable, or the names in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -134,40 +134,40 @@ def sync(place: Path) -> None:
 
 
 def sync_all(folder: Path) -> None:
-    """Make everything durable that another program has put into a new folder: names and bytes, at any depth."""
+    """Make a new folder durable that another program has filled: names and bytes, at any depth."""
     for inner, _, names in os.walk(folder):
-        for place in (Path(inner) / name for name in names):
-            if stat.S_ISREG(place.lstat().st_mode):
-                sync(place)
+        for path in (Path(inner) / name for name in names):
+            if stat.S_ISREG(path.lstat().st_mode):
+                sync(path)
         sync(Path(inner))
 
 
 def make_folders(folder: Path) -> tuple[Path, ...]:
-    """Make a folder and what is missing above it, durably; those that were made, outermost first."""
+    """Create a folder and those missing above it, durably; return the created ones, outermost first."""
     missing = []
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
-    made = tuple(reversed(missing))
-    for new in made:
+    created = tuple(reversed(missing))
+    for new in created:
         new.mkdir(exist_ok=True)
         sync(new.parent)
-    return made
+    return created
 
 
 def temporary_name() -> str:
-    """A name for a temporary file beside the one that it is to replace."""
+    """A name for a temporary file next to the one that it is to replace."""
     return f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
 
 
 def backup_name(temporary: str) -> str:
-    """The name of the temporary file by which a failed write is undone: another, as it may be cut short while the new bytes stand."""
+    """The name of a second temporary file, by which a failed write is undone: it may be cut short while the file has the new bytes."""
     return f"{temporary.removesuffix('.tmp')}.back.tmp"
 
 
-def write_durably(place: Path, data: bytes, mode: int | None = None) -> None:
-    """A new file with these bytes, fsynced; `mode` None is what the umask gives. Taken away again where that fails."""
-    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
+def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Create a file with these bytes, fsynced; with `mode` None the umask decides. If that fails, the file is removed."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None:
@@ -177,27 +177,27 @@ def write_durably(place: Path, data: bytes, mode: int | None = None) -> None:
             os.fsync(file.fileno())
     except BaseException:
         with suppress(OSError):
-            place.unlink()
+            path.unlink()
         raise
 
 
-def replace(place: Path, data: bytes, expected: bytes | None, temporary: str) -> bool:
-    """Put `data` in place of a file, atomically and durably, if the file still holds `expected` (None: is not there).
+def replace(path: Path, data: bytes, expected: bytes | None, temporary: str) -> bool:
+    """Replace the bytes of a file, atomically and durably, if it still holds `expected` (None: does not exist).
 
-    Where the system can exchange two names, what was displaced is looked at, so that a save which comes at the last moment is put
-    back and not lost. Elsewhere a window stays between the last look and the rename.
+    If the system can exchange two names, the displaced file is read again: a save of the last moment is put back, not lost. Otherwise
+    there is a window between the last read and the rename.
 
     Returns:
         False, with nothing changed, where the file holds something else by now.
     """
-    new = place.parent / temporary
+    new = path.parent / temporary
     try:
-        mode: int | None = stat.S_IMODE(place.lstat().st_mode)
+        mode: int | None = stat.S_IMODE(path.lstat().st_mode)
     except FileNotFoundError:
         mode = None
     try:
         write_durably(new, data, mode)
-        done = read(place) == expected and (_put(new, place) if expected is None else _exchange(new, place, data, expected))
+        done = read(path) == expected and (_put_new(new, path) if expected is None else _exchange(new, path, data, expected))
     except BaseException:
         with suppress(OSError):
             new.unlink()
@@ -205,47 +205,47 @@ def replace(place: Path, data: bytes, expected: bytes | None, temporary: str) ->
     if not done:
         new.unlink(missing_ok=True)
         return False
-    sync(place.parent)
+    sync(path.parent)
     return True
 
 
-def remove(place: Path) -> None:
-    """Take a file away, durably."""
-    place.unlink()
-    sync(place.parent)
+def remove(path: Path) -> None:
+    """Remove a file, durably."""
+    path.unlink()
+    sync(path.parent)
 
 
-def _put(new: Path, place: Path) -> bool:
-    """Give a new file its name; False where the name is taken by now."""
+def _put_new(new: Path, path: Path) -> bool:
+    """Give a new file its name; False where another file has it by now."""
     try:
-        if not _rename(new, place, _RENAME_NOREPLACE):
-            os.link(new, place)
+        if not _rename(new, path, _RENAME_NOREPLACE):
+            os.link(new, path)
             new.unlink()
     except FileExistsError:
         return False
     return True
 
 
-def _exchange(new: Path, place: Path, data: bytes, expected: bytes) -> bool:
-    """Put `new` in place of a file that is to hold `expected`; False, with the file as it was saved, where it held something else."""
+def _exchange(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
+    """Put `new` in place of a file that should hold `expected`; False, with the file as it was saved, where it held something else."""
     try:
-        if not _rename(new, place, _RENAME_EXCHANGE):
-            new.rename(place)
+        if not _rename(new, path, _RENAME_EXCHANGE):
+            new.rename(path)
             return True
     except FileNotFoundError:
         return False
     if read(new) == expected:
         new.unlink()
         return True
-    _rename(new, place, _RENAME_EXCHANGE)
+    _rename(new, path, _RENAME_EXCHANGE)
     if read(new) != data:
-        # Saved once more while the first save was put back: the newest stays.
-        _rename(new, place, _RENAME_EXCHANGE)
+        # Saved again while the first save was put back: the newest stays.
+        _rename(new, path, _RENAME_EXCHANGE)
     return False
 
 
 def _rename(old: Path, new: Path, flags: int) -> bool:
-    """renameat2(2); False where the system or the file system has no such thing."""
+    """Call renameat2(2); False where the system or the file system does not have it."""
     call = _renameat2()
     if call is None:
         return False
@@ -259,7 +259,7 @@ def _rename(old: Path, new: Path, flags: int) -> bool:
 
 @cache
 def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
-    """The system's call, None where it has none."""
+    """The system's renameat2(2); None where it has none."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
     if call is not None:
         call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
@@ -267,15 +267,15 @@ def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
 
 
 @contextmanager
-def lock(place: Path, timeout: float, waiting: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Hold the lock file `place`; wait up to `timeout` seconds for it and say so after a second.
+def lock(path: Path, timeout: float, waiting: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold a lock file; wait for it up to `timeout` seconds, and say so after one.
 
     Raises:
-        RepositoryProblem: `busy`: another process kept it for longer.
+        RepositoryProblem: `busy`: another process held it for longer.
     """
-    descriptor, got = _opened(place, os.O_CREAT)
+    descriptor, is_ours = _open_lock(path, os.O_CREAT)
     try:
-        if not got and not _wait_for_lock(descriptor, timeout, waiting):
+        if not is_ours and not _wait_for_lock(descriptor, timeout, waiting):
             raise RepositoryProblem(
                 "busy", f"another mdmem has been busy for {timeout:g} seconds", "Try again; lock_timeout sets how long to wait."
             )
@@ -284,21 +284,21 @@ def lock(place: Path, timeout: float, waiting: Callable[[str], None] | None = No
         os.close(descriptor)
 
 
-def _opened(place: Path, flags: int = 0) -> tuple[int, bool]:
-    """A lock file opened, and whether its lock could be had at once.
+def _open_lock(path: Path, flags: int = 0) -> tuple[int, bool]:
+    """Open a lock file and try to lock it: its descriptor, and True if it is locked.
 
-    It is opened for reading, so that whoever only waits keeps no disk from being made read-only. NFS wants it open for writing.
+    It is opened for reading, so that a disk can be made read-only while somebody waits. NFS needs it open for writing.
     """
     try:
-        return _opened_for(os.O_RDONLY, place, flags)
+        return _open_and_try(os.O_RDONLY, path, flags)
     except OSError as problem:
         if problem.errno != errno.EBADF:
             raise
-        return _opened_for(os.O_RDWR, place, flags)
+        return _open_and_try(os.O_RDWR, path, flags)
 
 
-def _opened_for(way: int, place: Path, flags: int) -> tuple[int, bool]:
-    descriptor = os.open(place, way | flags, 0o600)
+def _open_and_try(access: int, path: Path, flags: int) -> tuple[int, bool]:
+    descriptor = os.open(path, access | flags, 0o600)
     try:
         return descriptor, _try_lock(descriptor)
     except BaseException:
@@ -307,32 +307,31 @@ def _opened_for(way: int, place: Path, flags: int) -> tuple[int, bool]:
 
 
 def _wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
-    """Queue for a lock, which the system hands on in turn; whether it was got in time.
+    """Queue for a lock, which the system hands on in turn; True if it was acquired in time.
 
-    flock(2) knows no time limit, so a thread waits, with a descriptor of its own for the same open file: this one may be closed, and
-    its number given to another file, before the thread gets to it. One that waits in vain ends with the process, or gets the lock and
-    frees it at once.
+    flock(2) has no time limit, so a thread waits, with a descriptor of its own for the same open file: this one may be closed, and its
+    number reused, before the thread runs. A thread that waits in vain ends with the process, or gets the lock and releases it at once.
     """
     if timeout <= 0:
         return False
-    got = threading.Event()
-    own = os.dup(descriptor)
+    acquired = threading.Event()
+    duplicate = os.dup(descriptor)
 
     def wait() -> None:
         try:
-            fcntl.flock(own, fcntl.LOCK_EX)
+            fcntl.flock(duplicate, fcntl.LOCK_EX)
         finally:
-            os.close(own)
-        got.set()
+            os.close(duplicate)
+        acquired.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    if got.wait(min(timeout, _NOTICE_SECONDS)):
+    if acquired.wait(min(timeout, _NOTICE_SECONDS)):
         return True
     if timeout <= _NOTICE_SECONDS:
         return False
     if waiting:
         waiting("waiting for another mdmem to finish")
-    return got.wait(timeout - _NOTICE_SECONDS)
+    return acquired.wait(timeout - _NOTICE_SECONDS)
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -343,11 +342,11 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def is_locked(place: Path) -> bool:
-    """Whether some process holds the lock file now."""
+def is_locked(path: Path) -> bool:
+    """True if some process holds the lock file now."""
     try:
-        descriptor, got = _opened(place)
+        descriptor, is_ours = _open_lock(path)
     except FileNotFoundError:
         return False
     os.close(descriptor)
-    return not got
+    return not is_ours

@@ -1,6 +1,6 @@
-"""`mdmem stats`: what was done, as figures over weeks, and how the answers of searches drift. Pure functions over the events.
+"""`mdmem stats`: figures by week of the verbs that ran, and the drift of search answers. Pure functions over the events.
 
-Weeks are those of ISO 8601, in the user's zone; the last one is under way.
+Weeks are those of ISO 8601, in the user's zone; the last one is not over yet.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from mdmem.model.searches import Quality
 from mdmem.startup.records import dataclass
 
 SEARCH = "search"
-"""The verb whose quality is watched."""
+"""The verb whose quality is measured."""
 
 _LEAST_SEARCHES = 5
-"""A week with fewer says nothing of a drift."""
+"""A week with fewer searches is not used for drift."""
 _LEAST_WEEKS = 6
-"""Fewer weeks before the newest one give no limits that could be trusted."""
+"""With fewer weeks before the newest one the limits could not be trusted."""
 _SIGMAS = 2.576
-"""Standard errors of the normal distribution outside of which lies one value in 100."""
+"""One value in 100 of a normal distribution lies outside of so many standard errors."""
 _LEAST_CHANGE = 0.1
-"""A change by less than this part of the mean is none that anybody would notice."""
+"""Nobody would notice a change by less than this part of the mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerbFigures:
-    """What came of one verb. `weeks`: how often in each week; `refused`, `failed` and `bugs` are among the `count`."""
+    """The figures of one verb. `weeks` has its count in each week; `refused`, `failed` and `bugs` are part of `count`."""
 
     verb: str
     count: int
@@ -44,7 +44,7 @@ class VerbFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was done in some weeks (by their names), the most frequent verb first; `damaged` lines of the events could not be read."""
+    """The figures of some weeks (by name), the most frequent verb first; `damaged` is the number of unreadable lines of events."""
 
     weeks: tuple[str, ...]
     verbs: tuple[VerbFigures, ...]
@@ -53,7 +53,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """The searches of a week, refused ones left out. What was not measured is None; ages are days."""
+    """The searches of a week, without refused ones. A figure that was not measured is None; ages are in days."""
 
     week: str
     searches: int
@@ -68,7 +68,7 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A figure of the newest week that lies outside of what the weeks before it let expect."""
+    """A figure of the newest week outside of the limits set by the weeks before it."""
 
     figure: str
     value: float
@@ -78,7 +78,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class SearchFigures:
-    """The searches of some weeks, oldest first, beginning with the first that has any; and what has drifted in the newest."""
+    """The searches of some weeks, oldest first, from the first week with a search on; and the figures that drifted in the newest."""
 
     weeks: tuple[Week, ...]
     drift: tuple[Drift, ...]
@@ -86,24 +86,24 @@ class SearchFigures:
 
 
 def figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> Figures:
-    """What was done in the last so many weeks."""
-    by_week = _by_week(events, today, zone, weeks)
-    known = _from_the_first(by_week)
+    """The figures of the last weeks (their number in `weeks`), up to today."""
+    by_week = _group_by_week(events, today, zone, weeks)
+    active = _without_leading_gaps(by_week)
     by_verb: dict[str, list[Event]] = {}
-    for event in (event for found in known.values() for event in found):
+    for event in (event for of_week in active.values() for event in of_week):
         by_verb.setdefault(event.verb, []).append(event)
-    counts = [Counter(event.verb for event in found) for found in known.values()]
-    verbs = [_of_verb(verb, found, tuple(count[verb] for count in counts)) for verb, found in by_verb.items()]
-    return Figures(tuple(map(_name, known)), tuple(sorted(verbs, key=lambda one: (-one.count, one.verb))), damaged)
+    counts = [Counter(event.verb for event in of_week) for of_week in active.values()]
+    verbs = [_verb_figures(verb, of_week, tuple(count[verb] for count in counts)) for verb, of_week in by_verb.items()]
+    return Figures(tuple(map(_week_name, active)), tuple(sorted(verbs, key=lambda figures: (-figures.count, figures.verb))), damaged)
 
 
-def _of_verb(verb: str, found: Sequence[Event], weeks: tuple[int, ...]) -> VerbFigures:
-    ended = Counter(event.outcome for event in found)
-    times = sorted(event.ms for event in found)
+def _verb_figures(verb: str, events: Sequence[Event], weeks: tuple[int, ...]) -> VerbFigures:
+    ended = Counter(event.outcome for event in events)
+    times = sorted(event.ms for event in events)
     slow = times[math.ceil(0.95 * len(times)) - 1]
     return VerbFigures(
         verb=verb,
-        count=len(found),
+        count=len(events),
         median_ms=median(times),
         p95_ms=slow,
         refused=ended[Outcome.REFUSED],
@@ -114,20 +114,20 @@ def _of_verb(verb: str, found: Sequence[Event], weeks: tuple[int, ...]) -> VerbF
 
 
 def search_figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> SearchFigures:
-    """The searches of the last so many weeks, and whether the newest drifts from those before it."""
+    """The searches of the last weeks (their number in `weeks`), and the drift of the newest from those before it."""
     done = (event for event in events if event.verb == SEARCH and event.outcome is Outcome.DONE)
-    known = _from_the_first(_by_week(done, today, zone, weeks))
-    found = tuple(_of_week(_name(monday), events) for monday, events in known.items())
-    return SearchFigures(found, drift(found), damaged)
+    by_week = _without_leading_gaps(_group_by_week(done, today, zone, weeks))
+    searches = tuple(_week_figures(_week_name(monday), events) for monday, events in by_week.items())
+    return SearchFigures(searches, drift(searches), damaged)
 
 
-def _of_week(name: str, found: Sequence[Event]) -> Week:
-    answers = [event.quality for event in found if event.quality is not None]  # events of older versions have none
+def _week_figures(name: str, events: Sequence[Event]) -> Week:
+    answers = [event.quality for event in events if event.quality is not None]  # events of older versions have none
     return Week(
         week=name,
-        searches=len(found),
+        searches=len(events),
         without_hit=fmean(answer.hits == 0 for answer in answers) if answers else None,
-        median_ms=median(event.ms for event in found) if found else None,
+        median_ms=median(event.ms for event in events) if events else None,
         median_hits=_median(answers, lambda answer: answer.hits),
         median_first=_median(answers, lambda answer: answer.first),
         median_spread=_median(answers, lambda answer: answer.spread),
@@ -137,22 +137,22 @@ def _of_week(name: str, found: Sequence[Event]) -> Week:
 
 
 def _median(answers: Iterable[Quality], measure: Callable[[Quality], float | None]) -> float | None:
-    """Of those that have it."""
-    found = [value for answer in answers if (value := measure(answer)) is not None]
-    return median(found) if found else None
+    """The median of a measure over the answers that have it."""
+    values = [value for answer in answers if (value := measure(answer)) is not None]
+    return median(values) if values else None
 
 
-def _by_week(events: Iterable[Event], today: date, zone: tzinfo | None, weeks: int) -> dict[date, list[Event]]:
-    """The events of the last so many weeks by their Mondays, oldest first; what has a later time than today is in none."""
+def _group_by_week(events: Iterable[Event], today: date, zone: tzinfo | None, weeks: int) -> dict[date, list[Event]]:
+    """The events of the last weeks by their Mondays, oldest first; events of a later week are left out."""
     newest = _monday(today)
-    found: dict[date, list[Event]] = {newest - timedelta(weeks=back): [] for back in reversed(range(weeks))}
+    by_week: dict[date, list[Event]] = {newest - timedelta(weeks=back): [] for back in reversed(range(weeks))}
     for event in events:
-        found.get(_monday(event.time.astimezone(zone).date()), []).append(event)
-    return found
+        by_week.get(_monday(event.time.astimezone(zone).date()), []).append(event)
+    return by_week
 
 
-def _from_the_first(by_week: Mapping[date, list[Event]]) -> dict[date, list[Event]]:
-    """The weeks without those at the beginning in which nothing was done."""
+def _without_leading_gaps(by_week: Mapping[date, list[Event]]) -> dict[date, list[Event]]:
+    """The weeks from the first one with an event on."""
     first = next((monday for monday, events in by_week.items() if events), date.max)
     return {monday: events for monday, events in by_week.items() if monday >= first}
 
@@ -161,7 +161,7 @@ def _monday(day: date) -> date:
     return day - timedelta(days=day.weekday())
 
 
-def _name(day: date) -> str:
+def _week_name(day: date) -> str:
     year, week, _ = day.isocalendar()
     return f"{year}-W{week:02}"
 
@@ -180,44 +180,44 @@ _WATCHED: Mapping[str, Callable[[Week], float | None]] = {
 
 
 def drift(weeks: Sequence[Week]) -> tuple[Drift, ...]:
-    """What lies outside of its limits in the newest week.
+    """The figures of the newest week that are outside of their limits.
 
-    The limits are Student's for one more value like those of the weeks before: chance alone puts one week in 100 outside. A share without
-    a hit is one of few searches, so its limits are at least as wide as chance makes a share of so many. Where there are fewer than six
-    weeks to go by, or a week has fewer than five searches, nothing is said.
+    The limits are Student's for one more value like those of the weeks before: chance alone puts one week in 100 outside. The share of
+    searches without a hit comes from few searches, so its limits are at least as wide as chance makes such a share. With fewer than six
+    weeks to compare, or fewer than five searches in a week, there is no drift.
     """
     if not weeks or weeks[-1].searches < _LEAST_SEARCHES:
         return ()
-    before = [week for week in weeks[:-1] if week.searches >= _LEAST_SEARCHES]
-    found = []
+    earlier_weeks = [week for week in weeks[:-1] if week.searches >= _LEAST_SEARCHES]
+    drifts = []
     for name, measure in _WATCHED.items():
-        value, known = measure(weeks[-1]), [one for week in before if (one := measure(week)) is not None]
-        if value is None or len(known) < _LEAST_WEEKS:
+        value, earlier = measure(weeks[-1]), [figure for week in earlier_weeks if (figure := measure(week)) is not None]
+        if value is None or len(earlier) < _LEAST_WEEKS:
             continue
-        room, most = _room(known), math.inf
+        margin, highest = _margin(earlier), math.inf
         if name == "without_hit":
-            room, most = max(room, _room_of_share(fmean(known), before, weeks[-1].searches)), 1.0
-        low, high = max(0.0, fmean(known) - room), min(most, fmean(known) + room)
+            margin, highest = max(margin, _share_margin(fmean(earlier), earlier_weeks, weeks[-1].searches)), 1.0
+        low, high = max(0.0, fmean(earlier) - margin), min(highest, fmean(earlier) + margin)
         if not low <= value <= high:
-            found.append(Drift(name, value, low, high))
-    return tuple(found)
+            drifts.append(Drift(name, value, low, high))
+    return tuple(drifts)
 
 
-def _room(known: Sequence[float]) -> float:
-    """How far from the mean one more value may lie."""
-    error = stdev(known) * math.sqrt(1 + 1 / len(known))
-    return max(_student(len(known) - 1) * error, _LEAST_CHANGE * abs(fmean(known)))
+def _margin(values: Sequence[float]) -> float:
+    """The distance from the mean within which one more value may lie."""
+    error = stdev(values) * math.sqrt(1 + 1 / len(values))
+    return max(_student(len(values) - 1) * error, _LEAST_CHANGE * abs(fmean(values)))
 
 
 def _student(freedom: int) -> float:
-    """What Student's t has in the place of `_SIGMAS` (Abramowitz and Stegun, 26.7.5; from 5 on right to one part in 100)."""
+    """The value of Student's t that corresponds to `_SIGMAS` (Abramowitz and Stegun, 26.7.5; from 5 degrees of freedom on exact to 1 %)."""
     z = _SIGMAS
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
     return z + first / freedom + second / freedom**2 + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / freedom**3
 
 
-def _room_of_share(mean: float, before: Sequence[Week], searches: int) -> float:
-    """The same for a share of so many searches, and one search more. What was never seen is held to be seldom, not impossible (Laplace)."""
+def _share_margin(mean: float, before: Sequence[Week], searches: int) -> float:
+    """The margin of a share among so many searches, and one search more. What never happened counts as rare, not as impossible (Laplace)."""
     seen = sum(week.searches for week in before)
     share = (mean * seen + 1) / (seen + 2)
     return _SIGMAS * math.sqrt(share * (1 - share) / searches) + 1 / searches

@@ -55,18 +55,18 @@ def drop_record(state: Path) -> None:
 
 
 def recover_temporary(path: Path, record: Record) -> None:
-    """Deal with the temporary file that a killed process left beside `path`, and make durable which bytes stand in the file.
+    """Deal with the temporary file that a killed process left next to `path`, and make the bytes of the file durable.
 
-    It is ours, or the file's old bytes, and goes. But where our bytes stand in the file and something else is in the temporary
-    file, that is what a person saved at the last moment, dispathd and not put back yet: it is put back.
+    The temporary file holds our bytes, or the file's old ones, and is removed. But if the file holds our bytes and the temporary file
+    something else, a person saved that at the last moment: it was displaced, and is put back.
     """
     if not record.temporary.startswith(TEMPORARY_PREFIX) or "/" in record.temporary:
         return
     (path.parent / backup_name(record.temporary)).unlink(missing_ok=True)
     temporary = path.parent / record.temporary
-    dispathd, now = read(temporary), read(path)
-    if dispathd is not None:
-        if now is not None and digest(now) == record.after and digest(dispathd) not in (record.before, record.after):
+    displaced, now = read(temporary), read(path)
+    if displaced is not None:
+        if now is not None and digest(now) == record.after and digest(displaced) not in (record.before, record.after):
             temporary.rename(path)
         else:
             temporary.unlink()

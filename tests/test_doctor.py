@@ -58,7 +58,13 @@ def examine(desk: Desk, fix: bool = False, history_seconds: float = doctor.HISTO
 def about(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
     """What one check says beyond that all is well."""
     workspace = desk.workspace
-    case = doctor.Inspection(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk), fix, doctor.HISTORY_SECONDS)
+    case = doctor.Inspection(
+        workspace=workspace,
+        open_index=partial(index.index_as_is, workspace),
+        rebuild_index=partial(rebuild, desk),
+        fix=fix,
+        history_seconds=doctor.HISTORY_SECONDS,
+    )
     return [found for found in doctor.run_check(check, case) if found.level is not Level.OK]
 
 
@@ -88,7 +94,7 @@ def test_a_sound_workspace(fix: bool, desk: Desk):
     [(Level.ERROR, False, 1), (Level.ERROR, True, 0), (Level.WARNING, False, 0), (Level.NOTE, False, 0), (Level.OK, False, 0)],
 )
 def test_the_exit_status(level: Level, fixed: bool, status: int):
-    assert exit_status([Finding("a", Level.OK, ""), Finding("b", level, "", fixed)]) == status
+    assert exit_status([Finding(check="a", level=Level.OK, message=""), Finding(check="b", level=level, message="", fixed=fixed)]) == status
 
 
 def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
@@ -287,7 +293,10 @@ def test_a_state_folder_that_cannot_be_written(world: World, repository: Path):
 
 
 def record(desk: Desk, temporary: str = ".mdmem-0a.tmp") -> Path:
-    write_ahead.save_record(desk.workspace.state, write_ahead.Record(FilePath("MEMORY.md"), "0", "1", TOKEN, "@0 +0000", temporary))
+    write_ahead.save_record(
+        desk.workspace.state,
+        write_ahead.Record(path=FilePath("MEMORY.md"), before="0", after="1", message=TOKEN, date="@0 +0000", temporary=temporary),
+    )
     return desk.workspace.state / "write-ahead.json"
 
 
@@ -376,7 +385,7 @@ def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
     place = desk.workspace.state / trail.TRAIL_NAME
     spoil(place)
     before = only(desk, "versions")
-    assert (before.level, before.fixed, before.hint == f"{verb('doctor', 'fix')} discards it; it is made anew from the commits.") == (
+    assert (before.level, before.fixed, before.hint == f"{verb('doctor', 'fix')} discards it; it is rebuilt from the commits.") == (
         Level.WARNING,
         False,
         True,
@@ -560,7 +569,9 @@ def leak(desk: Desk, path: str, text: str, message: str = "by hand") -> str:
 def test_a_secret_in_history(desk: Desk):
     commit = leak(desk, "memory/a.md", f"# A\n\n- x\n\n- {TOKEN}\n")
     findings = examine(desk)
-    assert [one for one in findings if one.check == "secrets"] == [Finding("secrets", Level.OK, "none in the memory files")]
+    assert [one for one in findings if one.check == "secrets"] == [
+        Finding(check="secrets", level=Level.OK, message="none in the memory files")
+    ]
     (found,) = (one for one in findings if one.check == "history")
     assert (found.level, found.message) == (Level.WARNING, f"github-token in commit {commit}, memory/a.md:5")
     assert TOKEN not in str(findings)
@@ -661,7 +672,9 @@ def test_events_of_the_last_days(desk: Desk):
         (1, "log", 10, Outcome.FAILED, "storage", None),
         (0, "search", 10, Outcome.BUG, "bug", "KeyError in mdmem.search.query:7"),
     ):
-        events.record_event(desk.workspace.state, Event(name, ms, outcome, code, bug=bug, time=now - timedelta(days=days)))
+        events.record_event(
+            desk.workspace.state, Event(verb=name, ms=ms, outcome=outcome, code=code, bug=bug, time=now - timedelta(days=days))
+        )
     found = [(one.level, one.message) for one in examine(desk) if one.check == "events"]
     assert found == [
         (Level.OK, "6 in the last 7 days; the slowest was edit-section, 1,500 ms"),

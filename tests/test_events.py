@@ -55,8 +55,11 @@ def test_what_a_line_says(tmp_path: Path):
 
 
 def test_what_a_line_says_of_a_search(tmp_path: Path):
-    events.record_event(tmp_path, event(quality=Quality(3, 0, behind=True)))
-    events.record_event(tmp_path, event(quality=Quality(3, 8, 7.91, 2.2, 0.42, 5, 1, 2, 12.5, query="w" * 1000)))
+    events.record_event(tmp_path, event(quality=Quality(words=3, hits=0, behind=True)))
+    events.record_event(
+        tmp_path,
+        event(quality=Quality(words=3, hits=8, first=7.91, last=2.2, spread=0.42, text=5, heading=1, beside=2, age=12.5, query="w" * 1000)),
+    )
     nothing, some = ({name: value for name, value in json.loads(line).items() if name not in PLAIN} for line in lines(tmp_path))
     assert nothing == {"words": 3, "hits": 0, "text": 0, "heading": 0, "beside": 0, "behind": True}
     assert {**some, "query": len(some["query"])} == {
@@ -67,7 +70,14 @@ def test_what_a_line_says_of_a_search(tmp_path: Path):
 
 
 def test_a_line_stays_small(tmp_path: Path):
-    events.record_event(tmp_path, event(verb="search", session=None, quality=Quality(12, 8, 107.91, 12.25, 0.42, 5, 1, 2, 112.5)))
+    events.record_event(
+        tmp_path,
+        event(
+            verb="search",
+            session=None,
+            quality=Quality(words=12, hits=8, first=107.91, last=12.25, spread=0.42, text=5, heading=1, beside=2, age=112.5),
+        ),
+    )
     assert len(lines(tmp_path)[0]) < 260
 
 
@@ -283,7 +293,7 @@ def test_a_file_that_another_process_is_moving_is_left_to_it(tmp_path: Path, sma
 
 def test_who_comes_late_does_not_move_the_new_file_over_the_older(tmp_path: Path, small: int):
     events.record_event(tmp_path, event(1))
-    first, late = events._open(tmp_path / events.EVENTS_NAME), events._open(tmp_path / events.EVENTS_NAME)
+    first, late = events._open_to_append(tmp_path / events.EVENTS_NAME), events._open_to_append(tmp_path / events.EVENTS_NAME)
     events._rotate(tmp_path, first)
     os.close(first)
     events.record_event(tmp_path, event(2))
@@ -341,9 +351,9 @@ def test_many_processes_and_many_rotations(tmp_path: Path):
 
 def test_a_search_that_is_watched(tmp_path: Path):
     with EventRecorder(tmp_path, "search") as watch:
-        watch.searched(Quality(1, 2))
+        watch.searched(Quality(words=1, hits=2))
     (found,) = events.read_events(tmp_path)
-    assert (found.verb, found.outcome, found.quality) == ("search", Outcome.DONE, Quality(1, 2))
+    assert (found.verb, found.outcome, found.quality) == ("search", Outcome.DONE, Quality(words=1, hits=2))
 
 
 PROBLEMS = [

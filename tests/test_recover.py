@@ -146,7 +146,9 @@ def test_a_git_that_outlives_mdmem(at: Desk):
 
 def record(before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md") -> write_ahead.Record:
     digests = [files.digest(text.encode()) if text is not None else None for text in (before, after)]
-    return write_ahead.Record(FilePath(path), digests[0], digests[1] or "", MESSAGE, "@1770000000 +0100", TEMPORARY)
+    return write_ahead.Record(
+        path=FilePath(path), before=digests[0], after=digests[1] or "", message=MESSAGE, date="@1770000000 +0100", temporary=TEMPORARY
+    )
 
 
 def leave(at: Desk, left: write_ahead.Record) -> None:

@@ -21,11 +21,11 @@ NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
 
 def event(verb: str = "log", ms: float = 10, outcome: Outcome = Outcome.DONE, weeks_ago: float = 0, **fields: Any) -> Event:
-    return Event(verb, ms, outcome, time=NOON - timedelta(weeks=weeks_ago), **fields)
+    return Event(verb=verb, ms=ms, outcome=outcome, time=NOON - timedelta(weeks=weeks_ago), **fields)
 
 
 def search(hits: int = 5, weeks_ago: float = 0, **fields: Any) -> Event:
-    return event("search", weeks_ago=weeks_ago, quality=Quality(3, hits, **fields))
+    return event("search", weeks_ago=weeks_ago, quality=Quality(words=3, hits=hits, **fields))
 
 
 def searches(events: Sequence[Event], weeks: int = 12) -> SearchFigures:
@@ -39,7 +39,10 @@ class TestFigures:
         found = stats.figures([*times, event(ms=200), *ends], 3, TODAY, UTC, 2)
         assert found == Figures(
             ("2026-W09", "2026-W10"),
-            (VerbFigures("log", 101, 51, 96, 0, 0, 0, (100, 1)), VerbFigures("remember", 5, 5, 5, 1, 1, 1, (0, 5))),
+            (
+                VerbFigures(verb="log", count=101, median_ms=51, p95_ms=96, refused=0, failed=0, bugs=0, weeks=(100, 1)),
+                VerbFigures(verb="remember", count=5, median_ms=5, p95_ms=5, refused=1, failed=1, bugs=1, weeks=(0, 5)),
+            ),
             3,
         )
 
@@ -52,12 +55,12 @@ class TestFigures:
         assert stats.figures([event(weeks_ago=12)], 0, TODAY, UTC, 12) == Figures((), (), 0)
 
     def test_weeks_begin_on_monday_in_the_user_s_zone(self):
-        late = Event("log", 1, Outcome.DONE, time=datetime(2026, 3, 1, 23, tzinfo=UTC))
+        late = Event(verb="log", ms=1, outcome=Outcome.DONE, time=datetime(2026, 3, 1, 23, tzinfo=UTC))
         assert stats.figures([late], 0, TODAY, UTC, 12).weeks == ("2026-W09", "2026-W10")
         assert stats.figures([late], 0, TODAY, timezone(timedelta(hours=2)), 12).weeks == ("2026-W10",)
 
     def test_a_year_that_begins_in_the_last_week_of_the_old_one(self):
-        new_year = Event("log", 1, Outcome.DONE, time=datetime(2027, 1, 1, tzinfo=UTC))
+        new_year = Event(verb="log", ms=1, outcome=Outcome.DONE, time=datetime(2027, 1, 1, tzinfo=UTC))
         assert stats.figures([new_year], 0, date(2027, 1, 3), UTC, 1).weeks == ("2026-W53",)
 
     def test_what_is_of_a_later_week_is_left_out(self):
@@ -76,12 +79,24 @@ class TestSearches:
                 event("log"),
             ]
         )
-        assert found.weeks == (Week("2026-W10", 4, pytest.approx(1 / 3), 10, 2, 6.0, pytest.approx(0.3), 7, 1),)
+        assert found.weeks == (
+            Week(
+                week="2026-W10",
+                searches=4,
+                without_hit=pytest.approx(1 / 3),
+                median_ms=10,
+                median_hits=2,
+                median_first=6.0,
+                median_spread=pytest.approx(0.3),
+                median_age_days=7,
+                behind=1,
+            ),
+        )
 
     def test_a_week_without_searches_is_a_week(self):
         first, empty, last = searches([search(weeks_ago=2), search()]).weeks
         assert (first.week, first.searches, last.week, last.searches) == ("2026-W08", 1, "2026-W10", 1)
-        assert empty == Week("2026-W09", 0)
+        assert empty == Week(week="2026-W09", searches=0)
 
     def test_the_last_weeks_only(self):
         assert [week.week for week in searches([search(weeks_ago=ago) for ago in range(20)], 3).weeks] == [
@@ -95,7 +110,7 @@ class TestSearches:
 
 
 def weeks(*values: float, name: str = "median_first", count: int = 20) -> list[Week]:
-    return [Week(f"2026-W{number:02}", count, **{name: value}) for number, value in enumerate(values, 1)]
+    return [Week(week=f"2026-W{number:02}", searches=count, **{name: value}) for number, value in enumerate(values, 1)]
 
 
 class TestDrift:
@@ -121,7 +136,7 @@ class TestDrift:
         assert stats.drift([*known, *weeks(2.0)])
         assert not stats.drift([*known, *weeks(2.0, count=4)])
         assert not stats.drift([*weeks(5.0, 5.2, 4.9, 5.1, 4.8, 5.0, count=4), *weeks(2.0)])
-        assert stats.drift([*known, Week("2026-W09", 0), *weeks(2.0)])
+        assert stats.drift([*known, Week(week="2026-W09", searches=0), *weeks(2.0)])
 
     @pytest.mark.parametrize(("share", "count", "drifts"), [(0.2, 5, False), (0.2, 100, True), (0.02, 100, False), (1.0, 5, True)])
     def test_a_share_is_judged_by_the_number_of_searches_too(self, share: float, count: int, drifts: bool):
@@ -146,9 +161,28 @@ class TestDrift:
 
 FOUND = SearchFigures(
     (
-        Week("2026-W08", 40, 0.0, 12.34, 8, 7.5, 0.421, 30.5),
-        Week("2026-W09", 0),
-        Week("2026-W10", 30, 0.5, 9.0, 0.5, 3.0, 0.1, 2, 1),
+        Week(
+            week="2026-W08",
+            searches=40,
+            without_hit=0.0,
+            median_ms=12.34,
+            median_hits=8,
+            median_first=7.5,
+            median_spread=0.421,
+            median_age_days=30.5,
+        ),
+        Week(week="2026-W09", searches=0),
+        Week(
+            week="2026-W10",
+            searches=30,
+            without_hit=0.5,
+            median_ms=9.0,
+            median_hits=0.5,
+            median_first=3.0,
+            median_spread=0.1,
+            median_age_days=2,
+            behind=1,
+        ),
     ),
     (Drift("without_hit", 0.5, 0.0, 0.1234), Drift("median_spread", 0.1, 0.351, 0.502)),
     1,
@@ -156,18 +190,21 @@ FOUND = SearchFigures(
 
 
 WATCHED = [
-    (31, 0.06, 12.4, 6, 6.02, 0.44, 12),
-    (24, 0.08, 12.1, 5, 5.71, 0.41, 15),
-    (40, 0.05, 12.6, 6, 6.20, 0.45, 11),
-    (28, 0.07, 12.2, 6, 5.88, 0.43, 14),
-    (35, 0.06, 12.9, 5, 5.95, 0.42, 16),
-    (22, 0.09, 12.3, 6, 6.11, 0.46, 13),
-    (26, 0.35, 12.5, 4, 5.69, 0.41, 17),
+    dict(zip(("searches", *stats._WATCHED), row, strict=True))
+    for row in (
+        (31, 0.06, 12.4, 6, 6.02, 0.44, 12),
+        (24, 0.08, 12.1, 5, 5.71, 0.41, 15),
+        (40, 0.05, 12.6, 6, 6.20, 0.45, 11),
+        (28, 0.07, 12.2, 6, 5.88, 0.43, 14),
+        (35, 0.06, 12.9, 5, 5.95, 0.42, 16),
+        (22, 0.09, 12.3, 6, 6.11, 0.46, 13),
+        (26, 0.35, 12.5, 4, 5.69, 0.41, 17),
+    )
 ]
 
 
 def test_the_readme_shows_what_is_shown():
-    listed = tuple(Week(f"2026-W{number:02}", *values) for number, values in enumerate(WATCHED, 4))
+    listed = tuple(Week(**{"week": f"2026-W{number:02}", **row}) for number, row in enumerate(WATCHED, 4))
     shown = figures.searches_text(SearchFigures(listed, stats.drift(listed), 0), colour=False)
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     assert " ".join(shown.split()) in " ".join(readme.split())
@@ -200,7 +237,10 @@ class TestShown:
     def test_verbs(self):
         found = Figures(
             ("2026-W08", "2026-W09", "2026-W10"),
-            (VerbFigures("search", 1200, 12.3, 1234.5, 2, 0, 0, (600, 0, 6)), VerbFigures("lo\x1bg", 3, 40.0, 41.0, 0, 1, 2, (1, 2, 0))),
+            (
+                VerbFigures(verb="search", count=1200, median_ms=12.3, p95_ms=1234.5, refused=2, failed=0, bugs=0, weeks=(600, 0, 6)),
+                VerbFigures(verb="lo\x1bg", count=3, median_ms=40.0, p95_ms=41.0, refused=0, failed=1, bugs=2, weeks=(1, 2, 0)),
+            ),
             0,
         )
         assert figures.figures_text(found, colour=False).splitlines() == [
@@ -222,7 +262,10 @@ class TestShown:
 
     @given(st.lists(st.tuples(st.integers(0, 500), st.floats(0, 1)), min_size=1, max_size=12))
     def test_bars_are_ascii_of_one_width_and_hide_nothing(self, rows: list[tuple[int, float]]):
-        listed = [Week("2026-W01", searches, round(share * searches) / searches if searches else None) for searches, share in rows]
+        listed = [
+            Week(week="2026-W01", searches=searches, without_hit=round(share * searches) / searches if searches else None)
+            for searches, share in rows
+        ]
         most = max(week.searches for week in listed)
         for week in listed:
             bar = figures._bar(week, most)

@@ -1,6 +1,6 @@
-"""`mdmem doctor`: what may be wrong around a workspace, check by check, and what of it can be mended without a risk.
+"""`mdmem doctor`: look for what is wrong around a workspace, check by check, and mend what can be mended without a risk.
 
-Each check is a generator of findings. One that cannot be made is a finding itself and hides no other. Without `fix` nothing is changed.
+Each check is a generator of findings. A check that fails is a finding itself and hides no other. Without `fix` nothing is changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mdmem.search.indexer import SearchIndex
 from mdmem.workspace import Workspace
 
 HISTORY_SECONDS = 30.0
-"""How long history is searched for secrets."""
+"""The time limit for the search of history for secrets."""
 
 _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "git": repository.check_git,
@@ -38,27 +38,29 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
 
 def examine(
     workspace: Workspace,
-    look: Callable[[], tuple[SearchIndex, bool]],
-    rebuild: Callable[[bool], int],
+    open_index: Callable[[], tuple[SearchIndex, bool]],
+    rebuild_index: Callable[[bool], int],
     fix: bool = False,
     history_seconds: float = HISTORY_SECONDS,
 ) -> tuple[Finding, ...]:
-    """Everything that is known to go wrong, looked at.
+    """Run all checks.
 
     Args:
-        workspace: what is examined.
-        look: opens the index as it is, and says whether it has seen everything that is there.
-        rebuild: brings the index up to date, or (True) builds it anew; the number of entries.
-        fix: whether to mend what can safely be mended.
-        history_seconds: how long history is searched for secrets.
+        workspace: the workspace to examine.
+        open_index: opens the index as it is; its second value is True if the index has seen everything that is there.
+        rebuild_index: brings the index up to date, or (True) builds it from nothing; returns the number of entries.
+        fix: mend what can safely be mended.
+        history_seconds: the time limit for the search of history for secrets.
     """
-    case = Inspection(workspace=workspace, open_index=look, rebuild_index=rebuild, fix=fix, history_seconds=history_seconds)
-    found: list[Finding] = []
+    inspection = Inspection(
+        workspace=workspace, open_index=open_index, rebuild_index=rebuild_index, fix=fix, history_seconds=history_seconds
+    )
+    findings: list[Finding] = []
     for name in _CHECKS:
-        found += run_check(name, case)
-        if name == "git" and exit_status(found):  # without it no other check can be made
+        findings += run_check(name, inspection)
+        if name == "git" and exit_status(findings):  # no other check works without git
             break
-    return tuple(found)
+    return tuple(findings)
 
 
 def exit_status(findings: Sequence[Finding]) -> int:
@@ -66,18 +68,18 @@ def exit_status(findings: Sequence[Finding]) -> int:
     return 1 if any(finding.level is Level.ERROR and not finding.fixed for finding in findings) else 0
 
 
-def run_check(name: str, case: Inspection) -> list[Finding]:
-    """The findings of a check; that it could not be made (to its end) is one."""
-    found: list[Finding] = []
+def run_check(name: str, inspection: Inspection) -> list[Finding]:
+    """Run one check; where it fails, that is its last finding."""
+    findings: list[Finding] = []
     try:
-        for finding in _CHECKS[name](case):
-            found.append(finding)
+        for finding in _CHECKS[name](inspection):
+            findings.append(finding)
     except MdmemError as problem:
-        found.append(Finding(check=name, level=Level.ERROR, message=problem.message, hint=problem.hint))
+        findings.append(Finding(check=name, level=Level.ERROR, message=problem.message, hint=problem.hint))
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
-        found.append(Finding(check=name, level=Level.ERROR, message=f"{problem.strerror or problem}{where}"))
-    return found
+        findings.append(Finding(check=name, level=Level.ERROR, message=f"{problem.strerror or problem}{where}"))
+    return findings
 
 
 __all__ = ["HISTORY_SECONDS", "Finding", "Inspection", "Level", "examine", "exit_status", "run_check"]

@@ -29,19 +29,19 @@ _COMMIT_LINE = re.compile(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 # Memory files.
 
 
-def check_files(case: Inspection) -> Iterator[Finding]:
-    """Which files there are, and what git or another system makes of them."""
-    workspace, listed = case.workspace, case.workspace.memory_files()
-    doubtful = sum(_doubtful(workspace, path, found) for path, found in listed.items())
+def check_files(inspection: Inspection) -> Iterator[Finding]:
+    """Memory files that git or another system treats differently."""
+    workspace, listed = inspection.workspace, inspection.workspace.memory_files()
+    warnings = sum(_count_warnings(workspace, path, file) for path, file in listed.items())
     yield Finding(check="files", level=Level.OK, message=f"memory files: {len(listed)}")
-    if doubtful:
-        yield Finding(check="files", level=Level.NOTE, message=f"warnings about what they hold: {doubtful}", hint=verb("check"))
+    if warnings:
+        yield Finding(check="files", level=Level.NOTE, message=f"warnings about what they hold: {warnings}", hint=verb("check"))
     present = [workspace.root / name for name in layout.CURATED_NAMES if (workspace.root / name).exists()]
     if len(present) == 2 and not present[0].samefile(present[1]):
         yield Finding(
             check="files", level=Level.WARNING, message="both MEMORY.md and memory.md are there; the first counts", hint="Join the two."
         )
-    yield from _unkept(case, [path for path in listed if not layout.is_outside(path)])
+    yield from _check_untracked(inspection, [path for path in listed if not layout.is_outside(path)])
     for link in _links(workspace):
         yield Finding(
             check="files",
@@ -59,23 +59,23 @@ def check_files(case: Inspection) -> Iterator[Finding]:
     yield from _collisions(listed)
 
 
-def _doubtful(workspace: Workspace, path: FilePath, found: ListedFile) -> int:
-    """How many warnings `check` has about a file."""
+def _count_warnings(workspace: Workspace, path: FilePath, file: ListedFile) -> int:
+    """The number of warnings of `check` about a file."""
     try:
-        data = files.read(found.full_path)
+        data = files.read(file.full_path)
     except PathProblem:
         return 1
     problems = check.check_file(path, data, workspace.kind_of(path), workspace.settings) if data is not None else ()
     return sum(problem.level == "warning" for problem in problems)
 
 
-def _unkept(case: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:
-    """The files that git does not keep."""
-    tracked = case.repository.tracked()
+def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:
+    """Files that git does not track."""
+    tracked = inspection.repository.tracked()
     new = [path for path in paths if path not in tracked]
-    unseen = ignored(case.workspace.root, new)
+    ignored_paths = ignored(inspection.workspace.root, new)
     for path in new:
-        if path in unseen:
+        if path in ignored_paths:
             hint = "Take the rule out; memory that git does not keep has no history."
             yield Finding(check="files", level=Level.WARNING, message=f"{path} is ignored by .gitignore", hint=hint)
         else:
@@ -83,32 +83,32 @@ def _unkept(case: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:
 
 
 def _links(workspace: Workspace) -> Iterator[str]:
-    """The symbolic links where memory files would be."""
+    """Symbolic links in the places of memory files."""
     root = workspace.root
-    for place in sorted(root.iterdir()):
-        if place.is_symlink() and (place.name == "memory" or workspace.kind_of(place.name).is_memory):
-            yield place.name
+    for path in sorted(root.iterdir()):
+        if path.is_symlink() and (path.name == "memory" or workspace.kind_of(path.name).is_memory):
+            yield path.name
     inside = [path for path in workspace.settings.extra_paths if not layout.is_outside(path)]
     for top in ("memory", *inside):
-        for folder, names, found in os.walk(root / top) if not (root / top).is_symlink() else ():
+        for folder, names, file_names in os.walk(root / top) if not (root / top).is_symlink() else ():
             names[:] = [name for name in names if name != ".git"]
-            for name in sorted([*names, *filter(layout.is_markdown, found)]):
-                place = Path(folder, name)
-                if place.is_symlink():
-                    yield place.relative_to(root).as_posix()
+            for name in sorted([*names, *filter(layout.is_markdown, file_names)]):
+                path = Path(folder, name)
+                if path.is_symlink():
+                    yield path.relative_to(root).as_posix()
 
 
 def _repositories(workspace: Workspace) -> Iterator[str]:
-    """The repositories where memory files would be."""
+    """Repositories inside the folder of memory files."""
     memory = workspace.root / "memory"
-    for folder, names, found in os.walk(memory) if not memory.is_symlink() else ():
-        if ".git" in (*names, *found):
+    for folder, names, file_names in os.walk(memory) if not memory.is_symlink() else ():
+        if ".git" in (*names, *file_names):
             names.clear()
             yield Path(folder).relative_to(workspace.root).as_posix()
 
 
 def _collisions(listed: Mapping[FilePath, ListedFile]) -> Iterator[Finding]:
-    """Paths that are one file where case, or how an accent is written, makes no difference."""
+    """Paths that are one file on systems that ignore case or the encoding of accents."""
     same = defaultdict(list)
     for path in sorted(listed):
         if path not in layout.CURATED_NAMES:
@@ -120,16 +120,16 @@ def _collisions(listed: Mapping[FilePath, ListedFile]) -> Iterator[Finding]:
             )
 
 
-# Secrets. Their values are in no message.
+# Secrets. Messages never contain their values.
 
 
-def check_secrets(case: Inspection) -> Iterator[Finding]:
-    """Secrets in the memory files as they are on disk."""
+def check_secrets(inspection: Inspection) -> Iterator[Finding]:
+    """Secrets in the memory files on disk."""
     total = 0
-    for path, found in case.workspace.memory_files().items():
+    for path, file in inspection.workspace.memory_files().items():
         try:
-            data = files.read(found.full_path) or b""
-        except PathProblem:  # named by the checks of the index and the files
+            data = files.read(file.full_path) or b""
+        except PathProblem:  # the checks of the index and the files name it
             continue
         for secret in secrets.find(data.decode("utf-8", "replace")):
             total += 1
@@ -139,41 +139,41 @@ def check_secrets(case: Inspection) -> Iterator[Finding]:
         yield Finding(check="secrets", level=Level.OK, message="none in the memory files")
 
 
-def check_history(case: Inspection) -> Iterator[Finding]:
-    """Secrets in the messages of commits and in the lines that they brought in."""
-    commits, looked = _commits(case), 0
-    places: dict[tuple[str, str], list[str]] = defaultdict(list)
-    ends = time.monotonic() + case.history_seconds
-    while looked < len(commits) and (left := ends - time.monotonic()) > 0:
-        patches = _patches(case, commits[looked : looked + _COMMITS_AT_ONCE], left)
+def check_history(inspection: Inspection) -> Iterator[Finding]:
+    """Secrets in the messages of commits and in the lines that they added."""
+    commits, searched = _commits(inspection), 0
+    locations: dict[tuple[str, str], list[str]] = defaultdict(list)
+    deadline = time.monotonic() + inspection.history_seconds
+    while searched < len(commits) and (remaining := deadline - time.monotonic()) > 0:
+        patches = _patches(inspection, commits[searched : searched + _COMMITS_AT_ONCE], remaining)
         if patches is None:
             break
-        for secret, place in _leaks(patches):
-            places[secret].append(place)
-        looked = min(looked + _COMMITS_AT_ONCE, len(commits))
-    if looked < len(commits):
-        message = f"looked at {looked} of {len(commits)} commits, newest first; there was no time for more"
+        for secret, location in _find_leaks(patches):
+            locations[secret].append(location)
+        searched = min(searched + _COMMITS_AT_ONCE, len(commits))
+    if searched < len(commits):
+        message = f"looked at {searched} of {len(commits)} commits, newest first; there was no time for more"
         yield Finding(check="history", level=Level.NOTE, message=message)
-    elif not places:
+    elif not locations:
         yield Finding(check="history", level=Level.OK, message=f"no secret; commits: {len(commits)}")
-    for (kind, _), found in list(places.items())[:_MOST_NAMED]:
-        more = f", the first of {len(found)} places" if len(found) > 1 else ""
+    for (kind, _), of_secret in list(locations.items())[:_MOST_NAMED]:
+        more = f", the first of {len(of_secret)} places" if len(of_secret) > 1 else ""
         hint = f"Revoke it; {verb('forget', 'purge')} takes it out of history."
-        yield Finding(check="history", level=Level.WARNING, message=f"{kind} in {found[-1]}{more}", hint=hint)
-    if len(places) > _MOST_NAMED:
-        yield Finding(check="history", level=Level.WARNING, message=f"secrets that are not listed here: {len(places) - _MOST_NAMED}")
+        yield Finding(check="history", level=Level.WARNING, message=f"{kind} in {of_secret[-1]}{more}", hint=hint)
+    if len(locations) > _MOST_NAMED:
+        yield Finding(check="history", level=Level.WARNING, message=f"secrets that are not listed here: {len(locations) - _MOST_NAMED}")
 
 
-def _commits(case: Inspection) -> list[CommitId]:
+def _commits(inspection: Inspection) -> list[CommitId]:
     """The commits of all branches and tags that changed a Markdown file here or are mdmem's own, newest first."""
-    tips = ["--all", *(["HEAD"] if case.repository.head() else [])]
-    changing = case.repository.git("rev-list", *tips, "--full-history", "--", MARKDOWN)
-    own = case.repository.git("rev-list", *tips, "--grep=^Mdmem-Op:")
+    tips = ["--all", *(["HEAD"] if inspection.repository.head() else [])]
+    changing = inspection.repository.git("rev-list", *tips, "--full-history", "--", MARKDOWN)
+    own = inspection.repository.git("rev-list", *tips, "--grep=^Mdmem-Op:")
     return [CommitId(line) for line in dict.fromkeys([*changing.decode().split(), *own.decode().split()])]
 
 
-def _patches(case: Inspection, commits: Sequence[CommitId], seconds: float) -> bytes | None:
-    """The messages of commits and the lines that each brought in; None where there is no time for it."""
+def _patches(inspection: Inspection, commits: Sequence[CommitId], seconds: float) -> bytes | None:
+    """The messages of commits and the lines that each added; None where the time is up."""
     command = [
         "diff-tree",
         "--stdin",
@@ -188,41 +188,43 @@ def _patches(case: Inspection, commits: Sequence[CommitId], seconds: float) -> b
     ]
     command += ["--relative", "--no-prefix", "--no-renames", "--diff-merges=first-parent", "--no-color", "--no-ext-diff", "--no-textconv"]
     try:
-        done = run(case.workspace.root, [*command, "--", MARKDOWN], "".join(f"{commit}\n" for commit in commits).encode(), seconds=seconds)
+        result = run(
+            inspection.workspace.root, [*command, "--", MARKDOWN], "".join(f"{commit}\n" for commit in commits).encode(), seconds=seconds
+        )
     except RepositoryProblem as problem:
         if problem.code != "git-timeout":
             raise
         return None
-    if done.status:
-        raise RepositoryProblem("git-failed", f"git diff-tree: {done.error_text}")
-    return done.output
+    if result.status:
+        raise RepositoryProblem("git-failed", f"git diff-tree: {result.error_text}")
+    return result.output
 
 
-def _leaks(patches: bytes) -> Iterator[tuple[tuple[str, str], str]]:
-    """The secrets, each by kind and value, and where it stands."""
-    for text, where, first in _brought_in(patches):
+def _find_leaks(patches: bytes) -> Iterator[tuple[tuple[str, str], str]]:
+    """Secrets by kind and value, each with its location."""
+    for text, where, first in _added_texts(patches):
         for secret in secrets.find(text):
             yield (secret.kind, text[secret.start : secret.end]), f"{where}:{first + secret.line - 1}"
 
 
-def _brought_in(patches: bytes) -> Iterator[tuple[str, str, int]]:
-    """What `_patches` gave, text by text: each message and each run of new lines, where it is, and the number of its first line."""
+def _added_texts(patches: bytes) -> Iterator[tuple[str, str, int]]:
+    """The texts in the output of `_patches`: each message and each run of new lines, its location, and the number of its first line."""
     lines = iter(patches.split(b"\n"))
     commit = path = ""
     for line in lines:
         if match := _COMMIT_LINE.fullmatch(line):
             commit = match[1].decode()[:10]
-            yield _message(lines), f"the message of commit {commit}", 1
+            yield _read_message(lines), f"the message of commit {commit}", 1
         elif line.startswith(b"+++ "):
             path = line[4:].decode("utf-8", "replace").rstrip("\t")
         elif match := HUNK.match(line):
             yield new_lines(lines, match), f"commit {commit}, {path}", int(match[2])
 
 
-def _message(lines: Iterator[bytes]) -> str:
-    found = []
+def _read_message(lines: Iterator[bytes]) -> str:
+    message = []
     for line in lines:
-        found.append(line)
+        message.append(line)
         if line.endswith(b"\0"):
             break
-    return b"\n".join(found).decode("utf-8", "replace").rstrip("\0\n")
+    return b"\n".join(message).decode("utf-8", "replace").rstrip("\0\n")

@@ -1,4 +1,4 @@
-"""What is examined and what is found: the case and its findings."""
+"""One run of the doctor, and its findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAY_SECONDS = 86_400
 
 
 class Level(StrEnum):
-    """How bad a finding is. An `error` stands in the way of what mdmem promises."""
+    """The severity of a finding. An `error` breaks a promise of mdmem."""
 
     OK = "ok"
     NOTE = "note"
@@ -26,7 +26,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found; `fixed`: and what was done about it."""
+    """A result of a check; `fixed`: it is mended, and the message says how."""
 
     check: str
     level: Level
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """One examination: the workspace, what can be done with its index, and whether to mend."""
+    """One run of the doctor: the workspace, access to its index, and whether to mend (see `doctor.examine`)."""
 
     workspace: Workspace
     open_index: Callable[[], tuple[SearchIndex, bool]]
@@ -52,7 +52,7 @@ class Inspection:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nothing is mended while another mdmem writes."""
+        """Hold the workspace's lock: nothing is mended while another mdmem writes."""
         self.workspace.ensure_state()
         with files.lock(self.workspace.state / files.LOCK_NAME, self.workspace.settings.lock_timeout):
             yield

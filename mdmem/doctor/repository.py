@@ -23,51 +23,51 @@ _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.l
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
-def check_git(case: Inspection) -> Iterator[Finding]:
-    """Whether git is there, and new enough."""
-    said = case.repository.git("--version").decode("utf-8", "replace").strip()
-    match = _VERSION.search(said)
+def check_git(inspection: Inspection) -> Iterator[Finding]:
+    """The version of git."""
+    version = inspection.repository.git("--version").decode("utf-8", "replace").strip()
+    match = _VERSION.search(version)
     if match and (int(match[1]), int(match[2])) < _OLDEST_GIT:
         oldest = ".".join(map(str, _OLDEST_GIT))
         yield Finding(
             check="git",
             level=Level.WARNING,
-            message=f"{said} cannot make a commit survive a power cut",
+            message=f"{version} cannot make a commit survive a power cut",
             hint=f"Install git {oldest} or newer.",
         )
     else:
-        yield Finding(check="git", level=Level.OK, message=said)
+        yield Finding(check="git", level=Level.OK, message=version)
 
 
-def check_settings(case: Inspection) -> Iterator[Finding]:
-    """Whether the settings can be read, and what they name is there."""
-    root, own = case.workspace.root, config.user_settings_path(case.workspace.environment)
-    settings = config.load(root, case.repository.root, case.workspace.environment)
-    present = [str(place) for place in (root / SETTINGS_NAME, own) if place is not None and place.exists()]
+def check_settings(inspection: Inspection) -> Iterator[Finding]:
+    """Settings that cannot be read, or that name folders which do not exist."""
+    root, user_path = inspection.workspace.root, config.user_settings_path(inspection.workspace.environment)
+    settings = config.load(root, inspection.repository.root, inspection.workspace.environment)
+    present = [str(path) for path in (root / SETTINGS_NAME, user_path) if path is not None and path.exists()]
     yield Finding(check="settings", level=Level.OK, message=f"from {' and '.join(present)}" if present else "all at their defaults")
     for path in settings.extra_paths:
         if not (root / path).exists():
             yield Finding(check="settings", level=Level.WARNING, message=f"extra_paths names {path}, which is not there")
-    if case.workspace.environment.get("MDMEM_NOW"):
-        moment = config.now(settings, case.workspace.environment).isoformat(timespec="seconds")
-        yield Finding(check="settings", level=Level.NOTE, message=f"MDMEM_NOW is set: {moment} is the time that is written")
+    if inspection.workspace.environment.get("MDMEM_NOW"):
+        now = config.now(settings, inspection.workspace.environment).isoformat(timespec="seconds")
+        yield Finding(check="settings", level=Level.NOTE, message=f"MDMEM_NOW is set: {now} is the time that is written")
 
 
-def check_identity(case: Inspection) -> Iterator[Finding]:
-    """Whether it is known who commits."""
-    own = case.workspace.identity()
+def check_identity(inspection: Inspection) -> Iterator[Finding]:
+    """The author of commits."""
+    identity = inspection.workspace.identity()
     yield Finding(
         check="identity",
         level=Level.OK,
-        message=f"commits are by {own.name} <{own.email}>, by the settings" if own else "git knows who commits",
+        message=f"commits are by {identity.name} <{identity.email}>, by the settings" if identity else "git knows who commits",
     )
 
 
-def check_repository(case: Inspection) -> Iterator[Finding]:
-    """Whether git could take a commit now."""
-    repository, branch = case.repository, case.repository.branch()
+def check_repository(inspection: Inspection) -> Iterator[Finding]:
+    """States of the repository in which git would not take a commit."""
+    repository, branch = inspection.repository, inspection.repository.branch()
     try:
-        repository.require_ready(case.workspace.settings.allow_detached, branch)
+        repository.require_ready(inspection.workspace.settings.allow_detached, branch)
     except RepositoryProblem as problem:
         if problem.code not in ("repository-busy", "detached-head"):
             raise
@@ -87,44 +87,44 @@ def check_repository(case: Inspection) -> Iterator[Finding]:
         )
 
 
-def check_locks(case: Inspection) -> Iterator[Finding]:
-    """Locks that a dead process left, and who holds mdmem's own."""
-    repository = case.repository
+def check_locks(inspection: Inspection) -> Iterator[Finding]:
+    """Locks of git that a dead process left, and the holders of mdmem's own locks."""
+    repository = inspection.repository
     folders = (repository.root, repository.git_dir, repository.common_dir)
-    left = sorted({lock for folder in folders[1:] for pattern in _GIT_LOCKS for lock in folder.glob(pattern)})
-    for lock in left:
-        yield from _git_lock(case, lock, folders)
-    if not left:
+    git_locks = sorted({lock for folder in folders[1:] for pattern in _GIT_LOCKS for lock in folder.glob(pattern)})
+    for lock in git_locks:
+        yield from _check_git_lock(inspection, lock, folders)
+    if not git_locks:
         yield Finding(check="locks", level=Level.OK, message="git holds no lock")
-    for lock in sorted(case.workspace.state.glob("*lock")):
+    for lock in sorted(inspection.workspace.state.glob("*lock")):
         if files.is_locked(lock):
             holder = locks.holder(lock)
             who = f": {holder.process}, which has run for {_age(holder.seconds)}" if holder else ""
             yield Finding(check="locks", level=Level.NOTE, message=f"{lock.name} of mdmem is held by another process{who}")
 
 
-def _git_lock(case: Inspection, lock: Path, folders: tuple[Path, ...]) -> Iterator[Finding]:
+def _check_git_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> Iterator[Finding]:
     try:
         age = _age(time.time() - lock.stat().st_mtime)
-    except FileNotFoundError:  # let go of meanwhile
+    except FileNotFoundError:  # released meanwhile
         return
     if not locks.is_stale(lock, folders):
         hint = "If it stays, and no git is at work here, remove it."
         yield Finding(check="locks", level=Level.WARNING, message=f"git's {lock} is {age} old, and may be in use", hint=hint)
         return
-    fixed = case.fix and _removed(case, lock, folders)
+    fixed = inspection.fix and _remove_lock(inspection, lock, folders)
     hint = "" if fixed else f"{verb('doctor', 'fix')} removes it."
     message = f"git's {lock} was left {age} ago by a process that is gone{'; it is removed' if fixed else ''}"
     yield Finding(check="locks", level=Level.WARNING, message=message, fixed=fixed, hint=hint)
 
 
-def _removed(case: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
-    """Remove a lock of git's if it is dead still, now that no mdmem is at work."""
-    with case.locked():
-        dead = locks.is_stale(lock, folders)
-        if dead:
+def _remove_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
+    """Remove a lock of git's if it is still stale while no mdmem is at work; True if it was removed."""
+    with inspection.locked():
+        stale = locks.is_stale(lock, folders)
+        if stale:
             lock.unlink()
-        return dead
+        return stale
 
 
 def _age(seconds: float) -> str:
@@ -134,10 +134,10 @@ def _age(seconds: float) -> str:
     return f"{max(int(seconds), 0)} seconds"
 
 
-def check_fsck(case: Inspection) -> Iterator[Finding]:
-    """Whether every object is there."""
+def check_fsck(inspection: Inspection) -> Iterator[Finding]:
+    """Missing objects."""
     try:
-        done = run(case.workspace.root, ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"], seconds=_FSCK_SECONDS)
+        result = run(inspection.workspace.root, ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"], seconds=_FSCK_SECONDS)
     except RepositoryProblem as problem:
         if problem.code != "git-timeout":
             raise
@@ -145,39 +145,44 @@ def check_fsck(case: Inspection) -> Iterator[Finding]:
             check="fsck", level=Level.NOTE, message=f"not done within {_FSCK_SECONDS:g} seconds", hint="git fsck takes the time it needs."
         )
         return
-    if done.status:
-        said = "; ".join([*done.output.decode("utf-8", "replace").splitlines(), *done.error_text.splitlines()][:3])
+    if result.status:
+        errors = "; ".join([*result.output.decode("utf-8", "replace").splitlines(), *result.error_text.splitlines()][:3])
         yield Finding(
             check="fsck",
             level=Level.ERROR,
-            message=f"the repository is damaged: {said}",
+            message=f"the repository is damaged: {errors}",
             hint="git fsck says more; another clone may have what is missing.",
         )
     else:
         yield Finding(check="fsck", level=Level.OK, message="every object that a commit needs is there")
 
 
-def check_hooks(case: Inspection) -> Iterator[Finding]:
-    """Whether git's hooks are installed."""
-    folder, elsewhere = case.repository.hooks_dir, case.repository.setting("core.hooksPath")
-    wrong = ", ".join(f"{name} is {how}" for name, how in hookfiles.hook_states(folder).items() if how != "installed")
-    if not wrong:
+def check_hooks(inspection: Inspection) -> Iterator[Finding]:
+    """Hooks of mdmem that are not installed."""
+    folder, configured = inspection.repository.hooks_dir, inspection.repository.setting("core.hooksPath")
+    not_installed = ", ".join(f"{name} is {state}" for name, state in hookfiles.hook_states(folder).items() if state != "installed")
+    if not not_installed:
         yield Finding(check="hooks", level=Level.OK, message="all are installed")
-    elif elsewhere is not None:
+    elif configured is not None:
         hint = f"{verb('hooks install')} prints the lines to add there."
-        yield Finding(check="hooks", level=Level.WARNING, message=f"core.hooksPath is set ({elsewhere}), and there {wrong}", hint=hint)
-    elif case.fix:
-        yield from _installed(folder, wrong)
+        yield Finding(
+            check="hooks", level=Level.WARNING, message=f"core.hooksPath is set ({configured}), and there {not_installed}", hint=hint
+        )
+    elif inspection.fix:
+        yield from _install_hooks(folder, not_installed)
     else:
         yield Finding(
-            check="hooks", level=Level.WARNING, message=wrong, hint=f"{verb('hooks install')}; a hook that is there is kept and runs first."
+            check="hooks",
+            level=Level.WARNING,
+            message=not_installed,
+            hint=f"{verb('hooks install')}; a hook that is there is kept and runs first.",
         )
 
 
-def _installed(folder: Path, wrong: str) -> Iterator[Finding]:
+def _install_hooks(folder: Path, not_installed: str) -> Iterator[Finding]:
     try:
         hookfiles.install(folder, sys.executable)
     except RepositoryProblem as problem:
         yield Finding(check="hooks", level=Level.WARNING, message=problem.message, hint=problem.hint)
     else:
-        yield Finding(check="hooks", level=Level.WARNING, message=f"installed ({wrong})", fixed=True)
+        yield Finding(check="hooks", level=Level.WARNING, message=f"installed ({not_installed})", fixed=True)

@@ -1,4 +1,4 @@
-"""Checks of what mdmem keeps for itself: the state folder, the write-ahead record, temporary files, versions, the index, the events."""
+"""Checks of mdmem's own files: the state folder, the write-ahead record, temporary files, the trail, the index, the events."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MANY_SEGMENTS = 20
 _TEMPORARY = re.compile(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
 
 
-def check_state(case: Inspection) -> Iterator[Finding]:
-    """Whether the state folder can be written."""
-    state = case.workspace.state
+def check_state(inspection: Inspection) -> Iterator[Finding]:
+    """A state folder that cannot be written."""
+    state = inspection.workspace.state
     probe = state / files.temporary_name()
     try:
         files.write_durably(probe, b"mdmem doctor\n", 0o600)
@@ -42,9 +42,9 @@ def check_state(case: Inspection) -> Iterator[Finding]:
         yield Finding(check="state", level=Level.OK, message=f"{state} can be written")
 
 
-def check_record(case: Inspection) -> Iterator[Finding]:
-    """Whether a write was interrupted."""
-    state = case.workspace.state
+def check_record(inspection: Inspection) -> Iterator[Finding]:
+    """A write that was interrupted."""
+    state = inspection.workspace.state
     if not (state / write_ahead.RECORD_NAME).exists():
         yield Finding(check="record", level=Level.OK, message="no write was interrupted")
         return
@@ -62,12 +62,12 @@ def check_record(case: Inspection) -> Iterator[Finding]:
         )
 
 
-def check_temporary(case: Inspection) -> Iterator[Finding]:
-    """Files that an interrupted write left behind."""
-    listed = case.repository.git("ls-files", "--others", "-z", "--", TEMPORARIES).split(b"\0")
-    left = [path for path in map(os.fsdecode, listed) if _TEMPORARY.fullmatch(path.rpartition("/")[2])]
-    removed = _removed_temporaries(case, left) if case.fix and left else set()
-    for path in left:
+def check_temporary(inspection: Inspection) -> Iterator[Finding]:
+    """Temporary files that an interrupted write left."""
+    listed = inspection.repository.git("ls-files", "--others", "-z", "--", TEMPORARIES).split(b"\0")
+    leftovers = [path for path in map(os.fsdecode, listed) if _TEMPORARY.fullmatch(path.rpartition("/")[2])]
+    removed = _remove_temporaries(inspection, leftovers) if inspection.fix and leftovers else set()
+    for path in leftovers:
         if path in removed:
             yield Finding(check="temporary", level=Level.NOTE, message=f"{path}, left by an interrupted write, is removed", fixed=True)
         else:
@@ -75,42 +75,42 @@ def check_temporary(case: Inspection) -> Iterator[Finding]:
             yield Finding(
                 check="temporary", level=Level.NOTE, message=f"{path} was left by a write that was interrupted, or is under way", hint=hint
             )
-    if not left:
+    if not leftovers:
         yield Finding(check="temporary", level=Level.OK, message="no write left a file behind")
 
 
-def _removed_temporaries(case: Inspection, left: Sequence[str]) -> set[str]:
-    """Remove those that are older than a day and that no record names."""
+def _remove_temporaries(inspection: Inspection, leftovers: Sequence[str]) -> set[str]:
+    """Remove temporary files that are older than a day and that no write-ahead record names; return their paths."""
     removed = set()
-    with case.locked():
-        record = write_ahead.load_record(case.workspace.state)
-        for path in left:
-            place = case.workspace.root / path
-            if record and place.name in (record.temporary, files.backup_name(record.temporary)):
+    with inspection.locked():
+        record = write_ahead.load_record(inspection.workspace.state)
+        for path in leftovers:
+            full_path = inspection.workspace.root / path
+            if record and full_path.name in (record.temporary, files.backup_name(record.temporary)):
                 continue
-            if time.time() - place.lstat().st_mtime > DAY_SECONDS:
-                place.unlink()
+            if time.time() - full_path.lstat().st_mtime > DAY_SECONDS:
+                full_path.unlink()
                 removed.add(path)
     return removed
 
 
-def check_versions(case: Inspection) -> Iterator[Finding]:
-    """Whether the table of versions is whole. It is made from the commits: nothing is lost with it."""
-    state = case.workspace.state
+def check_versions(inspection: Inspection) -> Iterator[Finding]:
+    """A damaged trail. It is built from the commits, so nothing is lost with it."""
+    state = inspection.workspace.state
     try:
         count = trail.verify_trail(state)
     except BrokenTrail as problem:
-        if case.fix:
-            with files.lock(state / files.TRAIL_LOCK, case.workspace.settings.lock_timeout):
+        if inspection.fix:
+            with files.lock(state / files.TRAIL_LOCK, inspection.workspace.settings.lock_timeout):
                 trail.discard(state)
             yield Finding(
                 check="versions",
                 level=Level.WARNING,
-                message=f"{problem.message}; it is discarded, and made anew where it is needed",
+                message=f"{problem.message}; it is discarded, and rebuilt where it is needed",
                 fixed=True,
             )
         else:
-            hint = f"{verb('doctor', 'fix')} discards it; it is made anew from the commits."
+            hint = f"{verb('doctor', 'fix')} discards it; it is rebuilt from the commits."
             yield Finding(check="versions", level=Level.WARNING, message=problem.message, hint=hint)
         return
     if count is None:
@@ -119,47 +119,47 @@ def check_versions(case: Inspection) -> Iterator[Finding]:
         yield Finding(check="versions", level=Level.OK, message=f"the table of versions is whole; commits: {count}")
 
 
-def check_index(case: Inspection) -> Iterator[Finding]:
-    """Whether the index is whole and has seen everything."""
-    folder = case.workspace.state / INDEX_NAME
+def check_index(inspection: Inspection) -> Iterator[Finding]:
+    """An index that is broken, behind or slow, and files that it skipped."""
+    folder = inspection.workspace.state / INDEX_NAME
     if not folder.exists():
         yield Finding(check="index", level=Level.NOTE, message="there is none yet; the first search builds it")
         return
-    index, current = case.open_index()
-    wrong = _wrong_with(index, current, folder)
-    if wrong and case.fix:
-        count = case.rebuild_index(wrong != _BEHIND)
-        yield Finding(check="index", level=Level.WARNING, message=f"{wrong}; mended, entries: {count}", fixed=True)
-    elif wrong:
+    index, is_current = inspection.open_index()
+    problem = _index_problem(index, is_current, folder)
+    if problem and inspection.fix:
+        count = inspection.rebuild_index(problem != _IS_BEHIND)
+        yield Finding(check="index", level=Level.WARNING, message=f"{problem}; mended, entries: {count}", fixed=True)
+    elif problem:
         yield Finding(
             check="index",
-            level=Level.WARNING if wrong != _BEHIND else Level.NOTE,
-            message=wrong,
-            hint=_INDEX_HINTS.get(wrong, verb("reindex", "full")),
+            level=Level.WARNING if problem != _IS_BEHIND else Level.NOTE,
+            message=problem,
+            hint=_INDEX_HINTS.get(problem, verb("reindex", "full")),
         )
     else:
-        size = sum(place.stat().st_size for place in folder.rglob("*") if place.is_file())
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         yield Finding(
             check="index", level=Level.OK, message=f"entries: {index.count}, segments: {_segments(folder)}, size: {size / 1024:,.0f} KiB"
         )
-    for path, seen in sorted(index.seen.files.items()):
-        if seen.skipped:
-            yield Finding(check="index", level=Level.WARNING, message=f"{path} is not found by any search: {seen.skipped}")
+    for path, file in sorted(index.seen.files.items()):
+        if file.skipped:
+            yield Finding(check="index", level=Level.WARNING, message=f"{path} is not found by any search: {file.skipped}")
 
 
-_UNUSABLE, _BEHIND = "it is broken or of another version", "it is behind"
-_INDEX_HINTS = {_UNUSABLE: "The next search builds it anew.", _BEHIND: "The next search brings it up to date."}
+_IS_UNUSABLE, _IS_BEHIND = "it is broken or of another version", "it is behind"
+_INDEX_HINTS = {_IS_UNUSABLE: "The next search rebuilds it.", _IS_BEHIND: "The next search brings it up to date."}
 
 
-def _wrong_with(index: SearchIndex, current: bool, folder: Path) -> str:
+def _index_problem(index: SearchIndex, is_current: bool, folder: Path) -> str:
     if index.seen == EMPTY_SNAPSHOT and any(folder.iterdir()):
-        return _UNUSABLE
+        return _IS_UNUSABLE
     try:
         index.entries(Filter())
     except BrokenIndex:
-        return _UNUSABLE
-    if not current:
-        return _BEHIND
+        return _IS_UNUSABLE
+    if not is_current:
+        return _IS_BEHIND
     return f"it is in many pieces ({_segments(folder)} segments), which makes it slow" if _segments(folder) > _MANY_SEGMENTS else ""
 
 
@@ -170,10 +170,10 @@ def _segments(folder: Path) -> int:
 # Events.
 
 
-def check_events(case: Inspection) -> Iterator[Finding]:
-    """What failed in the last days."""
+def check_events(inspection: Inspection) -> Iterator[Finding]:
+    """Failures of the last days."""
     since = datetime.now(UTC) - timedelta(days=_EVENT_DAYS)
-    recent = [event for event in events.read_events(case.workspace.state) if event.time >= since]
+    recent = [event for event in events.read_events(inspection.workspace.state) if event.time >= since]
     if not recent:
         yield Finding(check="events", level=Level.OK, message=f"none in the last {_EVENT_DAYS} days")
         return
