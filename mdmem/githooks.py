@@ -1,4 +1,4 @@
-"""The hooks' own small main: `python -m mdmem.githooks pre-commit`, `… post-commit` and the like, `… catch-up FOLDER`.
+"""The main of git's hooks: `python -m mdmem.githooks pre-commit`, `… post-commit` and the like, `… catch-up FOLDER`.
 
 git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MDMEM_COMMIT=1`) they have nothing to do.
 """
@@ -31,12 +31,12 @@ else:
 
 
 _MAX_DESCRIPTORS = 65_536
-_COURTESY = 10
-"""How much (nice(2)) the background stands back behind what a person or an agent waits for."""
+_NICENESS = 10
+"""How far (nice(2)) background work yields to work that a person or an agent waits for."""
 
 
 def start() -> NoReturn:
-    """`main`, as a process."""
+    """Run `main` as a process."""
     launch(main)
 
 
@@ -55,12 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
-            os.nice(_COURTESY)
-            os.chdir("/")  # it keeps no folder busy that its caller was in
+            os.nice(_NICENESS)
+            os.chdir("/")  # so that the caller's folder is not kept busy
             index.catch_up_workspace(Path(folder), os.environ)
         case (hook, *_) if hook in HOOKS:
             _detach()
-            os.nice(_COURTESY)
+            os.nice(_NICENESS)
             git_dir = os.environ.get("GIT_DIR") or ".git"
             if debounce.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
                 index.catch_up_worktree(Path.cwd(), os.environ)
@@ -70,52 +70,52 @@ def _run(words: tuple[str, ...]) -> int:
 
 
 def _pre_commit() -> int:
-    """Judge what is staged.
+    """Check the staged changes.
 
     Raises:
-        ImportError: a part of mdmem is missing, perhaps for a moment; nothing is known of the commit then.
+        ImportError: a part of mdmem is missing, perhaps for a moment; the commit was not checked then.
     """
     missing: list[ImportError] = []
 
-    def judged() -> int:
+    def checked() -> int:
         try:
-            return _judge()
+            return _check_staged()
         except ImportError as problem:
             missing.append(problem)
             return 0
 
-    status = report(judged)
+    status = report(checked)
     if missing:
         raise missing[0]
     return status
 
 
-def _judge() -> int:
+def _check_staged() -> int:
     started = time.monotonic()
     allow = parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
     problems = guards.staged_problems(Path.cwd(), os.environ)
     refused = check.refusals(problems, allow)
     for problem in problems:
-        _say(problem, problem in refused)
+        _print_problem(problem, problem in refused)
     if refused:
         guards.record_refusal(Path.cwd(), os.environ, refused, time.monotonic() - started)
     return 1 if refused else 0
 
 
-def _say(problem: Problem, refused: bool) -> None:
+def _print_problem(problem: Problem, refused: bool) -> None:
     label = "" if refused else "allowed: " if problem.level == "error" else "warning: "
-    print(printable(f"mdmem: {problem.path}:{problem.line}: {label}{_in_words(problem.message)}", keep=""), file=sys.stderr)
+    print(printable(f"mdmem: {problem.path}:{problem.line}: {label}{_in_flags(problem.message)}", keep=""), file=sys.stderr)
     if problem.hint and (refused or problem.level != "error"):
-        print(printable(f"hint: {_in_words(problem.hint)}", keep=""), file=sys.stderr)
+        print(printable(f"hint: {_in_flags(problem.hint)}", keep=""), file=sys.stderr)
 
 
-def _in_words(text: str) -> str:
-    """A message as somebody reads it who has the command line at hand."""
+def _in_flags(text: str) -> str:
+    """A message in the words of the command line."""
     return translate(text, lambda name: f"--{name}", lambda name, fields: " ".join(("mdmem", name, *(f"--{field}" for field in fields))))
 
 
 def _detach() -> None:
-    """Leave the session of the git command, and let go of whatever else it had open: a lock of its caller's, for one."""
+    """Leave the session of the git command, and close every file that it had open, such as a lock of its caller."""
     if sys.platform != "win32" and os.getpgrp() != os.getpid():
         os.setsid()
     os.closerange(3, _MAX_DESCRIPTORS)

@@ -1,6 +1,6 @@
-"""Memory: every verb; the one place where editors, git and search meet.
+"""Memory: every verb, as one call with one argument record.
 
-A verb imports what it needs when it is called, so that no command pays for loading what another one does.
+Rooms that only some verbs need are loaded when they are first used (`startup/late`), so that no command pays for another.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def _silent(_: str) -> None:
 
 
 def _catch_up(workspace: Workspace) -> None:
-    """Have the index catch up in the background."""
+    """Let the index catch up in the background."""
     background.start_catching_up(workspace)
 
 
 def _redacted(name: str | None) -> str | None:
-    """A name without secrets."""
+    """A name with its secrets replaced."""
     if not name:
         return name
     return secrets.redact(name)
@@ -83,7 +83,7 @@ class Memory:
 
     @classmethod
     def open(cls, named: Path | None, environment: Mapping[str, str], say: Say = _silent, progress: Progress | None = None) -> Memory:
-        """The memory of a folder, else of `MDMEM_WORKSPACE`, else of the first workspace from here upwards.
+        """Open the workspace in a folder, else in `MDMEM_WORKSPACE`, else the first one from here upwards.
 
         Raises:
             WorkspaceProblem, RepositoryProblem: there is none, or it cannot be used.
@@ -104,8 +104,8 @@ class Memory:
         self._workspace = refresh(self._workspace)
         return self._workspace
 
-    def _watch(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
-        """Times a verb and records how it ends."""
+    def _record_event(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
+        """An event recorder for a verb."""
         actor = (options and options.actor) or self.workspace.actor
         session = options.session if options else None
         return EventRecorder(self.workspace.state, verb, _redacted(actor), _redacted(session))
@@ -120,34 +120,34 @@ class Memory:
         return self._write(changes.EVENT_VERBS[type(change)], change.options, lambda: applier.apply(self.workspace, change, self._say))
 
     def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
-        """Have something written, and the index catch up."""
-        with self._watch(verb, options) as watch:
+        """Carry out a write, and let the index catch up."""
+        with self._record_event(verb, options) as event:
             result = work()
-            watch.done(result.changed and not options.dry_run, result.path, result.commit, result.warnings if result.commit else ())
+            event.done(result.changed and not options.dry_run, result.path, result.commit, result.warnings if result.commit else ())
         if result.commit:
             _catch_up(self.workspace)
         return result
 
     def plan_purge(self, request: Purge) -> PurgePlan:
-        """What a purge would change and what it cannot reach; nothing is changed.
+        """Work out what a purge would change and what it cannot reach; nothing is changed.
 
         Raises:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
-        with self._watch("plan-purge", WriteOptions(actor=request.actor, session=request.session)) as watch:
+        with self._record_event("plan-purge", WriteOptions(actor=request.actor, session=request.session)) as event:
             plan = purge.plan_purge(self.workspace, request)
-            watch.done(False)
+            event.done(False)
         return plan
 
     def purge(self, request: Purge) -> PurgeResult:
-        """Take a text out of files, index and all history; it cannot be undone.
+        """Remove a text from files, index and all history; it cannot be undone.
 
         Raises:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
-        with self._watch("purge", WriteOptions(actor=request.actor, session=request.session)) as watch:
+        with self._record_event("purge", WriteOptions(actor=request.actor, session=request.session)) as event:
             done = purge.run_purge(self.workspace, request, self._say)
-            watch.done(done.plan.found, commit=done.commit)
+            event.done(done.plan.found, commit=done.commit)
         _catch_up(self.workspace)
         return done
 
@@ -157,15 +157,15 @@ class Memory:
         Raises:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
-        with self._watch("save") as watch:
+        with self._record_event("save") as event:
             commit, paths = pending.save(self.workspace, request.message, self._say, request.allow)
-            watch.done(commit is not None, commit=commit)
+            event.done(commit is not None, commit=commit)
         if commit:
             _catch_up(self.workspace)
         return commit, paths
 
     def show(self, request: Show) -> SectionView:
-        """One section, the text before the first heading, or a whole file.
+        """Read one section, the text before the first heading, or a whole file.
 
         Raises:
             PathProblem, SectionProblem: there is none.
@@ -173,7 +173,7 @@ class Memory:
         return show.show_section(self.workspace, request)
 
     def outline(self, file: str | None = None) -> Outline:
-        """The sections of a file, with their etags.
+        """List the sections of a file with their etags.
 
         Raises:
             PathProblem: there is no such file.
@@ -181,49 +181,49 @@ class Memory:
         return show.outline(self.workspace, file)
 
     def search(self, request: Search) -> SearchResult:
-        """The entries that answer a query best; the index is brought up to date first.
+        """Find the entries that answer a query best; the index is brought up to date first.
 
         Raises:
             UsageProblem: an option's value is out of its range.
         """
-        with self._watch("search") as watch:
-            found = search.search(self.workspace, request, self._say, self._progress)
-            watch.searched(search.measure_answer(self.workspace, request, found))
-        return found
+        with self._record_event("search") as event:
+            result = search.search(self.workspace, request, self._say, self._progress)
+            event.searched(search.measure_answer(self.workspace, request, result))
+        return result
 
     def facts(self, request: ListFacts) -> tuple[Hit, ...]:
-        """The facts of memory, by path and line."""
+        """List the facts of memory by path and line."""
         return search.facts(self.workspace, request, self._say, self._progress)
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
-        """What a section or a fact said before; without either, what was changed in a file or in all memory.
+        """Show the past of a section or a fact; without either, the changes of a file or of all memory.
 
         Raises:
             SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
         """
-        with self._watch("history"):
+        with self._record_event("history"):
             return history.show_history(self.workspace, request, self._say)
 
     def blame(self, request: ShowBlame) -> Blame:
-        """Which commit brought in each line of a section, or (None) of the text before the first heading.
+        """Name the commit that brought in each line of a section, or of the text before the first heading.
 
         Raises:
             SectionProblem, PathProblem: there is no such section.
         """
-        with self._watch("blame"):
+        with self._record_event("blame"):
             return blame.show_blame(self.workspace, request, self._say)
 
     def when(self, text: str) -> TextHistory:
-        """From which commit to which a text stood where in memory, oldest first.
+        """List the periods in which sections held a text, oldest first.
 
         Raises:
             TextProblem: there is no text.
         """
-        with self._watch("when"):
+        with self._record_event("when"):
             return history.when(self.workspace, text, self._say)
 
     def start_task(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
-        """Begin a task; one that is there already is gone on with, and nothing is changed.
+        """Begin a task; if it exists already, nothing is changed.
 
         Raises:
             TextProblem, SectionProblem: the name or the goal cannot be used.
@@ -239,7 +239,7 @@ class Memory:
         return tasks.add_task_note(self.workspace, name, text, options, self.apply)
 
     def end_task(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
-        """Log the outcome of a task and take its notes out: both, or nothing.
+        """Log the outcome of a task and remove its notes: both, or nothing.
 
         Raises:
             MdmemError: there is no such task, or no text; or a change was refused or failed.
@@ -247,7 +247,7 @@ class Memory:
         return self._write("task-done", options, lambda: tasks.finish_task(self.workspace, name, outcome, options, self._say))
 
     def show_task(self, name: str) -> SectionView:
-        """The notes of a task.
+        """Read the notes of a task.
 
         Raises:
             SectionProblem: there is no such task.
@@ -255,43 +255,43 @@ class Memory:
         return tasks.show_task(self.workspace, name)
 
     def tasks(self) -> tuple[str, ...]:
-        """The names of the tasks that are not done."""
+        """List the names of the open tasks."""
         return tasks.task_names(self.workspace)
 
     def review(self) -> ReviewResult:
-        """What could be tidied in the curated files."""
-        with self._watch("review"):
+        """Advise on what could be tidied in the curated files."""
+        with self._record_event("review"):
             return ReviewResult(review.gather_advice(self.workspace, self._say))
 
     def apply_advice(self, options: WriteOptions) -> ReviewResult:
-        """Do what is safe of that, one commit each; the rest is left to decide.
+        """Carry out the advice that is safe, one commit each, and return the rest.
 
         Raises:
             MdmemError: a change was refused; those before it are done.
         """
-        with self._watch("review-apply", options) as watch:
-            found = review.apply_safe_advice(self.workspace, options, self.apply, self._say)
-            watch.done(bool(found.done))
-        return found
+        with self._record_event("review-apply", options) as event:
+            result = review.apply_safe_advice(self.workspace, options, self.apply, self._say)
+            event.done(bool(result.done))
+        return result
 
     def empty_answer_notes(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
-        """What is to be said where nothing was found in a file or a section: that memory holds nothing there at all."""
+        """Lines for the user after an empty answer about a file or a section: memory may hold nothing there at all."""
         return search.empty_answer_notes(self.workspace, file, section, self._say)
 
     def conflicts(self) -> tuple[ConflictView, ...]:
-        """The facts that contradict each other, both sides of each."""
+        """List the pairs of facts that contradict each other."""
         return search.conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...]) -> tuple[Hit, ...]:
-        """The facts with one of these tags at least: those with most of them first, then the newest."""
+        """List the facts with at least one of these tags: those with most of them first, then the newest."""
         return tag_catalogue.most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
 
     def tags(self) -> tuple[TagCount, ...]:
-        """The catalogue of labels, most used first."""
+        """List the tags, most used first."""
         return tag_catalogue.count_tags(self.facts(ListFacts()))
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
-        """What is wrong with memory files as they are on disk.
+        """Check memory files as they are on disk.
 
         Raises:
             PathProblem: a named file is not there.
@@ -299,54 +299,54 @@ class Memory:
         return show.check_files(self.workspace, files)
 
     def status(self) -> WorkspaceStatus:
-        """What is where and how fresh."""
+        """Describe the workspace and how fresh its index is."""
         return search.status(self.workspace)
 
     def reindex(self, full: bool = False) -> int:
-        """Bring the index up to date, or build it anew; the number of entries in it.
+        """Bring the index up to date, or rebuild it; return the number of its entries.
 
         Raises:
             RepositoryProblem: `busy`. StorageProblem: it cannot be written.
         """
-        with self._watch("reindex"):
+        with self._record_event("reindex"):
             return index.rebuild_index(self.workspace, full, self._say, self._progress).index.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
-        """Everything around the workspace that is known to go wrong, looked at; with `fix` mended where that is safe."""
-        with self._watch("doctor") as watch:
-            found = doctor.examine(self.workspace, lambda: index.index_as_is(self.workspace), self.reindex, fix)
-            watch.done(any(finding.fixed for finding in found))
-        return found
+        """Examine the workspace and everything around it; with `fix`, mend what can safely be mended."""
+        with self._record_event("doctor") as event:
+            findings = doctor.examine(self.workspace, lambda: index.index_as_is(self.workspace), self.reindex, fix)
+            event.done(any(finding.fixed for finding in findings))
+        return findings
 
     def figures(self, request: ShowFigures) -> Figures:
-        """What was done in the last so many weeks, verb by verb."""
+        """Count the events of some weeks, verb by verb."""
         return figures.count_events(self.workspace, request, stats.figures)
 
     def search_figures(self, request: ShowFigures) -> SearchFigures:
-        """How the answers of searches looked in the last so many weeks."""
+        """Sum up the answers of searches over some weeks."""
         return figures.count_events(self.workspace, request, stats.search_figures)
 
     def install_hooks(self) -> tuple[str, ...]:
-        """Put the hooks where git looks; the names of those that were written.
+        """Install git's hooks; return the names of those that were written.
 
         Raises:
             RepositoryProblem: `hooks-managed`, with the lines to add by hand.
         """
-        with self._watch("hooks-install") as watch:
+        with self._record_event("hooks-install") as event:
             guards.require_hooks_free(self.workspace)
             written = hookfiles.install(self.workspace.repository.hooks_dir, sys.executable)
-            watch.done(bool(written))
+            event.done(bool(written))
         return written
 
     def uninstall_hooks(self) -> tuple[str, ...]:
-        """Take out mdmem's own hooks; their names."""
-        with self._watch("hooks-uninstall") as watch:
+        """Remove mdmem's own hooks; return their names."""
+        with self._record_event("hooks-uninstall") as event:
             removed = hookfiles.uninstall(self.workspace.repository.hooks_dir)
-            watch.done(bool(removed))
+            event.done(bool(removed))
         return removed
 
     def hooks(self) -> dict[str, str]:
-        """How each hook stands."""
+        """The state of each hook by its name."""
         return hookfiles.hook_states(self.workspace.repository.hooks_dir)
 
 
@@ -360,7 +360,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """What is wrong with the staged changes of memory files, in every workspace of the repository that `folder` is in.
+    """Check the staged changes of memory files, in every workspace of the repository that `folder` is in.
 
     Paths are from the workspace that `folder` is in; from the root of the work tree where it is in none.
     """

@@ -1,4 +1,4 @@
-"""`init`: a workspace made, or one adopted with no existing file altered."""
+"""`init`: create a workspace, or adopt a folder without altering a file of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 @dataclass(frozen=True, slots=True)
 class InitResult:
-    """What `init` did: the files it wrote, the commit that holds them, the hooks, and lines for the user."""
+    """The result of `init`: the files it wrote, the commit that has them, the hooks it installed, and lines for the user."""
 
     workspace: Path
     made_repository: bool
@@ -36,7 +36,7 @@ class InitResult:
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
-    """Make or adopt the workspace in a folder.
+    """Create or adopt the workspace in a folder.
 
     Raises:
         MdmemError: the folder cannot hold one, or git cannot take a commit now; no file is left that was not there before.
@@ -46,38 +46,41 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} lies in git's own folder")
-    if not is_marked(folder) and (line := next(_unread(folder), None)):
+    if not is_marked(folder) and (line := next(_unusable(folder), None)):
         raise PathProblem("bad-path", line)
-    config.load(folder.resolve(), _work_tree(folder), environment)  # refused before anything is made
+    config.load(folder.resolve(), _work_tree(folder), environment)  # fails before anything is written
     files.make_folders(folder)
-    repository, made = _repository(folder)
+    repository, is_new = _repository(folder)
     workspace = open_at(repository.folder, environment)
     workspace.ensure_state()
-    with EventRecorder(workspace.state, "init", workspace.actor) as watch:
+    with EventRecorder(workspace.state, "init", workspace.actor) as event:
         with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout):
-            written, notes, commit = _adopt(workspace, made)
-        hooks, more = _hooks(workspace) if request.hooks else ((), ())
-        watch.done(bool(written or commit or hooks), commit=commit)
+            written, notes, commit = _adopt(workspace, is_new)
+        hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
+        event.done(bool(written or commit or hooks), commit=commit)
     start_catching_up(workspace)
-    return InitResult(workspace=workspace.root, made_repository=made, written=written, commit=commit, hooks=hooks, notes=(*notes, *more))
+    return InitResult(
+        workspace=workspace.root, made_repository=is_new, written=written, commit=commit, hooks=hooks, notes=(*notes, *hook_notes)
+    )
 
 
-def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:
-    """Write what is missing and commit it: the files, lines for the user, the commit. The caller holds the workspace lock."""
+def _adopt(workspace: Workspace, is_new: bool) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:
+    """Write the missing files and commit them: the files, lines for the user, the commit. The caller holds the workspace lock."""
     root, repository, settings = workspace.root, workspace.repository, workspace.settings
-    due, notes = _missing(root, repository, settings)
-    notes += (*_unread(root), *_unkept(workspace, tuple(due)))
-    if due and not made:
+    missing, notes = _missing(root, repository, settings)
+    notes += (*_unusable(root), *_ignored(workspace, tuple(missing)))
+    if missing and not is_new:
         repository.require_ready(settings.allow_detached, repository.branch())
     written: list[FilePath] = []
     try:
-        for path, text in due.items():
+        for path, text in missing.items():
             files.write_durably(root / path, text.encode())
             written.append(path)
         files.sync(root)
-        settled = replace(workspace, settings=config.load(root, repository.root, workspace.environment))  # which may just have been written
-        commit, left_out = _first_commit(settled, tuple(written), made)
-        return tuple(written), (*notes, *left_out), commit
+        # The settings may be among the files that were just written.
+        configured = replace(workspace, settings=config.load(root, repository.root, workspace.environment))
+        commit, secret_notes = _first_commit(configured, tuple(written), is_new)
+        return tuple(written), (*notes, *secret_notes), commit
     except BaseException:
         for path in written:
             (root / path).unlink(missing_ok=True)
@@ -85,6 +88,7 @@ def _adopt(workspace: Workspace, made: bool) -> tuple[tuple[FilePath, ...], tupl
 
 
 def _repository(folder: Path) -> tuple[Repository, bool]:
+    """The repository of a folder, and whether it had to be created."""
     try:
         return repo.discover(folder.resolve()), False
     except RepositoryProblem as problem:
@@ -94,7 +98,7 @@ def _repository(folder: Path) -> tuple[Repository, bool]:
 
 
 def _work_tree(folder: Path) -> Path | None:
-    """The root of the work tree that a folder is in, where there is one yet."""
+    """The root of the work tree that a folder is in; None if it is in none yet."""
     try:
         return repo.discover(folder.resolve()).root if folder.exists() else None
     except RepositoryProblem:
@@ -102,56 +106,54 @@ def _work_tree(folder: Path) -> Path | None:
 
 
 def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[dict[FilePath, str], tuple[str, ...]]:
-    """What is to be written: the templates where there is no curated file, an author where nobody is known; and lines for the user."""
+    """The files to write, and lines for the user: templates if there is no curated file, an author if git knows none."""
     names = {entry.name.casefold() for entry in root.iterdir()}
-    due: dict[FilePath, str] = {}
+    missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
-        absent = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
-        due |= {FilePath(name): files.template(name) for name in (layout.CURATED_NAMES[0], *absent)}
+        profiles = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
+        missing |= {FilePath(name): files.template(name) for name in (layout.CURATED_NAMES[0], *profiles)}
     if repository.identity_known() or settings.author or SETTINGS_NAME in names:
-        return due, ()
-    due[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n'
-    return due, (f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says",)
+        return missing, ()
+    missing[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n'
+    return missing, (f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says",)
 
 
-def _unread(root: Path) -> Iterator[str]:
-    """A line for the user for each curated file that is there and is none."""
+def _unusable(root: Path) -> Iterator[str]:
+    """A line for the user for each curated file that is no regular file."""
     for name in layout.CURATED_NAMES:
-        what = "a symbolic link" if (root / name).is_symlink() else "a folder" if (root / name).is_dir() else None
-        if what:
-            yield f"{name} is {what}: neither searched nor edited. Put the file in its place."
+        kind = "a symbolic link" if (root / name).is_symlink() else "a folder" if (root / name).is_dir() else None
+        if kind:
+            yield f"{name} is {kind}: neither searched nor edited. Put the file in its place."
 
 
-def _unkept(workspace: Workspace, due: tuple[FilePath, ...]) -> tuple[str, ...]:
-    """A line for the user where git does not keep the memory that is there.
+def _ignored(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, ...]:
+    """A line for the user if git ignores memory files that exist.
 
     Raises:
-        PathProblem: `ignored-path`: it would not keep what is to be written.
+        PathProblem: `ignored-path`: it would ignore files that are to be written.
     """
     hint = "Take the rule out; memory that git does not keep has no history."
-    refused = ignored(workspace.root, due)
+    refused = ignored(workspace.root, missing)
     if refused:
         raise PathProblem("ignored-path", f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing is written", hint)
-    listed = [path for path in workspace.memory_files() if not layout.is_outside(path)]
-    there = sorted(ignored(workspace.root, listed))
-    if not there:
+    paths = sorted(ignored(workspace.root, [path for path in workspace.memory_files() if not layout.is_outside(path)]))
+    if not paths:
         return ()
-    what = there[0] if len(there) == 1 else f"{there[0]} and {len(there) - 1} more memory files"
-    return (f"ignored by .gitignore: {what}. {hint}",)
+    names = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more memory files"
+    return (f"ignored by .gitignore: {names}. {hint}",)
 
 
-def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: bool) -> tuple[CommitId | None, tuple[str, ...]]:
-    """Commit what was written; in a repository of our own making every memory file too, but for those with a secret, which are named."""
+def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], is_new: bool) -> tuple[CommitId | None, tuple[str, ...]]:
+    """Commit the files that `init` wrote; in a new repository every memory file too, except those with a secret, which are named."""
     pending = set(workspace.repository.pending())
-    there = sorted((set(workspace.memory_files()) & pending).difference(written)) if made else []
-    secret = _secrets(workspace, there)
-    leaking = {problem.path for problem in secret}
-    notes = tuple(f"not committed: {found.path}:{found.line}: {found.message}. {found.hint}" for found in secret)
-    due = sorted({*written, *there}.difference(leaking) & pending)
-    if not due:
+    existing = sorted((set(workspace.memory_files()) & pending).difference(written)) if is_new else []
+    secrets = _secrets(workspace, existing)
+    notes = tuple(f"not committed: {secret.path}:{secret.line}: {secret.message}. {secret.hint}" for secret in secrets)
+    paths = sorted({*written, *existing}.difference(secret.path for secret in secrets) & pending)
+    if not paths:
         return None, notes
     order = commits.CommitOrder(
-        paths=due,
+        paths=paths,
         message="mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n",
         date=repo.raw_date(workspace.now()),
         hook_timeout=workspace.settings.hook_timeout,
@@ -161,7 +163,7 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], made: boo
 
 
 def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> list[Problem]:
-    """The secrets in files that are in no commit yet; none where they are let through."""
+    """The secrets in files that are in no commit yet; none if they are allowed."""
     if "secret" in workspace.allowances():
         return []
     return [
@@ -172,7 +174,7 @@ def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> list[Problem]:
 
 
 def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Install git's hooks; where someone else manages them, say what to add instead."""
+    """Install git's hooks; if somebody else manages them, lines for the user tell what to add there."""
     try:
         require_hooks_free(workspace)
         return hookfiles.install(workspace.repository.hooks_dir, sys.executable), ()

@@ -1,4 +1,4 @@
-"""The events of a workspace, counted by `stats`."""
+"""Figures of a workspace: its events, counted by `stats`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 def count_events(workspace: Workspace, request: ShowFigures, count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T]) -> T:
-    """What `count` (of `stats`) makes of the events of the last so many weeks; ages and weeks are by the real clock.
+    """Give the events of a workspace to `count` (of `stats`); ages and weeks are by the real clock.
 
     Raises:
         OSError: the events cannot be read.
     """
     zone = config.zone(workspace.settings.timezone)
-    kept = events.read_log(workspace.state)
-    return count(kept.events, kept.damaged, datetime.now(zone).date(), zone, request.weeks)
+    log = events.read_log(workspace.state)
+    return count(log.events, log.damaged, datetime.now(zone).date(), zone, request.weeks)

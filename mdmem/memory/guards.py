@@ -92,13 +92,13 @@ def _marks(view: Repository) -> list[FilePath]:
 
 
 def require_hooks_free(workspace: Workspace) -> None:
-    """Refuse where git looks for hooks elsewhere.
+    """Refuse to install hooks where somebody else manages them.
 
     Raises:
         RepositoryProblem: `hooks-managed`, with the lines to add by hand.
     """
-    elsewhere = workspace.repository.setting("core.hooksPath")
-    if elsewhere is not None:
+    hooks_path = workspace.repository.setting("core.hooksPath")
+    if hooks_path is not None:
         raise hookfiles.managed_hooks_problem(
-            f"core.hooksPath is set ({elsewhere}), so hooks are managed elsewhere", "Add there", sys.executable
+            f"core.hooksPath is set ({hooks_path}), so hooks are managed elsewhere", "Add there", sys.executable
         )
