@@ -1,4 +1,4 @@
-"""What is written: planned, carried out, recovered, reverted, purged. Which module carries out which change."""
+"""Changes of memory: planned, carried out, recovered, reverted, purged; and the table of the modules that carry them out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ APPLIERS: dict[type[Change], Applier] = {
     Contradict: contradict,
     Resolve: contradict,
 }
-"""What carries out each change, loaded when it is first needed."""
+"""The module for each type of change, loaded when it is first needed."""
 EVENT_VERBS: dict[type[Change], str] = {
     EditSection: "edit-section",
     Log: "log",
@@ -42,4 +42,4 @@ EVENT_VERBS: dict[type[Change], str] = {
     Contradict: "contradicts",
     Resolve: "conflicts-resolve",
 }
-"""What the events call each change."""
+"""The verb of each type of change in the events."""

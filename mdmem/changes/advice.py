@@ -209,7 +209,7 @@ def _without_line_end(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """How a section is named: its path, and its number where several have it. None: the text before the first heading."""
+    """The path of a section (None: the text before the first heading), and its number where several have that path."""
 
     section: str | None
     nth: int | None = None

@@ -1,4 +1,4 @@
-"""How a change of one file is carried out: lock, recovery, plan, write, commit; or nothing at all."""
+"""Carry out a change of one file: lock, recovery, plan, write, commit; or nothing at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a commit of mdmem states besides the change: who says so; and the commit that states something and changes no file."""
+"""Notes of commits: whose statement a change is, and commits that state something and change no file."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class MarkPlan:
-    """What a commit is to state; `changes` is False where that was stated and still holds. `etag` is of the section of the first fact."""
+    """The note that marks two facts; `changes` is False where that mark is in force. `etag` is of the section of the first fact."""
 
     note: history.CommitNote
     etag: str

@@ -47,7 +47,7 @@ FileEdit = EditSection | Log | Remember | Forget | RevertEdit
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """What an edit makes of a file. `fact` is the one that it is about, `retracts` are lines of a day's log that are to count no more."""
+    """A file as an edit leaves it. `fact` is the one that the edit is about, `retracts` are lines of a day's log that count no more."""
 
     result: EditResult
     fact: FactId | None = None

@@ -83,7 +83,7 @@ def write_plan(
 
 
 def _is_hookless(repository: Repository) -> bool:
-    """True if no hook has anything to say of a commit of ours; False if that is not known without asking git."""
+    """True if no hook takes part in a commit of ours; False also where only git could tell."""
     folder = repository.known_hooks_dir
     return folder is not None and hookfiles.has_only_our_hooks(folder)
 
@@ -108,10 +108,10 @@ class _FileWrite:
         self._commit: CommitId | None = None
         self._new_folders: tuple[Path, ...] = ()
         self._may_hold_write = True
-        """Whether the file may hold what was written: not any more, once that was taken out of what somebody saved."""
+        """False once our change was taken out of what somebody saved."""
 
     def run(self, had_pending_edits: bool = False) -> WrittenChange | Retry:
-        """Write, commit, and look at what came of it."""
+        """Write, commit, and judge the outcome."""
         try:
             if not self._put_in_place():
                 return self._retry(overtaken=False)
@@ -157,7 +157,7 @@ class _FileWrite:
                 return None
 
     def _settle_failure(self, problem: BaseException) -> Retry | None:
-        """Find out how far the write came, and make what is there ready to be undone (None), or to be tried again."""
+        """Find out how far the write came: to be undone (None), or to be tried again on what somebody saved."""
         repository, plan = self._workspace.repository, self._plan
         # Where this process was interrupted, git may have been done before.
         interrupted = not isinstance(problem, MdmemError | OSError)
@@ -177,7 +177,7 @@ class _FileWrite:
         raise RepositoryProblem(problem.code, problem.message, hint) from problem
 
     def _evidence(self, data: bytes | None, is_committed: bool = False, problem: BaseException | None = None) -> WriteEvidence:
-        """The evidence of a write that git has committed as `data`, or that left `data` in the file."""
+        """The evidence of a write: git committed `data`, or the file holds it."""
         plan = self._plan
         # Which hooks there are is asked only where they may have had a hand in it: it may take a git process.
         differs = data not in (None, plan.before, plan.after)
@@ -205,7 +205,7 @@ class _FileWrite:
         return holds_write(self._evidence(data), data)
 
     def _take_out(self) -> bool:
-        """Take our change out of what somebody, or a hook, made of the file; False where that could not be done."""
+        """Take our change out of the file as somebody, or a hook, left it; False where that could not be done."""
         self._may_hold_write = False
         plan = self._plan
         data = files.read(plan.full_path)

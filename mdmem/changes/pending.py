@@ -50,8 +50,8 @@ def commit_pending_edits(
     try:
         commit = commits.commit(workspace.repository, replace(order, message=message, state=None, hookless=False)).id
     except BaseException:
-        if made := commits.commit_made_after(workspace.repository, state.commit, [path], message):
-            commits.undo_commit(workspace.repository, made, state.commit, path, entry)
+        if late_commit := commits.commit_made_after(workspace.repository, state.commit, [path], message):
+            commits.undo_commit(workspace.repository, late_commit, state.commit, path, entry)
         raise
     return PendingCommit(commit, entry)
 

@@ -1,4 +1,4 @@
-"""What a change comes to on its file as it stands, with nothing written yet."""
+"""The plan of a change on its file as it is: with nothing written yet."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from mdmem.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a change comes to.
+    """A change that is worked out, and not written yet.
 
     Args:
         path: the file.
         full_path: where it is on disk.
         before: its bytes, None where it is not there.
-        old: what they hold.
-        new: what the file is to hold.
-        edit: the same as the editor gave it, with section and op.
+        old: the document that they hold.
+        new: the document afterwards.
+        edit: the text afterwards as the editor made it, with section and op.
         added: the facts that it brings in.
         removed: the facts that it takes out.
         supersedes: which fact takes the place of which.
@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def op(self) -> Op:
-        """What its commit says that it did."""
+        """The operation that its commit states."""
         return self.edit.op if self.changes or self.retracts else Op.SUPERSEDE
 
     @property
@@ -116,7 +116,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
 def _stated_supersession(
     workspace: Workspace, options: WriteOptions, removed: tuple[Item, ...], successor: FactId | None, superseded: Collection[FactId]
 ) -> tuple[tuple[Supersession, ...], tuple[FactId, ...]]:
-    """What the option `supersedes` adds to what the edit itself states: a pair, or a fact that ends without a successor."""
+    """The supersession that the option `supersedes` adds to those of the edit itself: a pair, or a fact that ends without a successor."""
     if options.supersedes is None:
         return (), ()
     named = items_matching(removed, options.supersedes)

@@ -33,7 +33,7 @@ class PurgeScope:
 
 @dataclass(frozen=True, slots=True)
 class PurgeNote:
-    """What the commit says that a purge leaves: when (in git's raw form), who (`identity` where git does not know), and why."""
+    """The note that a purge leaves in a commit: when (in git's raw form), who (`identity` where git does not know), and why."""
 
     date: str
     identity: Identity | None = None
@@ -59,9 +59,9 @@ def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: P
 
     Args:
         scope: where.
-        words: what is to go.
+        words: the text to purge.
         fact: its id, where it is a fact.
-        note: what the commit says.
+        note: for the commit.
 
     Raises:
         TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, `repository-busy`: nothing has changed.
@@ -172,7 +172,7 @@ def _id_notices(repository: Repository, target: PurgeTarget) -> Iterator[str]:
 
 
 def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable: int) -> Iterator[str]:
-    """Say what is not reached, or is lost."""
+    """Name everything that is not reached, or is lost."""
     common = repository.common_dir
     remotes = git(repository.root, "remote").split()
     remote_refs = history_rewrite.remote_refs(repository)
@@ -209,7 +209,7 @@ def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable
 
 
 def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[str]:
-    """Say what holds the words even now."""
+    """Count what holds the words even now."""
     if count := len(ref_rewrite.objects_holding(repository, rules)):
         yield (
             f"{count} objects in this repository still hold it "

@@ -1,4 +1,4 @@
-"""What a killed process left of a write: finished, or dropped; and the lock under which everything is written."""
+"""Recovery: finish, or drop, a write that a killed process left; and the lock under which everything is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stops a write: errors of the check that are not allowed, and secrets in what goes into a commit message."""
+"""Refusals of a write: for errors of the check that are not allowed, and for secrets in what goes into a commit message."""
 
 from __future__ import annotations
 

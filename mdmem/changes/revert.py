@@ -56,7 +56,7 @@ class _RevertTarget:
 
 @dataclass(frozen=True, slots=True)
 class _FileReverts:
-    """How the changes of files are taken back: by edits, or by retracting lines of a day's log, which only grows."""
+    """The edits that take back the changes of files, and the lines of a day's log, which only grows, to retract."""
 
     edits: tuple[RevertEdit, ...]
     retracts: tuple[FactId, ...]
@@ -207,7 +207,7 @@ def _note(
     retracts: tuple[FactId, ...],
     trail: Trail,
 ) -> history.CommitNote | None:
-    """What is to be stated besides: entries of a log count no more, and marks that the commit alone made hold no more."""
+    """The note besides the edits: it retracts lines of a log, or takes back the marks of a commit that made only marks; None without either."""
     mainline_commit = trail.commit_with_id(commit.commit.id)
     marks = (*trail.marks(), *trail.pair_marks())
     only_marks = not changed_files and any(mainline_commit and mark.begun == mainline_commit.number for mark in marks)

@@ -29,7 +29,7 @@ from mdmem.wording import verb
 
 TASKS_PATH = FilePath("memory/tasks.md")
 NEW_TASKS = "# Tasks\n"
-"""What a new file begins with."""
+"""The beginning of a new file."""
 _KIND = "task"
 _LEVEL = 2
 _MOST_NAMED = 8

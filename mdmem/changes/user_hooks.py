@@ -1,4 +1,4 @@
-"""What the user's hooks made of a change before git had it. Pure; loaded only where they, or somebody's save, made something of it."""
+"""Recognise the work of the user's hooks in a file: a change in another form or in other words. Pure; loaded only where a file differs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def contains_change(data: bytes | None, before: bytes | None, after: bytes) -> b
 
 
 def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> bool:
-    """True if a hook may have made this of what was written, rather than somebody who saved the file meanwhile.
+    """True if a hook may have turned what was written into this, rather than somebody who saved the file meanwhile.
 
     All that differs then is white space, list markers, and the words of lines that the change added, which are alike.
     """
@@ -41,7 +41,7 @@ def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> 
 
 
 def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | None:
-    """Take a change out of a file that somebody, or a hook, saved with it, and leave theirs; None where the two cannot be told apart."""
+    """Take a change out of a file that somebody, or a hook, saved with it, and leave theirs; None where the two cannot be separated."""
     try:
         return merge.undo(parse_bytes(data), after.decode(), _text(before)).text.encode()
     except MdmemError:

@@ -1,4 +1,4 @@
-"""What became of a write: judged from what is on disk, what git committed, what was meant and what failed. Pure."""
+"""The outcome of a write, judged from what is on disk, what git committed, what was meant and what failed. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ else:
 
 
 class WriteOutcome(Enum):
-    """How a write ended."""
+    """The end of a write."""
 
     COMMITTED = auto()
     """The commit holds the change, in another form perhaps."""
@@ -36,7 +36,7 @@ class WriteOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WriteEvidence:
-    """What there is to see once git has answered, or something has failed.
+    """The traces of a write once git has answered, or something has failed.
 
     Args:
         before: the bytes that the file held before; None where it was not there.
@@ -58,7 +58,7 @@ class WriteEvidence:
 
 
 def judge_write(evidence: WriteEvidence) -> WriteOutcome:
-    """Say what became of a write."""
+    """Judge how a write ended."""
     if evidence.is_committed:
         return _judge_commit(evidence)
     if isinstance(evidence.problem, OSError) or holds_write(evidence, evidence.on_disk):

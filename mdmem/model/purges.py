@@ -1,4 +1,4 @@
-"""What a purge would do, and what it did."""
+"""The answers of a purge: its plan, and its result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """What a purge changes, in numbers, and what it cannot reach or has to drop, in sentences. The words are nowhere in it.
+    """The plan of a purge: its changes in numbers, and all that it cannot reach or has to drop in sentences, without the purged words.
 
     `files` on disk, `commits` that get another id, of which `messages` (tags' included) change; `tags` that are rewritten; `refs` that
     move; `loose` objects to which nothing but a reflog leads, looked for where nothing else holds the words.
@@ -31,7 +31,7 @@ class PurgePlan:
 
 @dataclass(frozen=True, slots=True)
 class PurgeResult:
-    """What a purge did; `commit` is the note that says so, None on an unborn branch. `notices`: those of the plan, and what is left."""
+    """The result of a purge; `commit` is its note, None on an unborn branch. `notices`: those of the plan, and of what still holds the words."""
 
     plan: PurgePlan
     commit: CommitId | None
