@@ -41,11 +41,11 @@ def init(folder: Path, hooks: bool = False) -> InitResult:
 
 
 def refused(at: Desk, folder: Path, code: str) -> None:
-    before = at.standing()
+    before = at.tree_state()
     with pytest.raises(MdmemError) as failure:
         init(folder)
     assert failure.value.code == code
-    assert at.standing() == before
+    assert at.tree_state() == before
 
 
 @pytest.mark.usefixtures("known")
@@ -75,10 +75,10 @@ class TestAnew:
     def test_twice_is_harmless(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "new")
         init(at.root, hooks=True)
-        before = at.standing()
+        before = at.tree_state()
         done = init(at.root, hooks=True)
         assert (done.made_repository, done.written, done.commit, done.hooks) == (False, (), None, ())
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     def test_files_that_are_there_are_adopted_byte_for_byte(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "old")
@@ -160,11 +160,11 @@ class TestIgnored:
         at.write(".gitignore", f"/sub/{rule}\n")
         at.commit("rule")
         (at.root / "sub").mkdir()
-        before = at.standing()
+        before = at.tree_state()
         with pytest.raises(PathProblem, match=named) as refused:
             init(at.root / "sub")
         assert refused.value.code == "ignored-path"
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     @pytest.mark.usefixtures("known")
     def test_by_the_users_own_rules(self, world: World, tmp_path: Path):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import EMAIL, NAME, World
-from workspaces import HAND, MARK, NOW, SEED, Desk, append, by_hand, code_of, desk, gits, refused, where_modes_count
+from workspaces import HAND, MARK, NOW, SEED, Desk, append, code_of, desk, gits, leave_pending_edit, refused, where_modes_count
 
 from mdmem import files, hookfiles
 from mdmem.changes import pending
@@ -60,7 +60,7 @@ class TestPendingEdits:
         at.write("draft.txt", "not for git\n")
         if file != "MEMORY.md":
             at.write(file, SEED.replace("- works at Stripe\n", f"- works at Stripe\n{HAND}\n"))
-        by_hand(at, file, way)
+        leave_pending_edit(at, file, way)
         return str(file)
 
     @pytest.mark.parametrize("pending", WAYS, indirect=True, ids=" ".join)
@@ -89,7 +89,7 @@ class TestPendingEdits:
     def test_are_refused_where_the_settings_say_so(self, at: Desk):
         at.write("mdmem.toml", 'direct_edits = "refuse"\n')
         at.commit()
-        by_hand(at, "MEMORY.md", "edited")
+        leave_pending_edit(at, "MEMORY.md", "edited")
         refused(at, append(), "pending-edits")
 
     @pytest.mark.parametrize("way", [["rm"], ["rm", "--cached"]], ids=["staged", "not staged"])
@@ -116,7 +116,7 @@ class TestPendingEdits:
 
     def test_below_the_top_of_the_work_tree_the_index_is_put_back_too(self, world: World, repository: Path):
         at = desk(world, repository, "deep/er")
-        by_hand(at, "MEMORY.md", "staged and edited again")
+        leave_pending_edit(at, "MEMORY.md", "staged and edited again")
         at.hook("pre-commit", REFUSES_OURS)
         refused(at, append(), "commit-failed")
 
@@ -170,7 +170,7 @@ class TestHooks:
         at.write("mdmem.toml", "hook_timeout = 0.5\n")
         at.commit()
         if pending:
-            by_hand(at, "MEMORY.md", "staged and edited again")
+            leave_pending_edit(at, "MEMORY.md", "staged and edited again")
         at.hook("pre-commit", "exec cat .git/never")
         refused(at, change, "hook-timeout")
         assert not list((at.root / ".git").glob("*.lock"))
@@ -183,7 +183,7 @@ class TestHooks:
         at.write("mdmem.toml", "hook_timeout = 0.5\n")
         at.commit()
         if pending:
-            by_hand(at, "MEMORY.md", "edited")
+            leave_pending_edit(at, "MEMORY.md", "edited")
         at.hook("post-commit", hook)
         done = at.apply(change)
         assert done.commit == at.git("rev-parse", "HEAD").strip()
@@ -321,9 +321,9 @@ class TestStates:
     )
     def test_refused(self, at: Desk, state: Callable[[Desk], None], code: str):
         state(at)
-        before = at.standing()
+        before = at.tree_state()
         assert code_of(lambda: at.apply(append())) == code
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     def test_a_bare_repository(self, at: Desk, tmp_path: Path):
         at.git("clone", "-q", "--bare", at.root, tmp_path / "bare")
@@ -396,14 +396,14 @@ class TestStates:
         assert inner.subjects() == ["MEMORY.md: append Work", "seed"]
 
     def test_two_workspaces_of_one_repository(self, world: World, repository: Path):
-        one, two = desk(world, repository, "a b"), desk(world, repository, "a-b")
-        for at in (one, two):
-            by_hand(at, "MEMORY.md", "edited")
-        one.apply(append())
-        assert one.git("status", "--porcelain") == " M ../a-b/MEMORY.md\n".replace("../a-b", "a-b")
-        two.apply(Log("x"))
-        assert two.git("show", "--format=", "--name-only", "HEAD") == "a-b/memory/2026-03-05.md\n"
-        assert one.workspace.state != two.workspace.state
+        first, second = desk(world, repository, "a b"), desk(world, repository, "a-b")
+        for at in (first, second):
+            leave_pending_edit(at, "MEMORY.md", "edited")
+        first.apply(append())
+        assert first.git("status", "--porcelain") == " M ../a-b/MEMORY.md\n".replace("../a-b", "a-b")
+        second.apply(Log("x"))
+        assert second.git("show", "--format=", "--name-only", "HEAD") == "a-b/memory/2026-03-05.md\n"
+        assert first.workspace.state != second.workspace.state
 
     @pytest.mark.parametrize("eol", ["\r\n", "\n"])
     def test_line_ends_of_the_work_tree_stay(self, world: World, repository: Path, eol: str):
@@ -484,12 +484,12 @@ class TestPlaces:
     @where_modes_count
     def test_a_folder_that_cannot_be_written(self, at: Desk):
         at.apply(Log("x"))
-        before = at.standing()
+        before = at.tree_state()
         (at.root / "memory").chmod(0o555)
         with pytest.raises(PermissionError):
             at.apply(Log("y"))
         (at.root / "memory").chmod(0o755)
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     def test_other_markdown_of_the_workspace(self, at: Desk):
         at.write("docs/notes.md", SEED)
@@ -523,13 +523,13 @@ class TestLocks:
                 pass
             lock.unlink()
 
-        other = threading.Thread(target=free)
-        other.start()
+        git_at_work = threading.Thread(target=free)
+        git_at_work.start()
         try:
             done = at.apply(change)
         finally:
             stop.set()
-            other.join()
+            git_at_work.join()
         assert done.commit
         assert at.git("status", "--porcelain") == ""
 
@@ -557,14 +557,14 @@ class TestLocks:
             command = [sys.executable, "-m", "mdmem", "log", f"entry {number}", "--time", "10:00", "--json"]
             return str(json.loads(at.world.run(at.root, command, environment={"MDMEM_NOW": NOW}).stdout)["commit"])
 
-        with files.lock(_made(at) / "queue.lock", 1), ThreadPoolExecutor() as running:  # (no catching up in the background)
-            found = list(running.map(log, range(3)))
-        assert sorted(found) == sorted(at.git("log", "--format=%H", "--", LOG).split())
+        with files.lock(state_folder(at) / "queue.lock", 1), ThreadPoolExecutor() as running:  # (no catching up in the background)
+            ids = list(running.map(log, range(3)))
+        assert sorted(ids) == sorted(at.git("log", "--format=%H", "--", LOG).split())
         assert all(f"entry {number}\n" in at.read(LOG) for number in range(3))
 
     def test_a_save_of_an_editor_in_between_is_kept(self, at: Desk):
         """The hook runs on the person's commit, when ours is drawn up already and not yet written."""
-        by_hand(at, "MEMORY.md", "edited")
+        leave_pending_edit(at, "MEMORY.md", "edited")
         at.hook("post-commit", "[ -e .git/once ] && exit 0\ntouch .git/once\nprintf '\\n- saved meanwhile\\n' >>MEMORY.md")
         done = at.apply(append())
         assert done.commit
@@ -574,7 +574,7 @@ class TestLocks:
         assert "saved meanwhile" not in at.git("show", "--format=", "-U0", "HEAD")
 
 
-def _made(at: Desk) -> Path:
+def state_folder(at: Desk) -> Path:
     at.workspace.ensure_state()
     return at.workspace.state
 
@@ -594,23 +594,23 @@ class TestAsking:
     def test_a_dry_run_changes_nothing_at_all(self, at: Desk, change: EditSection | Log, used: bool):
         if used:
             at.apply(append("- before"))
-        by_hand(at, "MEMORY.md", "edited")
-        before = at.standing(), at.state()
+        leave_pending_edit(at, "MEMORY.md", "edited")
+        before = at.tree_state(), at.state()
         done = at.apply(change)
         assert done.diff
         assert done.diff.startswith("--- ")
         assert done.changed
         assert done.commit is None
-        assert (at.standing(), at.state()) == before
+        assert (at.tree_state(), at.state()) == before
         at.write(".git/shown", done.diff)
         at.git("apply", "--check", "--unidiff-zero", ".git/shown")
 
     def test_what_was_read_is_what_is_changed(self, at: Desk):
         memory = Memory(at.workspace)
-        seen = at.apply(append("- one")).etag
-        by_hand(at, "MEMORY.md", "edited")
+        etag = at.apply(append("- one")).etag
+        leave_pending_edit(at, "MEMORY.md", "edited")
         with pytest.raises(MdmemError) as failure:
-            at.apply(EditSection("Work", Action.APPEND, MARK, expect=seen))
+            at.apply(EditSection("Work", Action.APPEND, MARK, expect=etag))
         assert failure.value.code == "section-changed"
         now = failure.value.details["etag"]
         assert at.subjects()[0] == "MEMORY.md: append Work"
@@ -618,13 +618,13 @@ class TestAsking:
         assert memory.outline().sections[1].etag != now
 
     def test_nothing_to_change_is_no_commit(self, at: Desk):
-        by_hand(at, "MEMORY.md", "edited")
-        before = at.standing()
+        leave_pending_edit(at, "MEMORY.md", "edited")
+        before = at.tree_state()
         assert not at.apply(append(HAND)).changed
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     @pytest.mark.parametrize(
-        ("given", "zone", "setting", "file", "heading", "stamp"),
+        ("now", "zone", "setting", "file", "heading", "stamp"),
         [
             ("2026-03-05T23:30:00", "UTC", "", "2026-03-05", "23:30", "2026-03-05T23:30:00+00:00"),
             ("2026-03-05T23:30:00+00:00", "Asia/Tokyo", "", "2026-03-06", "08:30", "2026-03-06T08:30:00+09:00"),
@@ -634,19 +634,19 @@ class TestAsking:
         ],
     )
     def test_the_day_is_the_users(
-        self, at: Desk, monkeypatch: pytest.MonkeyPatch, given: str, zone: str, setting: str, file: str, heading: str, stamp: str
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, now: str, zone: str, setting: str, file: str, heading: str, stamp: str
     ):
         if setting:
             at.write("mdmem.toml", f'timezone = "{setting}"\n')
             at.commit()
-        environment = {"MDMEM_NOW": given, "TZ": zone}
-        with files.lock(_made(at) / "queue.lock", 1):
+        environment = {"MDMEM_NOW": now, "TZ": zone}
+        with files.lock(state_folder(at) / "queue.lock", 1):
             at.world.run(at.root, [sys.executable, "-m", "mdmem", "log", "x"], environment=environment)
         text = at.read(f"memory/{file}.md")
         assert text.startswith(f"# {file}\n")
         assert text.endswith(f"\n## {heading}\n\n- x\n")
         stamps = at.git("log", "-1", "--format=%aI %cI").split()  # some versions of git write Z for +00:00
-        assert [datetime.fromisoformat(one).isoformat() for one in stamps] == [stamp, stamp]
+        assert [datetime.fromisoformat(each).isoformat() for each in stamps] == [stamp, stamp]
 
     def test_who_commits_where_git_does_not_know(self, at: Desk):
         _nobody(at)
@@ -684,7 +684,7 @@ class TestSave:
         at.write("memory/gone.md", "# Gone\n")
         at.write("memory/moved.md", "# Moved\n\nsome text that is long enough\n")
         at.commit()
-        by_hand(at, "MEMORY.md", "staged and edited again")
+        leave_pending_edit(at, "MEMORY.md", "staged and edited again")
         at.write("memory/new.md", "# New\n")
         (at.root / "memory" / "old.md").unlink()
         at.git("rm", "-q", "memory/gone.md")
@@ -699,22 +699,22 @@ class TestSave:
         assert "Mdmem-" not in at.git("log", "-1", "--format=%B")
 
     def test_nothing_pending(self, at: Desk):
-        before = at.standing()
+        before = at.tree_state()
         assert self.save(at) == ()
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     def test_the_message_is_theirs(self, at: Desk):
-        by_hand(at, "MEMORY.md", "edited")
+        leave_pending_edit(at, "MEMORY.md", "edited")
         self.save(at, "about Ada\n\n# more\n")
         assert at.git("log", "-1", "--format=%B") == "about Ada\n\n# more\n\n"
 
     def test_a_hook_that_refuses(self, at: Desk):
-        by_hand(at, "MEMORY.md", "staged and edited again")
+        leave_pending_edit(at, "MEMORY.md", "staged and edited again")
         at.write("memory/new.md", "# New\n")
         at.hook("commit-msg", REFUSES)
-        before = at.standing()
+        before = at.tree_state()
         assert code_of(lambda: pending.save(at.workspace, None, say)) == "commit-failed"
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     @pytest.mark.parametrize("hooked", [False, True])
     @pytest.mark.parametrize(
@@ -737,10 +737,10 @@ class TestSave:
             (at.root / path).unlink()
         else:
             at.write(path, after)
-        before = at.standing()
+        before = at.tree_state()
         for other in (frozenset[str](), frozenset({"append", "shrink", "secret"} - {allow})):
             assert code_of(lambda other=other: pending.save(at.workspace, None, say, other)) == code
-        assert at.standing() == before
+        assert at.tree_state() == before
         if allow:
             commit, paths = pending.save(at.workspace, None, say, frozenset({allow}))
             assert (bool(commit), paths) == (True, (path,))
@@ -756,21 +756,21 @@ class TestSave:
     @pytest.mark.parametrize(
         ("make", "why"),
         [
-            (lambda place: place.symlink_to("../MEMORY.md"), "x.md is not a regular file"),
-            (lambda place: place.write_bytes(b"x" * 6_000_000), "x.md has 6,000,000 bytes; 5,000,000 is the most that is edited"),
+            (lambda path: path.symlink_to("../MEMORY.md"), "x.md is not a regular file"),
+            (lambda path: path.write_bytes(b"x" * 6_000_000), "x.md has 6,000,000 bytes; 5,000,000 is the most that is edited"),
         ],
         ids=["link", "large"],
     )
-    @pytest.mark.parametrize("known", [False, True])
-    def test_what_is_no_memory_is_named_and_left_out(self, at: Desk, make: Callable[[Path], object], why: str, known: bool):
+    @pytest.mark.parametrize("tracked", [False, True])
+    def test_what_is_no_memory_is_named_and_left_out(self, at: Desk, make: Callable[[Path], object], why: str, tracked: bool):
         at.write("memory/x.md", "# X\n")
-        if known:
+        if tracked:
             at.commit()
         (at.root / "memory" / "x.md").unlink()
         make(at.root / "memory" / "x.md")
         heard: list[str] = []
         assert pending.save(at.workspace, None, heard.append) == (None, ())
-        by_hand(at, "MEMORY.md", "edited")
+        leave_pending_edit(at, "MEMORY.md", "edited")
         commit, paths = pending.save(at.workspace, None, heard.append)
         assert (bool(commit), paths) == (True, ("MEMORY.md",))
         assert heard == [f"memory/x.md is not saved: {why}"] * 2
@@ -785,14 +785,14 @@ class TestSave:
 
 @pytest.mark.parametrize("change", [append(), Log("hello")], ids=["a file that git knows", "a new one"])
 def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(at: Desk, monkeypatch: pytest.MonkeyPatch, change: Change):
-    """As on a full disk: git moves the branch, and then has no room for its index."""
+    """Like a full disk: git moves the branch, and then has no room for its index."""
     index = at.root / ".git" / "index"
     run, old = commits.run, index.read_bytes()
 
-    def without_room(folder: Path, arguments: Sequence[str], *others: Any, **named: Any) -> GitResult:
+    def without_room(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
         if "reset" in arguments:
             return GitResult(128, b"", "fatal: unable to write new index file")
-        done = run(folder, arguments, *others, **named)
+        done = run(folder, arguments, *rest, **named)
         if "commit" not in arguments or done.status:
             return done
         index.write_bytes(old)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import World
-from workspaces import NOW, SEED, Desk, append, by_hand, code_of, desk, refused
+from workspaces import NOW, SEED, Desk, append, code_of, desk, leave_pending_edit, refused
 
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
@@ -44,7 +44,7 @@ def saved_before_git_reads(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str
 @pytest.mark.parametrize("pending", [False, True])
 def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str, pending: bool) -> None:
     if pending:
-        by_hand(at, "MEMORY.md", "edited")
+        leave_pending_edit(at, "MEMORY.md", "edited")
     saves = saved_before_git_reads(at, monkeypatch, saved)
     done = at.apply(append())
     assert not saves
@@ -62,7 +62,7 @@ REFORMATS = "sed -i 's/^- /* /' MEMORY.md && git add MEMORY.md"
 @pytest.mark.parametrize("pending", [False, True])
 def test_a_hook_may_write_it_in_another_way(at: Desk, pending: bool) -> None:
     if pending:
-        by_hand(at, "MEMORY.md", "edited")
+        leave_pending_edit(at, "MEMORY.md", "edited")
     at.hook("pre-commit", REFORMATS)
     done = at.apply(append("- the mark of mdmem\n\nAnd a paragraph."))
     assert done.commit == at.git("rev-parse", "HEAD").strip()
@@ -87,27 +87,27 @@ def interrupted_at(at: Desk, commit: int) -> None:
 @pytest.mark.parametrize("change", [append(), Log("the mark of mdmem")], ids=["edit", "new file"])
 def test_an_interruption_after_the_branch_has_moved_leaves_all_as_it_was(at: Desk, change: Change, pending: str | None) -> None:
     if pending:
-        by_hand(at, "MEMORY.md", pending)
-    before = at.standing()
+        leave_pending_edit(at, "MEMORY.md", pending)
+    before = at.tree_state()
     interrupted_at(at, 2 if pending and isinstance(change, EditSection) else 1)
     with pytest.raises(KeyboardInterrupt):
         at.apply(change)
-    assert at.standing() == before
+    assert at.tree_state() == before
     assert at.apply(change).commit
 
 
 @pytest.mark.parametrize("pending", ["edited", "staged"])
 def test_an_interruption_while_pending_edits_are_committed_leaves_all_as_it_was(at: Desk, pending: str) -> None:
-    by_hand(at, "MEMORY.md", pending)
-    before = at.standing()
+    leave_pending_edit(at, "MEMORY.md", pending)
+    before = at.tree_state()
     interrupted_at(at, 1)
     with pytest.raises(KeyboardInterrupt):
         at.apply(append())
-    assert at.standing() == before
+    assert at.tree_state() == before
 
 
 def test_an_interruption_of_a_save_leaves_the_index_as_the_branch_has_it(at: Desk) -> None:
-    by_hand(at, "MEMORY.md", "edited")
+    leave_pending_edit(at, "MEMORY.md", "edited")
     interrupted_at(at, 1)
     with pytest.raises(KeyboardInterrupt):
         Memory(at.workspace).save(Save())
@@ -124,14 +124,14 @@ def test_an_interruption_after_a_hook_added_to_it_takes_ours_out_again(at: Desk)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="a hook cannot tell here which process has started git")
 def test_only_the_first_interruption_counts_so_that_all_is_put_back(at: Desk) -> None:
     commit = changed_together(at)
-    before = at.standing()
+    before = at.tree_state()
     mdmem = "set -- $(cat /proc/$PPID/stat); kill -TERM $4; kill -HUP $4; kill -INT $4"
     at.hook(
         "reference-transaction", f'[ "$1" = committed ] && echo >> .git/seen && [ $(wc -l < .git/seen) -ge 2 ] && {{ {mdmem}; }}\nexit 0'
     )
     done = at.world.run(at.root, [sys.executable, "-m", "mdmem", "revert", commit], check=False)
     assert (done.returncode, done.stderr) == (130, "mdmem: interrupted\n")
-    assert at.standing() == before
+    assert at.tree_state() == before
 
 
 def test_what_a_hook_says_is_said(at: Desk) -> None:
@@ -151,11 +151,11 @@ def changed_together(at: Desk) -> str:
 
 def test_an_interruption_in_the_midst_of_several_files_leaves_all_as_it_was(at: Desk) -> None:
     commit = changed_together(at)
-    before = at.standing()
+    before = at.tree_state()
     interrupted_at(at, 2)
     with pytest.raises(KeyboardInterrupt):
         at.apply(Revert(commit))
-    assert at.standing() == before
+    assert at.tree_state() == before
 
 
 def test_what_is_done_in_two_commits_is_done_as_a_whole(at: Desk) -> None:
@@ -191,7 +191,7 @@ def test_a_hook_that_mends_what_it_sees_and_refuses_or_finds_other_words_leaves_
     at.write("MEMORY.md", SEED.replace("- lives in Oslo", "- lives in Oslo  "))
     at.commit()
     if pending:
-        by_hand(at, "MEMORY.md", pending)
+        leave_pending_edit(at, "MEMORY.md", pending)
         at.write("MEMORY.md", at.read("MEMORY.md").replace("- lives in Oslo", "- lives in Oslo  "))
     only_ours = "[ \"$MDMEM_COMMIT\" = 1 ] && grep -q 'the mark of' MEMORY.md || exit 0\n"
     at.hook("pre-commit", only_ours + MENDS[mends])

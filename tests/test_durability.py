@@ -30,13 +30,13 @@ def used(at: Desk) -> None:
     at.workspace.ensure_state()
 
 
-def by_hand(at: Desk) -> None:
+def leave_pending_edit(at: Desk) -> None:
     used(at)
     at.write("MEMORY.md", SEED.replace("- lives", "- a line of Ada's\n- lives"))
 
 
 def saved_by_hand(at: Desk) -> None:
-    by_hand(at)
+    leave_pending_edit(at)
     at.write("memory/new.md", "# New\n\n- by hand\n")
 
 
@@ -69,7 +69,7 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "log, the first": (nothing, applied(Log("the mark"))),
     "log, of a new day": (after(Log("the day before", day="2026-03-04")), applied(Log("the mark"))),
     "edit-section": (used, applied(append())),
-    "edit-section, after a person's edits": (by_hand, applied(append())),
+    "edit-section, after a person's edits": (leave_pending_edit, applied(append())),
     "edit-section, a new file": (used, applied(EditSection("Note", Action.BODY, MARK, file="note.md", create=True))),
     "edit-section, in new folders": (used, applied(EditSection("Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True))),
     "remember": (used, applied(Remember("tea", key="drink"))),
@@ -283,7 +283,7 @@ def is_settled(at: Desk, write: Recorded, state: State, folder: Path) -> bool:
 
 
 def files_in(at: Desk) -> dict[str, bytes]:
-    return {path: data for path, data in at.standing().files.items() if isinstance(data, bytes)}
+    return {path: data for path, data in at.tree_state().files.items() if isinstance(data, bytes)}
 
 
 FEW = ["log, of a new day", "edit-section"]

@@ -33,17 +33,17 @@ def note(at: Desk) -> list[str]:
 
 def test_who_asked_for_it_stands_in_the_note_and_in_the_events(at: Desk):
     at.workspace.ensure_state()
-    wanted = Purge(WORDS, reason="asked to", actor="agent/main", session="s1")
-    memory(at).plan_purge(wanted)
-    memory(at).purge(wanted)
+    request = Purge(WORDS, reason="asked to", actor="agent/main", session="s1")
+    memory(at).plan_purge(request)
+    memory(at).purge(request)
     assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: agent/main", "Mdmem-Session: s1", "Mdmem-Reason: asked to"]
-    found = [(event.verb, event.actor, event.session) for event in events.read_events(at.workspace.state)]
-    assert found == [("plan-purge", "agent/main", "s1"), ("purge", "agent/main", "s1")]
+    recorded = [(event.verb, event.actor, event.session) for event in events.read_events(at.workspace.state)]
+    assert recorded == [("plan-purge", "agent/main", "s1"), ("purge", "agent/main", "s1")]
 
 
-@pytest.mark.parametrize("by", ["environment", "settings"])
-def test_who_asks_by_default(at: Desk, by: str, monkeypatch: pytest.MonkeyPatch):
-    if by == "environment":
+@pytest.mark.parametrize("source", ["environment", "settings"])
+def test_who_asks_by_default(at: Desk, source: str, monkeypatch: pytest.MonkeyPatch):
+    if source == "environment":
         monkeypatch.setenv("MDMEM_ACTOR", "agent/b")
     else:
         at.write("mdmem.toml", 'actor = "agent/b"\n')
@@ -53,13 +53,13 @@ def test_who_asks_by_default(at: Desk, by: str, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("field", ["reason", "actor", "session"])
 def test_a_secret_in_the_note(at: Desk, field: str):
-    before = at.standing()
+    before = at.tree_state()
     for attempt in (memory(at).plan_purge, memory(at).purge):
         with pytest.raises(RefusedChange) as refused:
             attempt(Purge(WORDS, **{field: f"it was {SECRET}"}))
         assert refused.value.code == "secret-found"
         assert SECRET not in refused.value.message
-    assert at.standing() == before
+    assert at.tree_state() == before
     memory(at).purge(Purge(WORDS, **{field: f"it was {SECRET}"}, allow=frozenset({"secret"})))
     assert note(at)[1].endswith(f"it was {SECRET}")
 
@@ -87,7 +87,7 @@ def test_the_table_of_versions_keeps_nothing_of_what_a_merge_brought(at: Desk):
 
     def holding() -> list[str]:
         memory(at).history(ShowHistory())
-        return [place.name for place in at.workspace.state.iterdir() if place.is_file() and b"has a secret plan" in place.read_bytes()]
+        return [path.name for path in at.workspace.state.iterdir() if path.is_file() and b"has a secret plan" in path.read_bytes()]
 
     assert TRAIL_NAME in {name.removesuffix("-wal") for name in holding()}
     memory(at).purge(Purge("has a secret plan"))
@@ -98,5 +98,5 @@ def test_a_workspace_below_the_root(world: World, repository: Path, at: Desk):
     below = desk(world, repository, "sub", f"# Memory\n\n- {WORDS}\n")
     assert not any("memory files" in notice for notice in memory(below).purge(Purge(WORDS)).notices)
     assert WORDS not in below.read("MEMORY.md") + at.read("MEMORY.md")
-    assert [place.name for place in below.root.iterdir()] == ["MEMORY.md"]
+    assert [path.name for path in below.root.iterdir()] == ["MEMORY.md"]
     assert WORDS not in at.git("log", "-p", "--all")

@@ -1,4 +1,4 @@
-"""What is purged is nowhere any more; everything else is as it was."""
+"""After a purge the words are nowhere any more; everything else is as it was."""
 
 import os
 import shutil
@@ -59,9 +59,9 @@ OTHER = "# Memory\n\n## Work\n\n- works at Stripe\n"
     ],
 )
 def test_text(before: str, after: str) -> None:
-    what = purge_target(WORDS, FACT)
-    assert purged_text(what, before.encode(), True).decode() == after
-    assert purged_text(what, after.encode(), True).decode() == after
+    target = purge_target(WORDS, FACT)
+    assert purged_text(target, before.encode(), True).decode() == after
+    assert purged_text(target, after.encode(), True).decode() == after
 
 
 def test_text_that_is_no_markdown_keeps_its_lines() -> None:
@@ -69,15 +69,15 @@ def test_text_that_is_no_markdown_keeps_its_lines() -> None:
 
 
 def test_an_until_does_not_count() -> None:
-    what = purge_target(f"{WORDS} (until 2026-01-01)", FACT)
-    assert purged_text(what, f"- {WORDS} (until 2027-02-02)\n- the {WORDS} is (until 2026-01-01)\n".encode(), True) == (
+    target = purge_target(f"{WORDS} (until 2026-01-01)", FACT)
+    assert purged_text(target, f"- {WORDS} (until 2027-02-02)\n- the {WORDS} is (until 2026-01-01)\n".encode(), True) == (
         b"- the [PURGED] is (until 2026-01-01)\n"
     )
 
 
 def test_text_in_another_encoding() -> None:
-    what = purge_target("secret plan", FactId("00000000"))
-    assert purged_text(what, b"\xe9t\xe9 secret plan\n", True) == b"\xe9t\xe9 [PURGED]\n"
+    target = purge_target("secret plan", FactId("00000000"))
+    assert purged_text(target, b"\xe9t\xe9 secret plan\n", True) == b"\xe9t\xe9 [PURGED]\n"
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,10 @@ def test_text_in_another_encoding() -> None:
     ],
 )
 def test_message(before: str | bytes, after: str | bytes) -> None:
-    what = purge_target(WORDS, FACT)
+    target = purge_target(WORDS, FACT)
     old, new = (text if isinstance(text, bytes) else text.encode() for text in (before, after))
-    assert purged_message(what, old) == new
-    assert purged_message(what, new) == new
+    assert purged_message(target, old) == new
+    assert purged_message(target, new) == new
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_words_that_cannot_be_purged(words: str) -> None:
 @given(st.text("ab -é\n[]#P", min_size=4, max_size=9), st.lists(st.one_of(st.none(), st.text("ab -*é\n[]#>P", max_size=12)), max_size=8))
 def test_text_is_nowhere_and_other_lines_stay(words: str, parts: list[str | None]) -> None:
     try:
-        what = purge_target(words, facts.fact_id(words.strip()))
+        target = purge_target(words, facts.fact_id(words.strip()))
     except TextProblem:
         return
-    before = "".join(what.words if part is None else part for part in parts).encode()
-    for change in (lambda data: purged_text(what, data, True), lambda data: purged_message(what, data)):
+    before = "".join(target.words if part is None else part for part in parts).encode()
+    for change in (lambda data: purged_text(target, data, True), lambda data: purged_message(target, data)):
         after = change(before)
-        assert what.words.encode() not in after
+        assert target.words.encode() not in after
         assert change(after) == after
         lines = after.decode().split("\n")
         untouched = [line for line in lines if PURGED_MARK not in line]
@@ -144,10 +144,10 @@ class Vault:
         return self.world.git(self.root, *arguments, stdin=stdin, environment=environment).stdout
 
     def write(self, path: str, text: str) -> Path:
-        place = self.root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-        return place
+        full_path = self.root / path
+        full_path.parent.mkdir(parents=True, exist_ok=True)
+        full_path.write_text(text, encoding="utf-8")
+        return full_path
 
     def commit(self, message: str, **written: str) -> str:
         for path, text in written.items():
@@ -185,7 +185,7 @@ class Vault:
         ).stdout
         common = self.repository.common_dir
         return objects + b"".join(
-            str(place).encode() + place.read_bytes() for place in common.rglob("*") if place.is_file() and "objects" not in place.parts
+            str(path).encode() + path.read_bytes() for path in common.rglob("*") if path.is_file() and "objects" not in path.parts
         )
 
     def assert_clean(self, *forms: str) -> None:
@@ -196,7 +196,7 @@ class Vault:
         assert "missing" not in done.stdout + done.stderr
         assert "dangling" not in done.stdout
 
-    def standing(self) -> tuple[str, ...]:
+    def tree_state(self) -> tuple[str, ...]:
         shown = (("for-each-ref",), ("ls-files", "-s"), ("status", "--porcelain=v2"), ("stash", "list"), ("reflog",))
         files = sorted(p for p in self.root.rglob("*") if p.is_file() and ".git" not in p.parts)
         return (*(self.git(*words) for words in shown), *(p.read_text(errors="replace") for p in files))
@@ -205,11 +205,11 @@ class Vault:
 @pytest.fixture
 def vault(world: World, repository: Path) -> Vault:
     """Two commits without it, one with."""
-    made = Vault(world, repository)
-    made.commit("seed", MEMORY=OTHER)
-    made.commit("other", memory__topic="# Topic\n\n- b\n")
-    made.commit("hold it", MEMORY=f"{OTHER}- {WORDS}\n- after\n")
-    return made
+    vault = Vault(world, repository)
+    vault.commit("seed", MEMORY=OTHER)
+    vault.commit("other", memory__topic="# Topic\n\n- b\n")
+    vault.commit("hold it", MEMORY=f"{OTHER}- {WORDS}\n- after\n")
+    return vault
 
 
 def raw(vault: Vault, commit: str) -> tuple[str, ...]:
@@ -243,9 +243,9 @@ def test_a_history(vault: Vault) -> None:
 
 def test_a_plan_changes_nothing_and_says_nothing(vault: Vault) -> None:
     vault.write("USER.md", WORDS)
-    before = vault.standing(), vault.everything()
+    before = vault.tree_state(), vault.everything()
     assert WORDS not in repr(vault.plan())
-    assert (vault.standing(), vault.everything()) == before
+    assert (vault.tree_state(), vault.everything()) == before
 
 
 def test_branches_merges_and_renames(vault: Vault) -> None:
@@ -279,9 +279,9 @@ def test_a_commit_that_becomes_empty_stays(vault: Vault) -> None:
 def test_messages_and_headers(vault: Vault) -> None:
     text = vault.git("cat-file", "commit", "HEAD")
     head, _, _ = text.partition("\n\n")
-    made = "\n".join([head, "gpgsig -----BEGIN PGP SIGNATURE-----", " ", " abc", " -----END PGP SIGNATURE-----", "odd-header x", " y"])
-    made += f"\n\nsubject {WORDS}\n\n+ - {WORDS}\n\nMdmem-Section: A > {WORDS}\nMdmem-Op: x\n"
-    signed = vault.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=made).strip()
+    commit = "\n".join([head, "gpgsig -----BEGIN PGP SIGNATURE-----", " ", " abc", " -----END PGP SIGNATURE-----", "odd-header x", " y"])
+    commit += f"\n\nsubject {WORDS}\n\n+ - {WORDS}\n\nMdmem-Section: A > {WORDS}\nMdmem-Op: x\n"
+    signed = vault.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=commit).strip()
     vault.git("reset", "-q", "--hard", signed)
     vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", "-", stdin=f"latin {WORDS}")
     plan = vault.plan()
@@ -305,10 +305,10 @@ def test_a_message_alone(vault: Vault) -> None:
 
 
 def test_another_encoding(vault: Vault) -> None:
-    place = vault.root / ".git" / "message"
-    place.write_bytes(f"été {WORDS} ç\n".encode("latin-1"))
-    vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", place)
-    place.unlink()
+    path = vault.root / ".git" / "message"
+    path.write_bytes(f"été {WORDS} ç\n".encode("latin-1"))
+    vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", path)
+    path.unlink()
     vault.purge()
     assert vault.git("log", "-1", "--format=%s|%e", "HEAD~1").strip() == f"été {PURGED_MARK} ç|ISO-8859-1"
     assert WORDS.encode("latin-1") not in vault.everything()
@@ -395,21 +395,21 @@ def test_only_in_the_reflog(vault: Vault) -> None:
 def test_only_in_what_follows_a_remote(vault: Vault) -> None:
     vault.git("update-ref", "refs/remotes/origin/main", "HEAD")
     vault.git("reset", "-q", "--hard", "HEAD~1")
-    before = vault.standing()
+    before = vault.tree_state()
     for attempt in (vault.plan, vault.purge):
         with pytest.raises(FactProblem, match="in 1 files or objects") as refused:
             attempt()
         assert "git log --remotes" in refused.value.hint
-    assert vault.standing() == before
+    assert vault.tree_state() == before
 
 
 def test_what_another_git_has_just_written_stays(vault: Vault) -> None:
     """It writes objects first and moves its ref, or writes its index, later."""
     loose = vault.git("hash-object", "-w", "--stdin", stdin="not committed yet").strip()
     old = vault.git("hash-object", "-w", "--stdin", stdin="older").strip()
-    place = vault.root / ".git" / "objects" / loose[:2] / loose[2:]
+    loose_file = vault.root / ".git" / "objects" / loose[:2] / loose[2:]
     later = time.time() + 60
-    os.utime(place, (later, later))
+    os.utime(loose_file, (later, later))
     packed = vault.git("hash-object", "-w", "--stdin", stdin="fetched, not committed yet").strip()
     pack = Path(vault.git("pack-objects", "-q", ".git/objects/pack/pack", stdin=packed + "\n").strip())
     os.utime(vault.root / ".git" / "objects" / "pack" / f"pack-{pack}.pack", (later, later))
@@ -432,21 +432,21 @@ def test_a_folder_that_became_a_file(vault: Vault) -> None:
 def test_files_that_git_ignores(vault: Vault) -> None:
     vault.commit("clean", MEMORY=OTHER)
     vault.write(".gitignore", "*.tmp\nprivate/\n*.log\n")
-    left = [vault.write(name, f"- {WORDS}\n") for name in ("private/x.md", "memory/.mdmem-0123456789abcdef.tmp", "other.log")]
+    ignored = [vault.write(name, f"- {WORDS}\n") for name in ("private/x.md", "memory/.mdmem-0123456789abcdef.tmp", "other.log")]
     vault.purge()
-    assert [place.read_text() for place in left] == ["", f"- {PURGED_MARK}\n", f"- {WORDS}\n"]
+    assert [path.read_text() for path in ignored] == ["", f"- {PURGED_MARK}\n", f"- {WORDS}\n"]
 
 
 def test_memory_files_that_are_not_the_repositorys(vault: Vault, tmp_path: Path) -> None:
     inner = vault.root / "memory" / "inner"
     vault.world.git(vault.root, "init", "-q", inner)
     elsewhere = [tmp_path / "notes.md", inner / "notes.md"]
-    for place in elsewhere:
-        place.write_text(f"- {WORDS}\n")
+    for path in elsewhere:
+        path.write_text(f"- {WORDS}\n")
     scope = vault.scope(*elsewhere, vault.root / "MEMORY.md", vault.root / "memory" / "topic.md")
     done = purge_history.purge_everywhere(scope, WORDS, FACT, PurgeNote(WHEN))
     assert "2 memory files that are not this repository's hold it and are left as they are." in done.notices
-    assert [place.read_text() for place in elsewhere] == [f"- {WORDS}\n"] * 2
+    assert [path.read_text() for path in elsewhere] == [f"- {WORDS}\n"] * 2
     assert not any("memory files" in notice for notice in vault.plan().notices)
     vault.assert_clean()
 
@@ -488,8 +488,8 @@ def test_what_git_leaves_about(vault: Vault) -> None:
     vault.git("commit", "-q", "--allow-empty", "-m", WORDS)
     vault.git("reset", "-q", "--hard", "HEAD~1")
     vault.git("commit-graph", "write", "--reachable")
-    left = [folder / name for name in ("COMMIT_EDITMSG", "SQUASH_MSG", "rr-cache/ab/preimage", "lost-found/other/ab")]
-    for path in (*left, vault.root / STATE / "index" / "x", vault.root / STATE / "a.db"):
+    leftovers = [folder / name for name in ("COMMIT_EDITMSG", "SQUASH_MSG", "rr-cache/ab/preimage", "lost-found/other/ab")]
+    for path in (*leftovers, vault.root / STATE / "index" / "x", vault.root / STATE / "a.db"):
         vault.write(str(path), f"x {WORDS}\n")
     vault.write(f"{STATE}/events.1.jsonl", WORDS)
     for name in ("lock", "events.jsonl"):
@@ -512,13 +512,13 @@ def test_what_is_reported_and_left(vault: Vault) -> None:
     vault.git("remote", "add", "origin", "nowhere")
     vault.git("update-ref", "refs/remotes/origin/main", "HEAD")
     done = vault.purge()
-    said = " ".join(done.notices)
+    notices = " ".join(done.notices)
     for words in (
         *("1 remote-tracking refs of 1 remotes", "1 binary objects", "1 names of files", "1 commits hold it in the name"),
         *("Other clones", "objects in this repository still hold it", "Reflogs are emptied", "The fact's id"),
     ):
-        assert words in said
-    assert WORDS not in said
+        assert words in notices
+    assert WORDS not in notices
     assert vault.id("refs/remotes/origin/main") != vault.id("HEAD~1")
 
 
@@ -526,56 +526,56 @@ def test_what_is_reported_and_left(vault: Vault) -> None:
 def test_a_detached_head_and_the_object_format(world: World, tmp_path: Path, algorithm: str) -> None:
     root = tmp_path / algorithm
     world.git(tmp_path, "init", "-q", f"--object-format={algorithm}", root)
-    made = Vault(world, root)
-    made.git("config", "user.name", NAME)
-    made.git("config", "user.email", EMAIL)
-    made.commit("a", memory__deep__x=f"- {WORDS}\n")
-    made.git("tag", "-a", "-m", "t", "t")
-    made.git("switch", "-q", "--detach")
-    made.commit("b", MEMORY=WORDS)
-    made.purge()
-    assert made.git("log", "--format=%s").splitlines() == ["Purged a text from history", "b", "a"]
-    assert made.id("main") == made.id("HEAD~2")
-    assert made.git("rev-parse", "--abbrev-ref", "HEAD").strip() == "HEAD"
-    made.assert_clean()
+    vault = Vault(world, root)
+    vault.git("config", "user.name", NAME)
+    vault.git("config", "user.email", EMAIL)
+    vault.commit("a", memory__deep__x=f"- {WORDS}\n")
+    vault.git("tag", "-a", "-m", "t", "t")
+    vault.git("switch", "-q", "--detach")
+    vault.commit("b", MEMORY=WORDS)
+    vault.purge()
+    assert vault.git("log", "--format=%s").splitlines() == ["Purged a text from history", "b", "a"]
+    assert vault.id("main") == vault.id("HEAD~2")
+    assert vault.git("rev-parse", "--abbrev-ref", "HEAD").strip() == "HEAD"
+    vault.assert_clean()
 
 
 def test_an_unborn_branch(world: World, repository: Path) -> None:
-    made = Vault(world, repository)
-    made.write("MEMORY.md", WORDS)
-    assert made.purge().commit is None
+    vault = Vault(world, repository)
+    vault.write("MEMORY.md", WORDS)
+    assert vault.purge().commit is None
     assert (repository / "MEMORY.md").read_text() == PURGED_MARK
 
 
 def test_a_shallow_clone(vault: Vault, tmp_path: Path) -> None:
     vault.commit("last", memory__topic="# Topic\n")
     vault.git("clone", "-q", "--depth=2", f"file://{vault.root}", tmp_path / "shallow")
-    made = Vault(vault.world, tmp_path / "shallow")
-    made.git("config", "user.name", NAME)
-    made.git("config", "user.email", EMAIL)
-    made.git("symbolic-ref", "-d", "refs/remotes/origin/HEAD")
-    made.git("remote", "remove", "origin")
-    assert any("shallow" in notice for notice in made.plan().notices)
-    made.purge()
-    assert made.git("log", "--format=%s").splitlines() == ["Purged a text from history", "last", "hold it"]
-    assert (made.root / ".git" / "shallow").read_text().split() == [made.id("HEAD~2")]
-    made.assert_clean()
+    clone = Vault(vault.world, tmp_path / "shallow")
+    clone.git("config", "user.name", NAME)
+    clone.git("config", "user.email", EMAIL)
+    clone.git("symbolic-ref", "-d", "refs/remotes/origin/HEAD")
+    clone.git("remote", "remove", "origin")
+    assert any("shallow" in notice for notice in clone.plan().notices)
+    clone.purge()
+    assert clone.git("log", "--format=%s").splitlines() == ["Purged a text from history", "last", "hold it"]
+    assert (clone.root / ".git" / "shallow").read_text().split() == [clone.id("HEAD~2")]
+    clone.assert_clean()
 
 
 def test_linked_worktrees(vault: Vault, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     vault.git("worktree", "add", "-q", "--detach", linked)
-    before = vault.standing()
+    before = vault.tree_state()
     with pytest.raises(RepositoryProblem) as refused:
         vault.purge()
     assert refused.value.code == "cannot-purge"
-    assert vault.standing() == before
-    other = Vault(vault.world, linked)
-    other.commit("clean", MEMORY=OTHER)
+    assert vault.tree_state() == before
+    worktree = Vault(vault.world, linked)
+    worktree.commit("clean", MEMORY=OTHER)
     vault.purge()
-    assert other.git("log", "--format=%s").splitlines() == ["clean", "hold it", "other", "seed"]
-    assert other.id("HEAD~1") == vault.id("HEAD~1")
-    assert other.git("status", "--porcelain") == ""
+    assert worktree.git("log", "--format=%s").splitlines() == ["clean", "hold it", "other", "seed"]
+    assert worktree.id("HEAD~1") == vault.id("HEAD~1")
+    assert worktree.git("status", "--porcelain") == ""
     vault.assert_clean()
 
 
@@ -609,13 +609,13 @@ def test_from_a_linked_worktree(vault: Vault, tmp_path: Path) -> None:
     vault.commit("clean", MEMORY=OTHER)
     vault.git("switch", "-q", "--detach")
     vault.git("worktree", "add", "-q", tmp_path / "linked", "main")
-    made = Vault(vault.world, tmp_path / "linked")
-    made.write("MEMORY.md", WORDS)
-    made.purge()
-    assert made.git("status", "--porcelain").splitlines() == [" M MEMORY.md"]
-    assert vault.id("HEAD") == made.id("HEAD~1")
+    worktree = Vault(vault.world, tmp_path / "linked")
+    worktree.write("MEMORY.md", WORDS)
+    worktree.purge()
+    assert worktree.git("status", "--porcelain").splitlines() == [" M MEMORY.md"]
+    assert vault.id("HEAD") == worktree.id("HEAD~1")
     assert vault.git("status", "--porcelain") == ""
-    made.assert_clean()
+    worktree.assert_clean()
 
 
 def gone_worktree(vault: Vault) -> None:
@@ -634,15 +634,15 @@ def worktree_with_refs(vault: Vault) -> None:
 
 
 def busy_worktree(vault: Vault) -> None:
-    other = linked(vault)
-    (other.repository.git_dir / "MERGE_HEAD").write_text(vault.id("HEAD~1") + "\n")
+    worktree = linked(vault)
+    (worktree.repository.git_dir / "MERGE_HEAD").write_text(vault.id("HEAD~1") + "\n")
 
 
 def staged_in_worktree(vault: Vault) -> None:
-    other = linked(vault)
-    other.write("MEMORY.md", WORDS)
-    other.git("add", "-A")
-    other.write("MEMORY.md", OTHER)
+    worktree = linked(vault)
+    worktree.write("MEMORY.md", WORDS)
+    worktree.git("add", "-A")
+    worktree.write("MEMORY.md", OTHER)
 
 
 def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
@@ -667,11 +667,11 @@ def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
 )
 def test_what_is_refused(vault: Vault, arrange: Callable[[Vault], object]) -> None:
     arrange(vault)
-    before = vault.standing()
+    before = vault.tree_state()
     with pytest.raises(RepositoryProblem) as refused:
         vault.purge()
     assert refused.value.code in ("cannot-purge", "repository-busy")
-    assert vault.standing() == before
+    assert vault.tree_state() == before
 
 
 def test_a_plan_where_this_workspace_has_an_unfinished_write(vault: Vault) -> None:
@@ -681,20 +681,20 @@ def test_a_plan_where_this_workspace_has_an_unfinished_write(vault: Vault) -> No
 
 
 def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, str]]:
-    """As far as a purge comes before it moves the refs."""
+    """A purge that is cut short before it moves the refs."""
     repository = vault.repository
-    by = purge_rules(purge_target(WORDS, FACT))
+    rules = purge_rules(purge_target(WORDS, FACT))
     store = objects.Objects(repository.folder, keep=True)
-    rewrite = history_rewrite.rewrite_history(repository, by, store, ())
+    rewrite = history_rewrite.rewrite_history(repository, rules, store, ())
     moved = ref_rewrite.add_purge_note(repository, rewrite, store, f"note\n\n{purge_history._TRAILER}\n", WHEN, None)
     store.flush()
     return rewrite, moved
 
 
 def test_killed_before_the_refs_moved(vault: Vault) -> None:
-    before = vault.standing()
+    before = vault.tree_state()
     prepared(vault)
-    assert vault.standing() == before
+    assert vault.tree_state() == before
     vault.purge()
     vault.assert_clean()
 
@@ -764,11 +764,11 @@ def test_a_ref_that_moves_meanwhile(vault: Vault) -> None:
     vault.git("branch", "side")
     rewrite, moved = prepared(vault)
     vault.git("update-ref", "refs/heads/side", "HEAD~1")
-    before = vault.standing()
+    before = vault.tree_state()
     with pytest.raises(RepositoryProblem) as refused:
         ref_rewrite.move_refs(vault.repository, rewrite, moved)
     assert refused.value.code == "repository-busy"
-    assert vault.standing() == before
+    assert vault.tree_state() == before
 
 
 def test_killed_after_the_refs_moved_and_then_written_to(vault: Vault) -> None:
@@ -788,10 +788,10 @@ def test_twice_is_once(vault: Vault) -> None:
         vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
         vault.git("stash", "push", "-q", "-m", words)
     vault.purge()
-    before = vault.standing()
+    before = vault.tree_state()
     assert not vault.plan().found
     vault.purge()
-    assert vault.standing() == before
+    assert vault.tree_state() == before
 
 
 def test_the_words_are_in_no_argument(vault: Vault, tmp_path: Path) -> None:
@@ -807,10 +807,10 @@ def test_the_words_are_in_no_argument(vault: Vault, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{shim.parent}:{vault.world.environment['PATH']}")
         vault.purge(f"because of {WORDS}")
-    said = log.read_text()
-    assert "update-ref" in said
-    assert "stash store" in said
-    assert WORDS not in said
+    text = log.read_text()
+    assert "update-ref" in text
+    assert "stash store" in text
+    assert WORDS not in text
     vault.assert_clean()
 
 
@@ -868,8 +868,8 @@ def test_many_files_make_the_plan_ask(vault: Vault) -> None:
 def test_a_hook_that_refuses(vault: Vault) -> None:
     hook = vault.write(".git/hooks/reference-transaction", "#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    before = vault.standing()
+    before = vault.tree_state()
     with pytest.raises(RepositoryProblem) as refused:
         vault.purge()
     assert refused.value.code == "repository-busy"
-    assert vault.standing() == before
+    assert vault.tree_state() == before

@@ -82,7 +82,7 @@ def at(world: World, repository: Path) -> Desk:
 
 def settled(at: Desk) -> None:
     """Nothing that a write leaves while it is under way is there."""
-    assert sorted(place.name for place in at.workspace.state.iterdir()) == ["lock", "workspace"]
+    assert sorted(path.name for path in at.workspace.state.iterdir()) == ["lock", "workspace"]
     assert not list(at.root.rglob("*.tmp"))
     assert at.git("status", "--porcelain") == ""
     at.git("fsck", "--strict", "--no-dangling")
@@ -108,27 +108,27 @@ class TestKilledAtEveryStep:
         if pending:
             at.write("MEMORY.md", SEED.replace("- lives", f"{HAND}\n- lives"))
         outcomes = set()
-        for one, killed in self.start(at, tmp_path, "edit"):
-            assert one.read("MEMORY.md").replace(f"{MARK}\n", "") == at.read("MEMORY.md")
-            one.apply(append("- the next", "Home"))
-            done = MARK in one.read("MEMORY.md")
+        for copy, killed in self.start(at, tmp_path, "edit"):
+            assert copy.read("MEMORY.md").replace(f"{MARK}\n", "") == at.read("MEMORY.md")
+            copy.apply(append("- the next", "Home"))
+            done = MARK in copy.read("MEMORY.md")
             expected = ["MEMORY.md: append Home", *["MEMORY.md: append Work"] * done, *["MEMORY.md: edited by hand"] * pending, "seed"]
-            assert one.subjects() == expected
+            assert copy.subjects() == expected
             if pending:
-                assert HAND in one.git("show", "--format=", f"HEAD~{1 + done}")
+                assert HAND in copy.git("show", "--format=", f"HEAD~{1 + done}")
             if done:
-                assert f"+{MARK}" in one.git("show", "--format=", "HEAD~")
-            settled(one)
+                assert f"+{MARK}" in copy.git("show", "--format=", "HEAD~")
+            settled(copy)
             outcomes.add((killed, done))
         assert outcomes == {(True, False), (True, True), (False, True)}
 
     def test_a_new_log(self, at: Desk, tmp_path: Path):
         outcomes = set()
-        for one, killed in self.start(at, tmp_path, "log"):
-            one.apply(append("- the next", "Home"))
-            done = (one.root / LOG).exists()
-            assert one.subjects() == ["MEMORY.md: append Home", *[f"{LOG}: log 10:00"] * done, "seed"]
-            settled(one)
+        for copy, killed in self.start(at, tmp_path, "log"):
+            copy.apply(append("- the next", "Home"))
+            done = (copy.root / LOG).exists()
+            assert copy.subjects() == ["MEMORY.md: append Home", *[f"{LOG}: log 10:00"] * done, "seed"]
+            settled(copy)
             outcomes.add((killed, done))
         assert outcomes == {(True, False), (True, True), (False, True)}
 
@@ -151,9 +151,9 @@ def record(before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md
     )
 
 
-def leave(at: Desk, left: write_ahead.Record) -> None:
+def leave(at: Desk, record: write_ahead.Record) -> None:
     at.workspace.ensure_state()
-    write_ahead.save_record(at.workspace.state, left)
+    write_ahead.save_record(at.workspace.state, record)
 
 
 def nothing_to_change(at: Desk) -> tuple[str, ...]:
@@ -220,12 +220,12 @@ class TestLeft:
             (at.root / "MEMORY.md").unlink()
         else:
             at.write("MEMORY.md", text)
-        before = at.standing()
+        before = at.tree_state()
         heard: list[str] = []
         commit, _ = pending.save(at.workspace, None, heard.append)
         assert commit
         assert heard == ["MEMORY.md was changed after an interrupted write; it is kept as it is"]
-        assert at.standing().files == before.files
+        assert at.tree_state().files == before.files
         assert at.subjects() == ["MEMORY.md: edited by hand", "seed"]
         settled(at)
 
@@ -290,12 +290,12 @@ class TestLeft:
         leave(at, record())
         at.write("MEMORY.md", AFTER)
         hook = at.hook("pre-commit", "exit 1")
-        before = at.standing()
+        before = at.tree_state()
         for _ in range(2):
             with pytest.raises(MdmemError) as failure:
                 nothing_to_change(at)
             assert failure.value.code == "commit-failed"
-            assert at.standing() == before
+            assert at.tree_state() == before
         hook.unlink()
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
         settled(at)
@@ -321,9 +321,9 @@ class TestLeft:
     def test_reading_and_dry_runs_leave_it_to_the_next_write(self, at: Desk):
         leave(at, record())
         at.write("MEMORY.md", AFTER)
-        before = at.standing(), at.state()
+        before = at.tree_state(), at.state()
         assert at.apply(append("- x", dry_run=True)).diff
-        assert (at.standing(), at.state()) == before
+        assert (at.tree_state(), at.state()) == before
 
     def test_the_state_folder_may_go_at_any_time(self, at: Desk):
         at.apply(Log("one"))

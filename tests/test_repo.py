@@ -463,11 +463,11 @@ class TestCommit:
         assert at.git("status", "--porcelain") == "A  staged.txt\n"
 
     def test_of_what_did_not_change_is_no_success(self, at: Desk):
-        before = at.standing()
+        before = at.tree_state()
         with pytest.raises(MdmemError) as failure:
             self.commit(at, "MEMORY.md")
         assert failure.value.code == "commit-failed"
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     @pytest.mark.parametrize("name", ["b.md", ":b.md"])
     def test_of_what_is_ignored_names_it(self, at: Desk, name: str):
@@ -481,7 +481,7 @@ class TestCommit:
 
     @pytest.mark.parametrize("moved", [False, True])
     def test_taken_back_where_nothing_builds_on_it(self, at: Desk, moved: bool):
-        before, repository, path = at.standing(), opened(at), FilePath("new.md")
+        before, repository, path = at.tree_state(), opened(at), FilePath("new.md")
         entry = commits.index_entry(repository, path)
         at.write("new.md", "x")
         commit = self.commit(at, "new.md")

@@ -1,4 +1,4 @@
-"""What a review finds, and that what it calls safe is carried out, one commit each, by its change and by its command alike."""
+"""The advice of a review; what it calls safe is carried out, one commit each, by its change and by its command alike."""
 
 import sys
 from collections.abc import Mapping
@@ -31,36 +31,46 @@ def fact(text: str) -> FactId:
     return parse_text(text).id
 
 
-def sheet(
+def curated(
     text: str, path: FilePath = MEMORY, changed: Mapping[tuple[SectionPath, int], date] | None = None, read_only: bool = False
 ) -> CuratedFile:
     return CuratedFile(path, parse(text), len(text.encode()), changed or {}, read_only)
 
 
-def standing(of: CuratedFile, superseded: Mapping[str, str | None] | None = None) -> list[FactState]:
+def fact_states(file: CuratedFile, superseded: Mapping[str, str | None] | None = None) -> list[FactState]:
     """The facts of a file, with what the trail and the calendar say of them."""
-    by = {fact(old): fact(new) if new else None for old, new in (superseded or {}).items()}
-    found = []
-    for item in items(of.document):
-        section = of.document.section_at(item.start)
+    successors = {fact(old): fact(new) if new else None for old, new in (superseded or {}).items()}
+    states = []
+    for item in items(file.document):
+        section = file.document.section_at(item.start)
         path = section.path if section else ()
-        one = item.fact
-        claim = Claim(one.id, one.text, one.key, of.path, path, item.start + 1, 100, Source.INFERRED, 0.7, until=one.until)
-        expired = one.until is not None and one.until < TODAY
-        status = Status.SUPERSEDED if one.id in by else Status.EXPIRED if expired else Status.CURRENT
-        found.append(FactState(claim, status, by.get(one.id)))
-    return found
+        claim = Claim(
+            id=item.fact.id,
+            text=item.fact.text,
+            key=item.fact.key,
+            path=file.path,
+            section=path,
+            line=item.start + 1,
+            time=100,
+            source=Source.INFERRED,
+            confidence=0.7,
+            until=item.fact.until,
+        )
+        expired = item.fact.until is not None and item.fact.until < TODAY
+        status = Status.SUPERSEDED if item.fact.id in successors else Status.EXPIRED if expired else Status.CURRENT
+        states.append(FactState(claim, status, successors.get(item.fact.id)))
+    return states
 
 
 def reviewed(
-    *sheets: CuratedFile, superseded: Mapping[str, str | None] | None = None, conflicts: tuple[Conflict, ...] = ()
+    *files: CuratedFile, superseded: Mapping[str, str | None] | None = None, conflicts: tuple[Conflict, ...] = ()
 ) -> tuple[Advice, ...]:
-    facts = [one for each in sheets for one in standing(each, superseded)]
-    return find_advice(sheets, facts, conflicts, ROOM, TODAY)
+    facts = [state for file in files for state in fact_states(file, superseded)]
+    return find_advice(files, facts, conflicts, ROOM, TODAY)
 
 
-def told(advice: tuple[Advice, ...]) -> list[tuple[str, str, int, bool]]:
-    return [(one.kind.value, one.path, one.line, one.safe) for one in advice]
+def summary(advice: tuple[Advice, ...]) -> list[tuple[str, str, int, bool]]:
+    return [(each.kind.value, each.path, each.line, each.safe) for each in advice]
 
 
 # What no longer holds.
@@ -68,7 +78,7 @@ def told(advice: tuple[Advice, ...]) -> list[tuple[str, str, int, bool]]:
 
 def test_what_has_expired_or_was_superseded_goes() -> None:
     text = "# M\n\n## A\n\n- tea (until 2026-03-04)\n- milk (until 2026-03-05)\n- uses vim\n- gone\n"
-    expired, old, gone = sorted(reviewed(sheet(text), superseded={"uses vim": "uses helix", "gone": None}), key=lambda one: one.line)
+    expired, old, ended = sorted(reviewed(curated(text), superseded={"uses vim": "uses helix", "gone": None}), key=lambda each: each.line)
     assert expired == Advice(
         AdviceKind.EXPIRED,
         MEMORY,
@@ -85,14 +95,14 @@ def test_what_has_expired_or_was_superseded_goes() -> None:
         f"'uses vim' was superseded by {fact('uses helix')}, and still stands",
         True,
     )
-    assert gone.message == "'gone' was superseded, and still stands"
+    assert ended.message == "'gone' was superseded, and still stands"
 
 
 def test_a_file_that_is_only_read_is_looked_at() -> None:
     text = "## A\n\n- tea (until 2026-03-04)\n- milk\n- milk\n"
-    found = reviewed(sheet(text, TOPIC, {(("A",), 1): date(2020, 1, 1)}, read_only=True))
-    assert told(found) == [("expired", TOPIC, 3, False), ("duplicate", TOPIC, 5, False)]
-    assert {(one.change, one.command) for one in found} == {(None, ("mdmem", "show", TOPIC, "A"))}
+    advice = reviewed(curated(text, TOPIC, {(("A",), 1): date(2020, 1, 1)}, read_only=True))
+    assert summary(advice) == [("expired", TOPIC, 3, False), ("duplicate", TOPIC, 5, False)]
+    assert {(each.change, each.command) for each in advice} == {(None, ("mdmem", "show", TOPIC, "A"))}
 
 
 # What is said twice.
@@ -123,35 +133,35 @@ def test_a_file_that_is_only_read_is_looked_at() -> None:
     ],
 )
 def test_duplicates(text: str, expected: list[tuple[int, bool]], after: str | None) -> None:
-    found = reviewed(sheet(text))
-    assert [(one.line, one.safe) for one in found] == expected
-    assert {one.kind for one in found} <= {AdviceKind.DUPLICATE, AdviceKind.EXPIRED}
-    while safe := [one for one in found if one.safe]:
+    advice = reviewed(curated(text))
+    assert [(each.line, each.safe) for each in advice] == expected
+    assert {each.kind for each in advice} <= {AdviceKind.DUPLICATE, AdviceKind.EXPIRED}
+    while safe := [each for each in advice if each.safe]:
         assert isinstance(safe[0].change, EditSection)
         text = edit(parse(text), safe[0].change).text
-        found = reviewed(sheet(text))
+        advice = reviewed(curated(text))
     assert after is None or text == after
 
 
 def test_a_duplicate_in_another_section_is_named_by_its_section() -> None:
     text = "# P\n\n## Ana\n\n- works_at: OVH\n\n## Ben\n\n- works_at: OVH\n"
-    (one,) = reviewed(sheet(text))
-    assert one.change == Forget(fact("works_at: OVH"), "MEMORY.md", "P > Ben")
-    assert one.command == ("mdmem", "forget", fact("works_at: OVH"), "--file", "MEMORY.md", "--section", "P > Ben")
-    assert one.message == "'works_at: OVH' stands in MEMORY.md:5 too"
-    (one,) = reviewed(sheet("## A\n\n- tea\n"), sheet("## B\n\n- tea\n", TOPIC))
-    assert (one.path, one.change) == (TOPIC, Forget(fact("tea"), TOPIC))
+    (advice,) = reviewed(curated(text))
+    assert advice.change == Forget(fact("works_at: OVH"), "MEMORY.md", "P > Ben")
+    assert advice.command == ("mdmem", "forget", fact("works_at: OVH"), "--file", "MEMORY.md", "--section", "P > Ben")
+    assert advice.message == "'works_at: OVH' stands in MEMORY.md:5 too"
+    (advice,) = reviewed(curated("## A\n\n- tea\n"), curated("## B\n\n- tea\n", TOPIC))
+    assert (advice.path, advice.change) == (TOPIC, Forget(fact("tea"), TOPIC))
 
 
 def test_a_duplicate_that_cannot_be_cut_out_is_only_shown() -> None:
     # Without `1. tea` the line below it would be a part of the paragraph.
     text = "## A\n\n- tea\n\ntext\n1. tea\n2. milk\n"
-    (one,) = reviewed(sheet(text))
+    (one,) = reviewed(curated(text))
     assert (one.line, one.safe, one.change, one.command) == (6, False, None, ("mdmem", "show", "MEMORY.md", "A"))
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "found"),
+    ("first", "second", "is_near"),
     [
         ("Prefers dark mode in the editor", "Prefers the dark mode in editors", True),
         ("theme: dark mode in the editor", "Theme dark mode in the editor", True),
@@ -161,31 +171,31 @@ def test_a_duplicate_that_cannot_be_cut_out_is_only_shown() -> None:
         ("likes tea", "likes coffee", False),
     ],
 )
-def test_near_duplicates(first: str, second: str, found: bool) -> None:
-    advice = reviewed(sheet(f"## A\n\n- {first}\n- x\n- {second}\n"))
-    assert told(advice) == ([("near-duplicate", MEMORY, 5, False)] if found else [])
-    if found:
+def test_near_duplicates(first: str, second: str, is_near: bool) -> None:
+    advice = reviewed(curated(f"## A\n\n- {first}\n- x\n- {second}\n"))
+    assert summary(advice) == ([("near-duplicate", MEMORY, 5, False)] if is_near else [])
+    if is_near:
         assert advice[0].facts == (fact(second), fact(first))
         assert advice[0].message == f"{second!r} says nearly what MEMORY.md:3 says: {first!r}"
 
 
 def test_what_goes_anyway_is_no_near_duplicate() -> None:
     text = "## A\n\n- Prefers dark mode in the editor\n- Prefers the dark mode in editors (until 2026-01-01)\n"
-    assert told(reviewed(sheet(text))) == [("expired", MEMORY, 4, True)]
+    assert summary(reviewed(curated(text))) == [("expired", MEMORY, 4, True)]
 
 
 def test_a_contradiction_is_for_others_to_decide() -> None:
-    of = sheet("## A\n\n- k: a\n- k: b\n")
-    one, other = (each.claim for each in standing(of))
-    (advice,) = reviewed(of, conflicts=(Conflict(one, other, "k", False, other),))
+    file = curated("## A\n\n- k: a\n- k: b\n")
+    first, second = (each.claim for each in fact_states(file))
+    (advice,) = reviewed(file, conflicts=(Conflict(first, second, "k", False, second),))
     assert (advice.kind, advice.line, advice.facts, advice.safe, advice.change) == (
         AdviceKind.CONTRADICTION,
         3,
-        (one.id, other.id),
+        (first.id, second.id),
         False,
         None,
     )
-    assert advice.command == ("mdmem", "conflicts", "--resolve", one.id, other.id)
+    assert advice.command == ("mdmem", "conflicts", "--resolve", first.id, second.id)
     assert advice.message == "'k: a' and 'k: b' contradict each other (k): forget one, or say that both hold"
 
 
@@ -196,7 +206,7 @@ def test_sections_that_nobody_touched() -> None:
     text = "Text.\n\n# M\n\n## A\n\n- x\n\n## A\n\n- y\n\n## Empty\n\n<!-- what belongs here -->\n\n## New\n\n- z\n"
     long_ago, lately = TODAY - timedelta(days=UNTOUCHED_DAYS), TODAY - timedelta(days=UNTOUCHED_DAYS - 1)
     changed = {((), 1): long_ago, (("M", "A"), 1): lately, (("M", "A"), 2): long_ago, (("M", "Empty"), 1): long_ago, (("M",), 1): long_ago}
-    preamble, second = reviewed(sheet(text, changed=changed))
+    preamble, second = reviewed(curated(text, changed=changed))
     assert (preamble.line, preamble.section, preamble.command) == (1, (), ("mdmem", "show", "MEMORY.md", "--preamble"))
     assert (second.line, second.command) == (9, ("mdmem", "show", "MEMORY.md", "M > A", "--nth", "2"))
     assert second.message == f"M > A was last changed on {long_ago}, 180 days ago: does it still hold?"
@@ -206,34 +216,34 @@ def test_sections_that_nobody_touched() -> None:
 def test_a_curated_file_over_its_budget() -> None:
     text = "# M\n\n## A\n\n" + "".join(f"- {n}a\n" for n in range(150)) + "\n## B\n\n" + "".join(f"- {n}b\n" for n in range(60))
     changed = {(("M", "A"), 1): date(2026, 2, 2), (("M", "B"), 1): date(2026, 1, 1)}
-    (advice,) = reviewed(sheet(text, changed=changed))
+    (advice,) = reviewed(curated(text, changed=changed))
     assert (advice.kind, advice.safe, advice.command) == (AdviceKind.OVER_BUDGET, False, ("mdmem", "outline", "MEMORY.md"))
     assert advice.message == (
         f"217 lines and {len(text):,} bytes; its budget is 200 lines and 25,000 bytes. "
         "The largest sections are M > A (151 lines); M > B (61 lines). The oldest are M > B (2026-01-01); M > A (2026-02-02)"
     )
-    assert reviewed(sheet(text, TOPIC, changed)) == ()
-    assert told(reviewed(sheet("## A\n\n" + "word " * 6000))) == [("over-budget", MEMORY, 1, False)]
+    assert reviewed(curated(text, TOPIC, changed)) == ()
+    assert summary(reviewed(curated("## A\n\n" + "word " * 6000))) == [("over-budget", MEMORY, 1, False)]
 
 
 def test_nothing_to_tidy() -> None:
     assert reviewed() == ()
-    assert reviewed(sheet("# M\n\n## A\n\n- tea\n- milk\n"), sheet("", TOPIC)) == ()
+    assert reviewed(curated("# M\n\n## A\n\n- tea\n- milk\n"), curated("", TOPIC)) == ()
 
 
 def test_what_no_longer_stands_where_it_stood_is_left_alone() -> None:
-    before = sheet("## A\n\n- tea (until 2026-01-01)\n")
-    assert find_advice([sheet("## A\n\n- x\n- tea\n")], standing(before), (), ROOM, TODAY) == ()
+    before = curated("## A\n\n- tea (until 2026-01-01)\n")
+    assert find_advice([curated("## A\n\n- x\n- tea\n")], fact_states(before), (), ROOM, TODAY) == ()
 
 
 @given(closed_documents)
 @settings(max_examples=100)
 def test_what_is_safe_takes_one_fact_out_and_leaves_its_double(text: str) -> None:
     document = parse(text)
-    for advice in reviewed(sheet(text)):
+    for advice in reviewed(curated(text)):
         if isinstance(advice.change, EditSection):
-            left = [item.raw.rstrip("\r\n") for item in items(parse(edit(document, advice.change).text))]
-            assert left == [item.raw.rstrip("\r\n") for item in items(document) if item.start + 1 != advice.line]
+            rest = [item.raw.rstrip("\r\n") for item in items(parse(edit(document, advice.change).text))]
+            assert rest == [item.raw.rstrip("\r\n") for item in items(document) if item.start + 1 != advice.line]
 
 
 # In a repository.
@@ -246,7 +256,7 @@ def test_what_is_safe_is_carried_out(world: World, repository: Path, monkeypatch
     at: Desk = desk(world, repository, seed=text)
     commits = len(at.subjects())
     done = 0
-    while safe := [one for one in reviewed(sheet(at.read(MEMORY)), superseded={"uses vim": "uses helix"}) if one.safe]:
+    while safe := [each for each in reviewed(curated(at.read(MEMORY)), superseded={"uses vim": "uses helix"}) if each.safe]:
         change = safe[0].change
         assert change is not None
         if by == "change":
@@ -261,6 +271,6 @@ def test_what_is_safe_is_carried_out(world: World, repository: Path, monkeypatch
 
 
 def test_a_change_is_the_edit_of_one_section() -> None:
-    (one,) = reviewed(sheet("## A\n\n- x\n- tea\n- tea\n"))
-    assert one.change == EditSection("A", Action.REPLACE, "- tea\n- tea", "- tea", "MEMORY.md")
-    assert one.command == ("mdmem", "edit-section", "A", "--file", "MEMORY.md", "--replace", "- tea\n- tea", "--with", "- tea")
+    (advice,) = reviewed(curated("## A\n\n- x\n- tea\n- tea\n"))
+    assert advice.change == EditSection("A", Action.REPLACE, "- tea\n- tea", "- tea", "MEMORY.md")
+    assert advice.command == ("mdmem", "edit-section", "A", "--file", "MEMORY.md", "--replace", "- tea\n- tea", "--with", "- tea")

@@ -34,10 +34,10 @@ def at(world: World, repository: Path) -> Desk:
 
 def nowhere(at: Desk, value: str = TOKEN) -> None:
     """The value is in no file of the work tree or the git folder, and in no object."""
-    kept = [str(place) for place in at.root.rglob("*") if place.is_file() and value.encode() in place.read_bytes()]
-    assert kept == []
+    holding = [str(path) for path in at.root.rglob("*") if path.is_file() and value.encode() in path.read_bytes()]
+    assert holding == []
     objects = (at.root / ".git" / "objects").glob("??/*")
-    assert not any(value.encode() in zlib.decompress(place.read_bytes()) for place in objects)
+    assert not any(value.encode() in zlib.decompress(path.read_bytes()) for path in objects)
 
 
 def failure(action: Callable[[], object]) -> MdmemError:
@@ -57,29 +57,29 @@ REFUSED: list[tuple[Change, int]] = [
     (Remember(f"uses {TOKEN}", section="Work"), 6),
     (Remember(TOKEN, section="Work", key="token"), 6),
 ]
-BESIDE = ["reason", "actor", "session"]
+NOTE_FIELDS = ["reason", "actor", "session"]
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize(("change", "line"), REFUSED)
 def test_refused(at: Desk, change: Change, line: int, dry_run: bool):
-    before = at.standing()
-    found = failure(lambda: at.apply(replace(change, options=WriteOptions(dry_run=dry_run))))
-    assert (found.code, found.details) == ("secret-found", {"line": line, "kind": "github-token"})
-    assert TOKEN not in found.message + found.hint
-    assert at.standing() == before
+    before = at.tree_state()
+    problem = failure(lambda: at.apply(replace(change, options=WriteOptions(dry_run=dry_run))))
+    assert (problem.code, problem.details) == ("secret-found", {"line": line, "kind": "github-token"})
+    assert TOKEN not in problem.message + problem.hint
+    assert at.tree_state() == before
     nowhere(at)
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("name", NOTE_FIELDS)
 def test_refused_beside_the_text(at: Desk, name: str, dry_run: bool):
-    before = at.standing()
-    found = failure(lambda: at.apply(append(dry_run=dry_run, **{name: f"a {TOKEN}"})))
-    assert (found.code, found.details) == ("secret-found", {"line": 1, "kind": "github-token"})
-    assert str(found).startswith(f"{name}:1: ")
-    assert TOKEN not in found.message + found.hint
-    assert at.standing() == before
+    before = at.tree_state()
+    problem = failure(lambda: at.apply(append(dry_run=dry_run, **{name: f"a {TOKEN}"})))
+    assert (problem.code, problem.details) == ("secret-found", {"line": 1, "kind": "github-token"})
+    assert str(problem).startswith(f"{name}:1: ")
+    assert TOKEN not in problem.message + problem.hint
+    assert at.tree_state() == before
     nowhere(at)
 
 
@@ -89,22 +89,22 @@ def test_refused_as_actor_from_the_environment(at: Desk, monkeypatch: pytest.Mon
     nowhere(at)
 
 
-@pytest.mark.parametrize("name", ["--body", *(f"--{name}" for name in BESIDE)])
+@pytest.mark.parametrize("name", ["--body", *(f"--{name}" for name in NOTE_FIELDS)])
 def test_the_command_line_says_no_value(at: Desk, name: str):
     words = ["edit-section", "Work", "--json", *(["--append", MARK] if name != "--body" else []), name, f"x {TOKEN}"]
     done = at.world.run(at.root, [sys.executable, "-m", "mdmem", *words], check=False)
-    said = json.loads(done.stderr)
-    assert (done.returncode, said["error"], said["kind"]) == (1, "secret-found", "github-token")
+    answer = json.loads(done.stderr)
+    assert (done.returncode, answer["error"], answer["kind"]) == (1, "secret-found", "github-token")
     assert TOKEN not in done.stdout + done.stderr
     nowhere(at)
-    told = list(events.read_events(at.workspace.state))
-    assert [event.code for event in told] == ["secret-found"]
+    recorded = list(events.read_events(at.workspace.state))
+    assert [event.code for event in recorded] == ["secret-found"]
 
 
 @pytest.mark.parametrize("change", [change for change, _ in REFUSED])
 def test_allowed_by_option(at: Desk, change: Change):
     assert at.apply(replace(change, options=WriteOptions(allow=frozenset({"secret"})))).commit
-    assert any(TOKEN in place.read_text() for place in at.root.rglob("*.md"))
+    assert any(TOKEN in path.read_text() for path in at.root.rglob("*.md"))
 
 
 @pytest.mark.parametrize("allow", [frozenset(), frozenset({"shrink"})])
@@ -151,11 +151,11 @@ class TestByHand:
         at.write("MEMORY.md", self.HAND)
         if staged:
             at.git("add", "MEMORY.md")
-        before = at.standing()
-        found = failure(lambda: at.apply(append()))
-        assert (found.code, found.details) == ("pending-secret", {"line": 10, "kind": "github-token"})
-        assert TOKEN not in found.message + found.hint
-        assert at.standing() == before
+        before = at.tree_state()
+        problem = failure(lambda: at.apply(append()))
+        assert (problem.code, problem.details) == ("pending-secret", {"line": 10, "kind": "github-token"})
+        assert TOKEN not in problem.message + problem.hint
+        assert at.tree_state() == before
         assert at.apply(append(allow=frozenset({"secret"}))).commit
         assert len(at.subjects()) == 3
 
@@ -171,11 +171,11 @@ class TestByHand:
 
     def test_save(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         at.write("MEMORY.md", self.HAND)
-        before = at.standing()
-        found = failure(lambda: Memory(at.workspace).save(Save()))
-        assert (found.code, found.details) == ("secret-found", {"line": 10, "kind": "github-token"})
-        assert TOKEN not in found.message + found.hint
-        assert at.standing() == before
+        before = at.tree_state()
+        problem = failure(lambda: Memory(at.workspace).save(Save()))
+        assert (problem.code, problem.details) == ("secret-found", {"line": 10, "kind": "github-token"})
+        assert TOKEN not in problem.message + problem.hint
+        assert at.tree_state() == before
         monkeypatch.setenv("MDMEM_ALLOW", "secret")
         assert Memory(at.workspace).save(Save())[0]
 
@@ -189,9 +189,9 @@ class TestByHand:
 
     def test_the_message_of_a_save(self, at: Desk):
         at.write("MEMORY.md", SEED + MARK + "\n")
-        before = at.standing()
+        before = at.tree_state()
         assert failure(lambda: Memory(at.workspace).save(Save(f"a {TOKEN}"))).code == "secret-found"
-        assert at.standing() == before
+        assert at.tree_state() == before
         nowhere(at)
         assert Memory(at.workspace).save(Save(f"a {TOKEN}", frozenset({"secret"})))[0]
 

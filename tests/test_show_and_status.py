@@ -95,11 +95,11 @@ class TestShow:
     def test_what_is_not_there(self, at: Desk, memory: Memory, wanted: Show, code: str):
         at.write("bad.md", b"\xff")
         (at.root / "link.md").symlink_to("MEMORY.md")
-        before = at.standing(), at.state()
+        before = at.tree_state(), at.state()
         with pytest.raises(MdmemError) as failure:
             memory.show(wanted)
         assert failure.value.code == code
-        assert (at.standing(), at.state()) == before
+        assert (at.tree_state(), at.state()) == before
 
     def test_a_name_that_is_nearly_right(self, memory: Memory):
         with pytest.raises(MdmemError) as failure:
@@ -192,9 +192,9 @@ class TestStatus:
     def test_nothing_is_changed_by_asking(self, at: Desk, memory: Memory):
         at.write("memory/new.md", "x")
         at.write("other.md", "x")
-        before = at.standing(), at.state()
+        before = at.tree_state(), at.state()
         found = memory.status()
-        assert (at.standing(), at.state()) == before
+        assert (at.tree_state(), at.state()) == before
         assert (found.branch, found.commit) == ("main", at.git("rev-parse", "HEAD").strip())
         assert (found.current, found.indexed_commit, found.entries) == (False, None, 0)
         assert found.uncommitted == ("memory/new.md",)

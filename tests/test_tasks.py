@@ -29,7 +29,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return desk(world, repository)
 
 
-def standing(at: Desk) -> Document | None:
+def tasks_file(at: Desk) -> Document | None:
     return parse(at.read(task_notes.TASKS_PATH)) if (at.root / task_notes.TASKS_PATH).exists() else None
 
 
@@ -38,11 +38,11 @@ def carry_out(at: Desk, changes: tuple[Change, ...]) -> list[bool]:
 
 
 def begin(at: Desk, name: str, goal: str, now: datetime = AT) -> list[bool]:
-    return carry_out(at, task_notes.start_edits(standing(at), name, goal, now, OPTIONS))
+    return carry_out(at, task_notes.start_edits(tasks_file(at), name, goal, now, OPTIONS))
 
 
-def noted(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
-    return carry_out(at, task_notes.note_edits(standing(at), name, text, now, OPTIONS))
+def add_note(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
+    return carry_out(at, task_notes.note_edits(tasks_file(at), name, text, now, OPTIONS))
 
 
 # In a repository.
@@ -51,9 +51,9 @@ def noted(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
 def test_a_task_from_start_to_done(at: Desk) -> None:
     at.write(task_notes.TASKS_PATH, task_notes.NEW_TASKS)
     assert begin(at, "Move it", "sessions live in Redis") == [True]
-    assert noted(at, "move IT", "the migration is written", AT + timedelta(minutes=12)) == [True]
-    assert noted(at, "Move it", "all tests pass", AT + timedelta(days=1)) == [True]
-    assert noted(at, "Move it", "# not a heading\n```\nnor a fence", AT + timedelta(days=1, minutes=1)) == [True]
+    assert add_note(at, "move IT", "the migration is written", AT + timedelta(minutes=12)) == [True]
+    assert add_note(at, "Move it", "all tests pass", AT + timedelta(days=1)) == [True]
+    assert add_note(at, "Move it", "# not a heading\n```\nnor a fence", AT + timedelta(days=1, minutes=1)) == [True]
     assert at.read(task_notes.TASKS_PATH) == (
         "# Tasks\n\n## Move it\n\n"
         "- 2026-03-05 10:00 goal: sessions live in Redis\n"
@@ -61,15 +61,15 @@ def test_a_task_from_start_to_done(at: Desk) -> None:
         "- 2026-03-06 10:00 all tests pass\n"
         "- 10:01 # not a heading\n  \\```\n  nor a fence\n"
     )
-    assert carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
+    assert carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
     assert at.read(task_notes.TASKS_PATH) == "# Tasks\n\n"
     assert at.read(LOG).endswith("\n\n## 10:00\n\n- [task] Move it: moved, and faster\n")
 
 
 def test_a_task_in_a_file_that_is_not_there(at: Desk) -> None:
     assert begin(at, "Move it", "Redis") == [True]
-    assert task_notes.open_task_names(standing(at)) == ("Move it",)
-    assert noted(at, "Move it", "begun") == [True]
+    assert task_notes.open_task_names(tasks_file(at)) == ("Move it",)
+    assert add_note(at, "Move it", "begun") == [True]
 
 
 def test_a_task_that_is_there_is_gone_on_with(at: Desk) -> None:
@@ -80,31 +80,31 @@ def test_a_task_that_is_there_is_gone_on_with(at: Desk) -> None:
 
 
 def test_who_begins_the_same_task_at_the_same_moment_loses_nothing(at: Desk) -> None:
-    one = task_notes.start_edits(None, "Move it", "Redis", AT, OPTIONS)
-    other = task_notes.start_edits(None, "Move it", "Postgres", AT, OPTIONS)
-    assert carry_out(at, (*one, *one, *other)) == [True, False, True]
+    first = task_notes.start_edits(None, "Move it", "Redis", AT, OPTIONS)
+    second = task_notes.start_edits(None, "Move it", "Postgres", AT, OPTIONS)
+    assert carry_out(at, (*first, *first, *second)) == [True, False, True]
     assert at.read(task_notes.TASKS_PATH).endswith("- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n")
 
 
 def test_a_note_that_is_given_again_is_written_once(at: Desk) -> None:
     at.write(task_notes.TASKS_PATH, FILE)
-    assert noted(at, "Move it", "begun") == [True]
-    assert noted(at, "Move it", "begun") == [False]
+    assert add_note(at, "Move it", "begun") == [True]
+    assert add_note(at, "Move it", "begun") == [False]
 
 
 @pytest.mark.parametrize("interrupted_after", [0, 1])
 def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None:
     at.write(task_notes.TASKS_PATH, FILE)
-    carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS)[:interrupted_after])
-    assert "Move it" in task_notes.open_task_names(standing(at))
-    carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS))
-    assert task_notes.open_task_names(standing(at)) == ("Other one",)
+    carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:interrupted_after])
+    assert "Move it" in task_notes.open_task_names(tasks_file(at))
+    carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
+    assert task_notes.open_task_names(tasks_file(at)) == ("Other one",)
     assert at.read(LOG).count("moved") == 1
 
 
 def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> None:
     at.write(task_notes.TASKS_PATH, FILE)
-    carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS)[:1])
+    carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:1])
     done = Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
     assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
 
@@ -116,25 +116,25 @@ def test_what_cannot_be_taken_out_is_not_logged_either(at: Desk, log: str) -> No
         at.write(LOG, log)
     at.commit()
     at.hook("pre-commit", f"! git diff --cached --name-only | grep -qx {task_notes.TASKS_PATH}")
-    before = at.standing()
+    before = at.tree_state()
     with pytest.raises(MdmemError) as failure:
         Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
-    assert (failure.value.code, at.standing()) == ("commit-failed", before)
+    assert (failure.value.code, at.tree_state()) == ("commit-failed", before)
 
 
 def test_done_shown_beforehand_changes_nothing(at: Desk) -> None:
     at.write(task_notes.TASKS_PATH, FILE)
-    before = at.standing()
+    before = at.tree_state()
     done = Memory(at.workspace).end_task("Move it", "moved", replace(OPTIONS, dry_run=True))
-    assert (done.commit, at.standing()) == (None, before)
+    assert (done.commit, at.tree_state()) == (None, before)
     assert done.diff is not None
     assert [path in done.diff for path in (LOG, task_notes.TASKS_PATH)] == [True, True]
 
 
 def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
     at.write(task_notes.TASKS_PATH, FILE)
-    logged, taken_out = task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS)
-    noted(at, "Move it", "not quite")
+    logged, taken_out = task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)
+    add_note(at, "Move it", "not quite")
     with pytest.raises(MdmemError) as failure:
         at.apply(taken_out)
     assert failure.value.code == "section-changed"
@@ -144,12 +144,12 @@ def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
 
 def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
     at.write(task_notes.TASKS_PATH, FILE.replace("## Other", "### Plan\n\n- by hand\n\n### Move it\n\n- deeper\n\n## Other"))
-    assert noted(at, "Move it", "begun") == [True]
+    assert add_note(at, "Move it", "begun") == [True]
     assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(task_notes.TASKS_PATH)
     assert begin(at, "Plan", "another task") == [True]
-    assert task_notes.open_task_names(standing(at)) == ("Move it", "Other one", "Plan")
-    carry_out(at, task_notes.finish_edits(standing(at), "Move it", "moved", OPTIONS))
-    assert task_notes.open_task_names(standing(at)) == ("Other one", "Plan")
+    assert task_notes.open_task_names(tasks_file(at)) == ("Move it", "Other one", "Plan")
+    carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
+    assert task_notes.open_task_names(tasks_file(at)) == ("Other one", "Plan")
     assert "by hand" not in at.read(task_notes.TASKS_PATH)
 
 

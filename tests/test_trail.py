@@ -379,9 +379,9 @@ class TestSaidAgain:
 
     def test_what_is_refused_takes_nothing_out(self, teller: Teller) -> None:
         self._superseded(teller, "drink: tea", "drink: milk", "drink: juice")
-        before = teller.at.standing()
+        before = teller.at.tree_state()
         assert code_of(lambda: teller.on("2026-01-12").apply(Remember("drink: tea"))) == "key-ambiguous"
-        assert teller.at.standing() == before
+        assert teller.at.tree_state() == before
 
 
 class TestContradictions:
@@ -648,11 +648,11 @@ class TestRevert:
 
     def test_what_was_changed_again_is_a_conflict(self, teller: Teller) -> None:
         ids = moved(teller)
-        before = teller.at.standing()
+        before = teller.at.tree_state()
         with pytest.raises(MdmemError) as failure:
             teller.on("2026-05-02").apply(Revert(str(teller.search("Linear", history=True)[0].commit)))
         assert failure.value.code == "revert-conflict"
-        assert teller.at.standing() == before
+        assert teller.at.tree_state() == before
         assert ids
 
     def test_of_a_log_s_entry_it_counts_no_more(self, teller: Teller) -> None:
@@ -690,10 +690,10 @@ class TestRevert:
     def test_again_changes_nothing(self, teller: Teller) -> None:
         forgotten = teller.on("2026-01-10").apply(Forget("lives in Oslo"))
         back = teller.on("2026-01-11").apply(Revert(str(forgotten.commit)))
-        before = teller.at.standing()
+        before = teller.at.tree_state()
         for what in (str(forgotten.commit), "lives in Oslo"):
             again = teller.on("2026-01-12").apply(Revert(what))
-            assert (again.changed, again.commit, teller.at.standing()) == (False, None, before)
+            assert (again.changed, again.commit, teller.at.tree_state()) == (False, None, before)
         assert str(back.commit)[:10] in again.notes[0]
         teller.on("2026-01-12").apply(Revert(str(back.commit)))
         assert teller.texts("Oslo") == []
@@ -703,9 +703,9 @@ class TestRevert:
         gone = teller.on("2026-01-11").apply(Forget(logged.added[0]))
         for commit in (gone.commit, logged.commit):
             back = teller.on("2026-01-12").apply(Revert(str(commit)))
-            before = teller.at.standing()
+            before = teller.at.tree_state()
             again = teller.on("2026-01-13").apply(Revert(str(commit)))
-            assert (again.changed, again.commit, again.path, teller.at.standing()) == (False, None, back.path, before)
+            assert (again.changed, again.commit, again.path, teller.at.tree_state()) == (False, None, back.path, before)
             assert str(back.commit)[:10] in again.notes[0]
         forgotten = teller.on("2026-01-14").apply(Log("the sky is blue", kind="fact"))
         teller.on("2026-01-15").apply(Forget(forgotten.added[0]))
@@ -775,9 +775,9 @@ class TestRevert:
             at.git("add", "memory/a.md")
             at.write("memory/a.md", f"{before or ''}- two\n- by hand\n")
         at.hook("pre-commit", f'said=$(git diff --cached --name-only)\n[ "$said" != "{refused}" ]')
-        standing = at.standing()
+        standing = at.tree_state()
         assert code_of(lambda: teller.on("2026-05-01").apply(Revert(changed))) == "commit-failed"
-        assert at.standing() == standing
+        assert at.tree_state() == standing
         assert not (at.workspace.state / write_ahead.RECORD_NAME).exists()
         at.hook("pre-commit", "exit 0")
         assert teller.on("2026-05-01").apply(Revert(changed)).commit == at.git("rev-parse", "HEAD").strip()
@@ -795,10 +795,10 @@ class TestRevert:
         at.commit("a")
         (at.root / "memory/a.md").rename(at.root / "memory/b.md")
         renamed = at.commit("renamed")
-        before = at.standing()
+        before = at.tree_state()
         with pytest.raises(MdmemError) as failure:
             teller.on("2026-05-02").apply(Revert(renamed))
-        assert (failure.value.code, at.standing()) == ("cannot-revert", before)
+        assert (failure.value.code, at.tree_state()) == ("cannot-revert", before)
         assert "memory/a.md was renamed to memory/b.md" in failure.value.hint
 
     @pytest.mark.parametrize("names", [["b"], ["b", "c"], ["b", "a"]])
@@ -838,12 +838,12 @@ class TestRevert:
         changed = at.commit("changed")
         at.git("rm", "-q", "memory/a.md")
         at.commit("gone")
-        before = at.standing()
+        before = at.tree_state()
         if code:
             assert code_of(lambda: teller.on("2026-05-02").apply(Revert(changed))) == code
         else:
             assert not teller.on("2026-05-02").apply(Revert(changed)).changed
-        assert at.standing() == before
+        assert at.tree_state() == before
 
     def test_that_took_a_file_out_it_comes_back(self, teller: Teller) -> None:
         at = teller.at

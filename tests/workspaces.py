@@ -13,7 +13,7 @@ from conftest import World
 from mdmem.changes import APPLIERS
 from mdmem.errors import MdmemError
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
-from mdmem.repo import commits, worktree
+from mdmem.repo import commits, discovery, worktree
 from mdmem.workspace import Workspace, open_at
 
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
@@ -37,7 +37,7 @@ where_modes_count = pytest.mark.skipif(not _modes_count(), reason="this user may
 
 
 @dataclass(frozen=True)
-class Standing:
+class TreeState:
     """Everything that a refused command leaves as it was."""
 
     files: Mapping[str, bytes | str]
@@ -58,10 +58,10 @@ class Desk:
         return self.world.git(self.root, *arguments, check=check).stdout
 
     def write(self, path: str, text: str | bytes) -> Path:
-        place = self.root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(text.encode() if isinstance(text, str) else text)
-        return place
+        full_path = self.root / path
+        full_path.parent.mkdir(parents=True, exist_ok=True)
+        full_path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return full_path
 
     def read(self, path: str) -> str:
         return (self.root / path).read_bytes().decode()
@@ -72,11 +72,11 @@ class Desk:
         return self.git("rev-parse", "HEAD").strip()
 
     def hook(self, name: str, text: str) -> Path:
-        place = Path(self.git("rev-parse", "--path-format=absolute", "--git-path", "hooks").strip()) / name
-        place.parent.mkdir(exist_ok=True)
-        place.write_text("#!/bin/sh\n" + text + "\n")
-        place.chmod(0o755)
-        return place
+        hook = Path(self.git("rev-parse", "--path-format=absolute", "--git-path", "hooks").strip()) / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text("#!/bin/sh\n" + text + "\n")
+        hook.chmod(0o755)
+        return hook
 
     @property
     def workspace(self) -> Workspace:
@@ -89,8 +89,8 @@ class Desk:
         """The subjects of the commits, newest first."""
         return self.git("log", "--format=%s", *(["--", path] if path else [])).splitlines()
 
-    def standing(self) -> Standing:
-        return Standing(
+    def tree_state(self) -> TreeState:
+        return TreeState(
             _files(self.root, {".git"}),
             self.git("ls-files", "-s", check=False),
             self.git("status", "--porcelain=v2", "-uall", check=False),
@@ -99,19 +99,19 @@ class Desk:
         )
 
     def state(self) -> Mapping[str, bytes | str]:
-        """What is in mdmem's own folder."""
+        """The files in mdmem's own folder."""
         return _files(self.workspace.state.parent, set())
 
 
 def _files(root: Path, skipped: set[str]) -> dict[str, bytes | str]:
-    found: dict[str, bytes | str] = {}
+    contents: dict[str, bytes | str] = {}
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if name not in skipped]
         for name in (*names, *files):
-            place = Path(folder, name)
-            relative = str(place.relative_to(root))
-            found[relative] = f"{place.lstat().st_mode:o}" if not place.is_file() or place.is_symlink() else place.read_bytes()
-    return found
+            path = Path(folder, name)
+            relative = str(path.relative_to(root))
+            contents[relative] = f"{path.lstat().st_mode:o}" if not path.is_file() or path.is_symlink() else path.read_bytes()
+    return contents
 
 
 def apply(workspace: Workspace, change: Change, say: Callable[[str], None] = lambda _: None) -> WriteResult:
@@ -127,10 +127,10 @@ def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> 
     """A workspace in `folder` of the repository, committed."""
     root = repository / folder
     root.mkdir(parents=True, exist_ok=True)
-    made = Desk(world, root)
-    made.write("MEMORY.md", seed)
-    made.commit("seed")
-    return made
+    at = Desk(world, root)
+    at.write("MEMORY.md", seed)
+    at.commit("seed")
+    return at
 
 
 def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -141,7 +141,7 @@ def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
         return run(folder, arguments, *rest, **named)
 
-    for module in (commits, worktree):
+    for module in (commits, discovery, worktree):
         monkeypatch.setattr(module, "run", counted)
     return started
 
@@ -155,12 +155,12 @@ def code_of(action: Callable[[], object]) -> str:
 
 def refused(at: Desk, change: Change, code: str) -> None:
     """The change is refused with `code`, and nothing at all is changed."""
-    before = at.standing()
+    before = at.tree_state()
     assert code_of(lambda: at.apply(change)) == code
-    assert at.standing() == before
+    assert at.tree_state() == before
 
 
-def by_hand(at: Desk, file: str, way: str) -> None:
+def leave_pending_edit(at: Desk, file: str, way: str) -> None:
     """Leave an edit of a person's in a file, not committed."""
     text = SEED.replace("- works at Stripe\n", f"- works at Stripe\n{HAND}\n")
     match way:
