@@ -23,26 +23,26 @@ _FIGURES = {
 }
 
 
-def figures_json(found: Figures) -> dict[str, Any]:
-    """What was done, by verb."""
+def figures_json(figures: Figures) -> dict[str, Any]:
+    """The figures of each verb."""
     names = ("verb", "count", "median_ms", "p95_ms", "refused", "failed", "bugs")
-    verbs = [{**{name: _short(getattr(one, name)) for name in names}, "weeks": list(one.weeks)} for one in found.verbs]
-    return {"weeks": list(found.weeks), "verbs": verbs, "damaged": found.damaged}
+    verbs = [{**{name: _short(getattr(verb, name)) for name in names}, "weeks": list(verb.weeks)} for verb in figures.verbs]
+    return {"weeks": list(figures.weeks), "verbs": verbs, "damaged": figures.damaged}
 
 
-def figures_text(found: Figures, colour: bool) -> str:
-    """What was done, a line a verb; the chart has a character a week."""
-    if not found.verbs:
+def figures_text(figures: Figures, colour: bool) -> str:
+    """The figures of each verb on a line; the chart has a character for each week."""
+    if not figures.verbs:
         return ""
     head = ("verb", "count", "median ms", "p95 ms", "refused", "failed", "bugs", "by week")
     rows = [
         (
-            *(one_line(one.verb), str(one.count), f"{one.median_ms:,.0f}", f"{one.p95_ms:,.0f}"),
-            *(_count(one.refused), _count(one.failed), _count(one.bugs), _heights(one.weeks)),
+            *(one_line(verb.verb), str(verb.count), f"{verb.median_ms:,.0f}", f"{verb.p95_ms:,.0f}"),
+            *(_count(verb.refused), _count(verb.failed), _count(verb.bugs), _heights(verb.weeks)),
         )
-        for one in found.verbs
+        for verb in figures.verbs
     ]
-    until = f"{found.weeks[0]} to {found.weeks[-1]}" if len(found.weeks) > 1 else found.weeks[0]
+    until = f"{figures.weeks[0]} to {figures.weeks[-1]}" if len(figures.weeks) > 1 else figures.weeks[0]
     return "\n".join([*_columns(head, rows, colour), dim(f"{until}; a character a week, from . for none to # for the most", colour)])
 
 
@@ -56,12 +56,12 @@ def _heights(counts: Sequence[int]) -> str:
     return "".join(_HEIGHTS[-(-count * (len(_HEIGHTS) - 1) // most)] for count in counts)
 
 
-def searches_json(found: SearchFigures) -> dict[str, Any]:
-    """The searches, week by week, and what has drifted."""
+def searches_json(figures: SearchFigures) -> dict[str, Any]:
+    """The searches by week, and the figures that drift."""
     names = ("week", "searches", "without_hit", "median_ms", "median_hits", "median_first", "median_spread", "median_age_days", "behind")
-    weeks = [{name: _short(getattr(week, name)) for name in names} for week in found.weeks]
-    drift = [{name: _short(getattr(one, name)) for name in ("figure", "value", "low", "high")} for one in found.drift]
-    return {"weeks": weeks, "drift": drift, "damaged": found.damaged}
+    weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
+    drift = [{name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")} for drift in figures.drift]
+    return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
 
 
 def _short(value: Any) -> Any:
@@ -69,30 +69,30 @@ def _short(value: Any) -> Any:
     return round(value, _DIGITS) if isinstance(value, float) else value
 
 
-def searches_text(found: SearchFigures, colour: bool) -> str:
-    """The searches, a line a week with a bar; below, whether the newest week drifts."""
-    if not found.weeks:
+def searches_text(figures: SearchFigures, colour: bool) -> str:
+    """The searches, a line for each week with a bar; below them how the newest week drifts."""
+    if not figures.weeks:
         return ""
-    most = max(week.searches for week in found.weeks)
+    most = max(week.searches for week in figures.weeks)
     head = ("week", "searches", "no hit", "ms", "hits", "first", "spread", "age", f"# with a hit, . without; {_BAR} are {most}")
     rows = [
         (
             *(week.week, str(week.searches), _share(week.without_hit), _number(week.median_ms, 1), _number(week.median_hits, 1)),
             *(_number(week.median_first, 2), _number(week.median_spread, 2), _number(week.median_age_days, 0), _bar(week, most)),
         )
-        for week in found.weeks
+        for week in figures.weeks
     ]
-    return "\n".join([*_columns(head, rows, colour), *([_sentence(found.weeks[-1].week, found.drift)] if found.drift else [])])
+    return "\n".join([*_columns(head, rows, colour), *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else [])])
 
 
 def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
-    """What is to be said beside figures: that there are none, that lines could not be read."""
+    """Notes for the user: that there are no figures, that lines could not be read."""
     lost = (f"lines of the events that could not be read: {damaged}",) if damaged else ()
     return (*([nothing] if nothing else []), *lost)
 
 
 def _bar(week: Week, most: int) -> str:
-    """As long as its share of the most searches in a week; of what it has, none is too few to be seen."""
+    """A bar as long as the week's share of the most searches; even one search without a hit shows."""
     size = -(-_BAR * week.searches // most) if most else 0
     without = -(-int(1000 * size * (week.without_hit or 0)) // 1000)
     return "#" * (size - without) + "." * without
@@ -110,9 +110,9 @@ def _sentence(week: str, drift: Sequence[Drift]) -> str:
     return f"{week} drifts: {'; '.join(map(_drift, drift))}."
 
 
-def _drift(one: Drift) -> str:
-    say = _share if one.figure == "without_hit" else lambda value: _number(value, 2)
-    return f"{_FIGURES[one.figure]} is {say(one.value)}, where the weeks before let expect {say(one.low)} to {say(one.high)}"
+def _drift(drift: Drift) -> str:
+    formatted = _share if drift.figure == "without_hit" else lambda value: _number(value, 2)
+    return f"{_FIGURES[drift.figure]} is {formatted(drift.value)}, where the weeks before let expect {formatted(drift.low)} to {formatted(drift.high)}"
 
 
 def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Words that several results share."""
+"""Formatting that several results share: ids, sections, dates, dim text."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def iso(moment: date | None) -> str | None:
 
 
 def dim(text: str, colour: bool) -> str:
-    """What matters less, on a terminal."""
+    """Less important text, dim on a terminal."""
     return f"{_DIM}{text}{PLAIN}" if colour else text
 
 
 def hit_remarks(hit: Hit) -> tuple[str, ...]:
-    """What is to be said of a hit that is not simply so."""
+    """Remarks on a hit that does not simply hold: its status, contradictions, that it is not committed."""
     by = f" by {hit.superseded_by}" if hit.superseded_by else ""
     return (
         *([f"({hit.status}{by})"] if hit.status is not Status.CURRENT else []),

@@ -1,4 +1,4 @@
-"""Results of looking back: histories, who brought in which line, when a text stood where."""
+"""Results of the verbs that look back: histories, blame, when."""
 
 from __future__ import annotations
 
@@ -22,61 +22,69 @@ _INDENT = "    "
 # The history of a section.
 
 
-def history_json(found: SectionHistory | FactHistory) -> dict[str, Any]:
-    """What a section or a fact said before."""
-    if isinstance(found, FactHistory):
-        return {"fact": found.fact, "status": found.status, "chain": [_link_json(link) for link in found.chain]}
-    return {"path": found.path, "section": join_path(found.section), "revisions": [_revision_json(one) for one in found.revisions]}
-
-
-def _revision_json(one: RevisionView) -> dict[str, Any]:
-    end = "\r\n" if "\r\n" in one.before + one.text else "\n"
-    before, text = (said and said.rstrip("\r\n") + end for said in (one.before, one.text))  # a revision's last line has no line end
+def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
+    """The past of a section or a fact."""
+    if isinstance(history, FactHistory):
+        return {"fact": history.fact, "status": history.status, "chain": [_link_json(link) for link in history.chain]}
     return {
-        "commit": one.commit,
-        "time": one.time.isoformat(),
-        "author": one.author,
-        "actor": one.actor,
-        "op": one.op,
-        "source": one.source,
-        "confidence": one.confidence,
-        "reason": one.reason,
-        "diff": line_difference(before, text),
-        "text": one.text,
-        "claimed_by": one.claimed_by,
-        "path": one.path,
-        "section": join_path(one.section),
+        "path": history.path,
+        "section": join_path(history.section),
+        "revisions": [_revision_json(revision) for revision in history.revisions],
     }
 
 
-def history_text(found: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
-    """What a section or a fact said before, a line a change; with `words` what each changed, word by word."""
-    if isinstance(found, FactHistory):
-        return "\n".join(_chain_lines(found.chain, words, colour))
-    return "\n".join(text for one in found.revisions for text in _revision_lines(one, found, words, colour)).rstrip("\n")
+def _revision_json(revision: RevisionView) -> dict[str, Any]:
+    end = "\r\n" if "\r\n" in revision.before + revision.text else "\n"
+    before, text = (
+        value and value.rstrip("\r\n") + end for value in (revision.before, revision.text)
+    )  # a revision's last line has no line end
+    return {
+        "commit": revision.commit,
+        "time": revision.time.isoformat(),
+        "author": revision.author,
+        "actor": revision.actor,
+        "op": revision.op,
+        "source": revision.source,
+        "confidence": revision.confidence,
+        "reason": revision.reason,
+        "diff": line_difference(before, text),
+        "text": revision.text,
+        "claimed_by": revision.claimed_by,
+        "path": revision.path,
+        "section": join_path(revision.section),
+    }
 
 
-def _revision_lines(one: RevisionView, found: SectionHistory, words: bool, colour: bool) -> Iterator[str]:
-    where = "" if (one.path, one.section) == (found.path, found.section) else f"  {_place(one.path, one.section)}"
-    yield dim(one_line(f"{one.time:%Y-%m-%d}  {_who(one)}{where}"), colour)
+def history_text(history: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
+    """The past of a section or a fact, a line for each change; with `words` also the words that it changed."""
+    if isinstance(history, FactHistory):
+        return "\n".join(_chain_lines(history.chain, words, colour))
+    return "\n".join(text for revision in history.revisions for text in _revision_lines(revision, history, words, colour)).rstrip("\n")
+
+
+def _revision_lines(revision: RevisionView, history: SectionHistory, words: bool, colour: bool) -> Iterator[str]:
+    location = (
+        "" if (revision.path, revision.section) == (history.path, history.section) else f"  {_location(revision.path, revision.section)}"
+    )
+    yield dim(one_line(f"{revision.time:%Y-%m-%d}  {_attribution(revision)}{location}"), colour)
     if words:
-        yield from _changed(one.before, one.text, colour)
+        yield from _changed_lines(revision.before, revision.text, colour)
         yield ""
 
 
-def _who(one: RevisionView | FactLink) -> str:
-    """Which commit it was, what that did, who says so, how surely and why."""
-    plain = one.op is not None and (one.source, one.confidence) == (Source.INFERRED, Source.INFERRED.confidence)
-    by_hand = one.op is None
-    actor = one.actor or (one.author if by_hand else "")
-    claimed = f" (claimed by {one.claimed_by})" if one.claimed_by else ""
-    said = (
-        "by hand" if by_hand else str(one.op),
-        "" if plain or by_hand else f"{one.source}{claimed} {one.confidence:g}",
-        f"by {actor}" if actor and not by_hand else actor,
+def _attribution(change: RevisionView | FactLink) -> str:
+    """The commit of a change, its operation, its source and confidence, who made it and why."""
+    is_default = change.op is not None and (change.source, change.confidence) == (Source.INFERRED, Source.INFERRED.confidence)
+    is_personal = change.op is None
+    actor = change.actor or (change.author if is_personal else "")
+    claimant = f" (claimed by {change.claimed_by})" if change.claimed_by else ""
+    parts = (
+        "by hand" if is_personal else str(change.op),
+        "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
+        f"by {actor}" if actor and not is_personal else actor,
     )
-    reason = f', "{one.reason}"' if one.reason else ""
-    return f"{short_id(one.commit)}  {', '.join(filter(None, said))}{reason}"
+    reason = f', "{change.reason}"' if change.reason else ""
+    return f"{short_id(change.commit)}  {', '.join(filter(None, parts))}{reason}"
 
 
 def _tabbed(text: str) -> str:
@@ -84,7 +92,7 @@ def _tabbed(text: str) -> str:
     return printable(text, keep="\t")
 
 
-def _place(path: str, section: tuple[str, ...]) -> str:
+def _location(path: str, section: tuple[str, ...]) -> str:
     return f"{path}: {section_line(section)}" if section else path
 
 
@@ -115,23 +123,23 @@ def _chain_lines(chain: Sequence[FactLink], words: bool, colour: bool) -> Iterat
     for before, link in zip((None, *chain), chain, strict=False):
         until = f"{link.end:%Y-%m-%d}" if link.end else " " * len("2026-03-05")
         yield one_line(f"{link.start:%Y-%m-%d} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
-        yield dim(one_line(f"{_INDENT}{_who(link)}  {_place(link.path, link.section)}"), colour)
+        yield dim(one_line(f"{_INDENT}{_attribution(link)}  {_location(link.path, link.section)}"), colour)
         if words and before is not None and before.end == link.start:
-            yield from _changed(before.text, link.text, colour)
+            yield from _changed_lines(before.text, link.text, colour)
 
 
 # Word by word.
 
 
-def _changed(before: str, after: str, colour: bool) -> Iterator[str]:
-    """What differs between two texts, word by word, with some lines around it."""
+def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
+    """The words that differ between two texts, with some lines around them."""
     rows = list(_rows(word_difference(before, after)))
-    told = [any(piece is not DiffKind.KEPT for piece, _ in row) for row in rows]
-    near = [any(told[max(0, n - _CONTEXT_LINES) : n + _CONTEXT_LINES + 1]) for n in range(len(rows))]
+    differs = [any(piece is not DiffKind.KEPT for piece, _ in row) for row in rows]
+    shown = [any(differs[max(0, n - _CONTEXT_LINES) : n + _CONTEXT_LINES + 1]) for n in range(len(rows))]
     for n, row in enumerate(rows):
-        if near[n]:
+        if shown[n]:
             yield (_INDENT + "".join(_marked(piece, _tabbed(text), colour) for piece, text in row)).rstrip()
-        elif n and near[n - 1] and any(near[n:]):
+        elif n and shown[n - 1] and any(shown[n:]):
             yield f"{_INDENT}…"
 
 
@@ -160,56 +168,56 @@ def _marked(piece: DiffKind, text: str, colour: bool) -> str:
 # Line by line, and by text.
 
 
-def blame_json(found: Blame) -> dict[str, Any]:
-    """Which commit brought in each line of a section."""
+def blame_json(blame: Blame) -> dict[str, Any]:
+    """The commit that brought in each line of a section."""
     rows = (
         {
-            "line": one.line,
-            "text": one.text,
-            "commit": one.commit,
-            "time": iso(one.time),
-            "author": one.author,
-            "source": one.source,
-            "confidence": one.confidence,
+            "line": line.line,
+            "text": line.text,
+            "commit": line.commit,
+            "time": iso(line.time),
+            "author": line.author,
+            "source": line.source,
+            "confidence": line.confidence,
         }
-        for one in found.lines
+        for line in blame.lines
     )
-    return {"path": found.path, "section": join_path(found.section), "lines": list(rows)}
+    return {"path": blame.path, "section": join_path(blame.section), "lines": list(rows)}
 
 
-def blame_text(found: Blame, colour: bool) -> str:
+def blame_text(blame: Blame, colour: bool) -> str:
     """Each line of a section behind its commit, day and source."""
-    width = max((len(one.source or "") for one in found.lines), default=0)
-    return "\n".join(f"{dim(_brought(one, width), colour)}  {_tabbed(one.text)}".rstrip() for one in found.lines)
+    width = max((len(line.source or "") for line in blame.lines), default=0)
+    return "\n".join(f"{dim(_origin_columns(line, width), colour)}  {_tabbed(line.text)}".rstrip() for line in blame.lines)
 
 
-def _brought(one: BlamedLine, width: int) -> str:
-    if one.commit is None or one.time is None:
+def _origin_columns(line: BlamedLine, width: int) -> str:
+    if line.commit is None or line.time is None:
         return "uncommitted".ljust(len("0123456789 2026-03-05 ") + width)
-    return f"{short_id(one.commit)} {one.time:%Y-%m-%d} {one.source or '':<{width}}"
+    return f"{short_id(line.commit)} {line.time:%Y-%m-%d} {line.source or '':<{width}}"
 
 
-def presences_json(found: TextHistory) -> dict[str, Any]:
-    """When a text stood where."""
+def presences_json(history: TextHistory) -> dict[str, Any]:
+    """The periods in which sections held a text."""
     rows = (
         {
-            "path": stay.path,
-            "section": join_path(stay.section),
-            "came": stay.came,
-            "came_at": iso(stay.came_at),
-            "went": stay.went,
-            "went_at": iso(stay.went_at),
+            "path": presence.path,
+            "section": join_path(presence.section),
+            "came": presence.came,
+            "came_at": iso(presence.came_at),
+            "went": presence.went,
+            "went_at": iso(presence.went_at),
         }
-        for stay in found.stays
+        for presence in history.stays
     )
-    return {"text": found.text, "stays": list(rows)}
+    return {"text": history.text, "stays": list(rows)}
 
 
-def presences_text(found: TextHistory) -> str:
+def presences_text(history: TextHistory) -> str:
     """When a text stood where, a line each, the commits that it came and went with named."""
-    return "\n".join(map(_stay_text, found.stays))
+    return "\n".join(map(_presence_text, history.stays))
 
 
-def _stay_text(stay: PresenceView) -> str:
+def _presence_text(stay: PresenceView) -> str:
     went = f"went {stay.went_at:%Y-%m-%d} with {short_id(stay.went)}" if stay.went_at else "and stands"
-    return one_line(f"{_place(stay.path, stay.section)}  came {stay.came_at:%Y-%m-%d} with {short_id(stay.came)}, {went}")
+    return one_line(f"{_location(stay.path, stay.section)}  came {stay.came_at:%Y-%m-%d} with {short_id(stay.came)}, {went}")

@@ -35,7 +35,7 @@ _FACTORS = {
     "day": "by what else was logged on its day",
     "no day": "of no day, so nothing is missing beside it",
 }
-"""What raised or lowered a score, by the names that `ranking` gives."""
+"""Factors of a score in words, by the names that `ranking` gives."""
 _MARKS = re.compile(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
 _FENCE = re.compile(r"(?:`{3}|~{3})[a-z]*$")
 _SURE_MARKS = re.compile(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
@@ -43,7 +43,7 @@ _SURE_MARKS = re.compile(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """One hit of a search; with `explain` where that was asked for."""
+    """One hit of a search; with `explain` if the search was to explain its scores."""
     told = {
         "path": hit.path,
         "start_line": hit.start_line,
@@ -83,7 +83,7 @@ def search_json(result: SearchResult) -> dict[str, Any]:
 
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
-    """What is to be said beside the hits."""
+    """Notes on a search's answer."""
     then = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short_id(result.commit)}",)
     return (*result.notes, *then, *(() if result.hits else ("no match",)))
 
@@ -108,7 +108,7 @@ def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
 
 
 def _why_lines(hit: Hit) -> Iterator[str]:
-    """How a score came about: each word of the query with what it gave, and what then raised or lowered the sum."""
+    """The explanation of a score: the share of each query word, then the factors of the sum."""
     if hit.explanation is None:
         return
     by_word: dict[str, list[ScorePart]] = {}
@@ -123,7 +123,7 @@ def _why_lines(hit: Hit) -> Iterator[str]:
 
 
 def _place(part: ScorePart, own: str) -> str:
-    """Where a word was found, as what where it is not the very word, and what that gave; a word beside the hit is not known."""
+    """The field that holds a query word, the term in it if it differs, and the share of the score. A term next to the hit is not shown."""
     said, term = part.query_word.casefold(), part.term.casefold()
     as_what = "" if term == said else f' as "{part.term}"' if term in own else " by a related word"
     return f"{_PLACES.get(part.field, part.field)}{as_what} {part.score:.2f}"
@@ -138,7 +138,7 @@ def _factor(factor: Factor, hit: Hit) -> str:
 
 
 def _words(text: str) -> str:
-    """The words of a hit on one line. Where it has no mark of Markdown but sure ones, or is code alone, no parser is loaded for them."""
+    """The words of a hit on one line. A text with only simple Markdown marks, or code alone, needs no parser."""
     first, *code, last = lines if len(lines := text.split("\n")) > 1 else (text, text)
     if _FENCE.match(first) and last == first[:3] and not any(last in line for line in code) and text.isascii():
         return " ".join(" ".join(code).split()) or text
@@ -192,17 +192,17 @@ def _fact_text(hit: Hit) -> str:
 
 def tags_json(tags: Iterable[TagCount]) -> dict[str, Any]:
     """The catalogue of labels."""
-    return {"tags": [{"tag": one.tag, "count": one.count} for one in tags]}
+    return {"tags": [{"tag": tag.tag, "count": tag.count} for tag in tags]}
 
 
 def tags_text(tags: Iterable[TagCount]) -> str:
     """The catalogue of labels, a line each with its count."""
-    return "\n".join(one_line(f"{one.tag} {one.count}") for one in tags)
+    return "\n".join(one_line(f"{tag.tag} {tag.count}") for tag in tags)
 
 
 def conflicts_json(conflicts: Iterable[ConflictView]) -> dict[str, Any]:
     """Contradictions, both sides of each as hits that say since when."""
-    rows = ({"key": found.key, "one": _since_json(found.one), "other": _since_json(found.other)} for found in conflicts)
+    rows = ({"key": conflict.key, "one": _since_json(conflict.one), "other": _since_json(conflict.other)} for conflict in conflicts)
     return {"conflicts": list(rows)}
 
 
@@ -213,8 +213,8 @@ def _since_json(hit: Hit) -> dict[str, Any]:
 def conflicts_text(conflicts: Iterable[ConflictView]) -> str:
     """Contradictions: what both sides are about, and for each its words, since when, who says so and where."""
     return "\n".join(
-        "\n".join([one_line(f"both are about {found.key}" if found.key else "marked"), *map(_side, (found.one, found.other))])
-        for found in conflicts
+        "\n".join([one_line(f"both are about {conflict.key}" if conflict.key else "marked"), *map(_side, (conflict.one, conflict.other))])
+        for conflict in conflicts
     )
 
 

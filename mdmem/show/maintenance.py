@@ -21,20 +21,20 @@ _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """What the doctor found; `sound` is false where an error remains."""
+    """The doctor's findings; `sound` is false if an error remains."""
     rows = ({"check": f.check, "level": f.level, "message": f.message, "fixed": f.fixed, "hint": f.hint} for f in findings)
     return {"findings": list(rows), "sound": not any(f.level == "error" and not f.fixed for f in findings)}
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """What the doctor found, a line each, hints below; at the end how much of it remains."""
+    """The doctor's findings, a line each with its hint below; at the end the number that remains."""
     rows = []
-    for found in findings:
-        label = "fixed" if found.fixed else found.level.value
-        rows.append(one_line(f"{label:<8}{found.check}: {found.message}"))
-        rows += [f"        {one_line(row)}" for row in found.hint.splitlines()]
-    left = Counter(found.level.value for found in findings if not found.fixed)
-    return "\n".join([*rows, f"errors: {left['error']}, warnings: {left['warning']}, notes: {left['note']}"])
+    for finding in findings:
+        label = "fixed" if finding.fixed else finding.level.value
+        rows.append(one_line(f"{label:<8}{finding.check}: {finding.message}"))
+        rows += [f"        {one_line(row)}" for row in finding.hint.splitlines()]
+    remaining = Counter(finding.level.value for finding in findings if not finding.fixed)
+    return "\n".join([*rows, f"errors: {remaining['error']}, warnings: {remaining['warning']}, notes: {remaining['note']}"])
 
 
 def purge_plan_json(plan: PurgePlan) -> dict[str, Any]:
@@ -59,14 +59,14 @@ def purged_json(done: PurgeResult) -> dict[str, Any]:
 
 
 def purged_text(done: PurgeResult) -> str:
-    """A purge that is done, with the commit that says so; an earlier one may have left nothing to do."""
+    """A finished purge with the commit that records it; an earlier one may have left nothing to do."""
     return f"{'purged' if done.plan.found else 'it stands nowhere, and nothing is left to purge'} {short_id(done.commit)}".rstrip()
 
 
-def reviewed_json(found: ReviewResult) -> dict[str, Any]:
-    """What could be tidied, and what was."""
-    applied = [{**_advice_json(advice), "commit": result.commit} for advice, result in found.done]
-    return {"advice": [_advice_json(advice) for advice in found.advice], "applied": applied}
+def reviewed_json(result: ReviewResult) -> dict[str, Any]:
+    """The advice of a review, and what was carried out."""
+    applied = [{**_advice_json(advice), "commit": result.commit} for advice, result in result.done]
+    return {"advice": [_advice_json(advice) for advice in result.advice], "applied": applied}
 
 
 def _advice_json(advice: Advice) -> dict[str, Any]:
@@ -82,10 +82,10 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
     }
 
 
-def reviewed_text(found: ReviewResult) -> str:
-    """What was tidied, a line each that ends in its commit; what could be, with the command that does it or shows more below."""
-    done = [one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip()) for advice, result in found.done]
-    return "\n".join([*done, *map(_advice_text, found.advice)])
+def reviewed_text(review: ReviewResult) -> str:
+    """The advice that was carried out, a line each that ends in its commit; the rest with its command below."""
+    done = [one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip()) for advice, result in review.done]
+    return "\n".join([*done, *map(_advice_text, review.advice)])
 
 
 def _advice_text(advice: Advice) -> str:
@@ -93,7 +93,7 @@ def _advice_text(advice: Advice) -> str:
 
 
 def _word(text: str) -> str:
-    """A word as a shell takes it, on one line; `$'…'` (bash, zsh, ksh) where it holds what cannot be shown as it is."""
+    """A word quoted for a shell, on one line; as `$'…'` (bash, zsh, ksh) if it has characters that cannot be shown."""
     if one_line(text) == text:
         return shlex.quote(text)
     escaped = "".join(

@@ -61,19 +61,19 @@ def outline_text(outline: Outline) -> str:
 
 
 def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:
-    """What is wrong."""
+    """The problems of memory files."""
     rows = ({"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message} for p in problems)
     return {"problems": list(rows)}
 
 
 def problem_text(problem: Problem) -> str:
     """One problem in one line, its hint in a second."""
-    said = one_line(f"{problem.path}:{problem.line}: {problem.level}: {problem.message} ({problem.code})")
-    return f"{said}\n    {printable(problem.hint)}" if problem.hint else said
+    line = one_line(f"{problem.path}:{problem.line}: {problem.level}: {problem.message} ({problem.code})")
+    return f"{line}\n    {printable(problem.hint)}" if problem.hint else line
 
 
 def status_json(status: WorkspaceStatus) -> dict[str, Any]:
-    """How a workspace stands."""
+    """The status of a workspace."""
     return {
         "workspace": status.workspace,
         "branch": status.branch,
@@ -87,7 +87,7 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
 
 
 def status_text(status: WorkspaceStatus) -> str:
-    """How a workspace stands, a line a thing."""
+    """The status of a workspace, line by line."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in status.files.items() if count) or "none"
     hooks = sorted(set(status.hooks.values()))
     rows = [

@@ -14,7 +14,7 @@ from mdmem.show.formatting import one_line, section_line, short_id
 
 def write_json(result: WriteResult) -> dict[str, Any]:
     """A write's outcome."""
-    found: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "changed": result.changed,
         "path": result.path,
         "section": join_path(result.section),
@@ -27,11 +27,11 @@ def write_json(result: WriteResult) -> dict[str, Any]:
             *({"old": fact, "new": None} for fact in result.ended),
         ],
     }
-    return found if result.diff is None else found | {"diff": result.diff}
+    return answer if result.diff is None else answer | {"diff": result.diff}
 
 
 def write_text(result: WriteResult, fact: str | None = None) -> str:
-    """A write's outcome in one line that ends in an id, or the diff of a dry run."""
+    """The result of a write in one line that ends in an id, or the diff of a dry run."""
     if result.diff is not None:
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
         return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
@@ -65,10 +65,10 @@ _DONE = {
 
 
 def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, Any]:
-    """What `save` committed."""
+    """The commit of `save`, and its files."""
     return {"changed": commit is not None, "commit": commit, "paths": list(paths)}
 
 
 def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
-    """What `save` committed."""
+    """The commit of `save`, and its files."""
     return one_line(f"saved {', '.join(paths)} {short_id(commit)}") if commit else "nothing to save"
