@@ -76,6 +76,10 @@ _COUNTS = ("budget_lines", "budget_bytes")
 _MAX_NUMBER = 1_000_000_000
 
 
+HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
+"""The variables of the environment that say where the user's own settings are."""
+
+
 def _home(environment: Mapping[str, str]) -> str | None:
     return environment.get("HOME") or environment.get("USERPROFILE")
 

@@ -65,8 +65,8 @@ class Workspace:
     state: Path
     environment: Mapping[str, str] = field(compare=False)
     """The variables of the process, as the door hands them over."""
-    basis: tuple[object, ...] = field(default=(), compare=False)
-    """The stamps of the files that say what the settings are and where the repository is; empty where they are not to be relied on."""
+    basis: Basis | None = field(default=None, compare=False)
+    """The files that say what the settings are and where the repository is; None where their stamps are not to be relied on."""
     resources: Resources = field(default_factory=Resources, compare=False)
 
     @property
@@ -226,7 +226,7 @@ def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace
         settings=settings,
         state=_state_folder(repository),
         environment=environment,
-        basis=() if any(layout.is_outside(path) for path in settings.extra_paths) else basis,
+        basis=None if any(layout.is_outside(path) for path in settings.extra_paths) else basis,
     )
 
 
@@ -236,30 +236,55 @@ def refresh(workspace: Workspace) -> Workspace:
     Raises:
         RepositoryProblem, WorkspaceProblem: as `open_at`.
     """
-    if workspace.basis and workspace.basis == _basis(workspace.root, workspace.repository, workspace.environment):
+    if workspace.basis is not None and workspace.basis.is_unchanged(workspace.environment):
         return workspace
     return replace(open_at(workspace.root, workspace.environment), resources=workspace.resources)
 
 
-def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -> tuple[object, ...]:
-    """The stamps of all files that `open_at` reads; empty where one was changed so lately that its stamp does not tell.
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a workspace was opened by: files with their stamps, folders (or what stands for one) with their identities, and homes."""
+
+    files: tuple[str, ...]
+    stamps: tuple[tuple[int, ...] | None, ...]
+    folders: tuple[str, ...]
+    identities: tuple[tuple[int, ...] | None, ...]
+    homes: tuple[str | None, ...]
+
+    def is_unchanged(self, environment: Mapping[str, str]) -> bool:
+        """True if it is all as it was; asked at each call."""
+        return (
+            self.homes == tuple(map(environment.get, config.HOME_VARIABLES))
+            and self.stamps == tuple(map(files.stamp, self.files))
+            and self.identities == tuple(map(files.identity, self.folders))
+        )
+
+
+def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -> Basis | None:
+    """All that `open_at` reads; None where a file was changed so lately that its stamp does not tell.
 
     (Where settings name folders outside the workspace, links on the way to them count too; these are looked at each time.)
     """
     way = (root, *root.parents)
     depth = way.index(repository.root) if repository.root in way else 0
     git_dir, common_dir = str(repository.git_dir), str(repository.common_dir)
-    folders = [*(f"{folder}/.git" for folder in way[: depth + 1]), f"{git_dir}/refs/replace"]
-    paths = [
+    folders = (*(f"{folder}/.git" for folder in way[: depth + 1]), f"{git_dir}/refs/replace")
+    paths = (
         *(f"{git_dir}/{name}" for name in ("config", "config.worktree", "commondir", "packed-refs")),
         *(() if common_dir == git_dir else (f"{common_dir}/config",)),
         *map(str, config.settings_files(root, environment)),
-    ]
-    stamps = [files.stamp(path) for path in paths]
+    )
+    stamps = tuple(map(files.stamp, paths))
     newest = max((max(mtime_ns, ctime_ns) for mtime_ns, ctime_ns, *_ in filter(None, stamps)), default=0)
     if newest > time.time_ns() - files.RACY_NS:
-        return ()
-    return (*paths, *stamps, *map(files.identity, folders))
+        return None
+    return Basis(
+        files=paths,
+        stamps=stamps,
+        folders=folders,
+        identities=tuple(map(files.identity, folders)),
+        homes=tuple(map(environment.get, config.HOME_VARIABLES)),
+    )
 
 
 def was_used(repository: Repository) -> bool:

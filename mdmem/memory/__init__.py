@@ -106,9 +106,10 @@ class Memory:
 
     def _record_event(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
         """An event recorder for a verb."""
-        actor = (options and options.actor) or self.workspace.actor
+        workspace = self.workspace
+        actor = (options and options.actor) or workspace.actor
         session = options.session if options else None
-        return EventRecorder(self.workspace.state, verb, _redacted(actor), _redacted(session))
+        return EventRecorder(workspace.state, verb, _redacted(actor), _redacted(session))
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns.
@@ -187,8 +188,9 @@ class Memory:
             UsageProblem: an option's value is out of its range.
         """
         with self._record_event("search") as event:
-            result = search.search(self.workspace, request, self._say, self._progress)
-            event.searched(search.measure_answer(self.workspace, request, result))
+            workspace = self.workspace
+            result = search.search(workspace, request, self._say, self._progress)
+            event.searched(search.measure_answer(workspace, request, result))
         return result
 
     def facts(self, request: ListFacts) -> tuple[Hit, ...]:
