@@ -64,9 +64,12 @@ class _RankedCandidates:
 class IndexSearcher:
     """Searches what the index held when it was opened or last updated."""
 
-    def __init__(self, searcher: tantivy.Searcher, language: str, overlay: Overlay | None = None) -> None:
+    def __init__(
+        self, searcher: tantivy.Searcher, language: str, statistics: _Statistics | None = None, overlay: Overlay | None = None
+    ) -> None:
         self._searcher = searcher
         self._language = language
+        self._statistics = statistics or _Statistics(searcher)
         self._overlay = overlay
         self._rows: dict[tuple[int, int], IndexRow] = {}
         """The rows of a few files that were asked for: of those that an overlay hides some are needed twice."""
@@ -126,10 +129,10 @@ class IndexSearcher:
             entries,
             frozenset(_key(address) for addresses in replaced.values() for address in addresses),
             dropped,
-            partial(_statistics, self._searcher),
-            lru_cache(_COUNTS_KEPT)(partial(_holding, self._searcher)),
+            self._statistics.of_field,
+            self._statistics.count,
         )
-        return IndexSearcher(self._searcher, self._language, overlay)
+        return IndexSearcher(self._searcher, self._language, self._statistics, overlay)
 
     def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
         for row, values in zip(rows, schema.document_fields(path, rows, self._language), strict=True):
@@ -303,29 +306,44 @@ def _lexicon(searcher: tantivy.Searcher, overlay: Overlay | None = None) -> Lexi
     return Lexicon(total, holding, heading, beginning)
 
 
-def _statistics(searcher: tantivy.Searcher, field: str, indexed_term: str | None) -> FieldStatistics:
-    """The statistics of a field, read from the engine's explanation of the score of one of its documents."""
-    for term in chain([indexed_term] if indexed_term else (), _some_terms(searcher, field)):
-        engine_query = query.term_query((field, term, 1.0, term))
-        for _, address in call_engine(searcher.search, engine_query, 1, count=False).hits:
-            values = dict(_told(json.loads(call_engine(engine_query.explain, searcher, address).to_json())))
-            return FieldStatistics(values["N"], values["N"] * values["avgdl"])
-    return FieldStatistics(searcher.num_docs, 0.0)
+class _Statistics:
+    """What the engine's BM25 goes by, kept as long as the index is the same."""
+
+    def __init__(self, searcher: tantivy.Searcher) -> None:
+        self._searcher = searcher
+        self._fields: dict[str, FieldStatistics] = {}
+        self.count = lru_cache(_COUNTS_KEPT)(partial(_count, searcher))
+        """How many documents have a term (second) in a field (first)."""
+
+    def of_field(self, field: str, known: str | None) -> FieldStatistics:
+        """Of a field, one of whose terms is given, if any is known.
+
+        They are taken from the engine's own account of the score of some document in it.
+        """
+        if field in self._fields:
+            return self._fields[field]
+        for term in chain([known] if known else (), _some_terms(self._searcher, field)):
+            asked = query.term_query((field, term, 1.0, term))
+            for _, address in call_engine(self._searcher.search, asked, 1, count=False).hits:
+                values = dict(_values(json.loads(call_engine(asked.explain, self._searcher, address).to_json())))
+                self._fields[field] = FieldStatistics(values["N"], values["N"] * values["avgdl"])
+                return self._fields[field]
+        return FieldStatistics(self._searcher.num_docs, 0.0)
 
 
 def _some_terms(searcher: tantivy.Searcher, field: str) -> Iterator[str]:
     yield from (term for term, _ in call_engine(searcher.terms_with_prefix, field, "", limit=_TERMS_TRIED))
 
 
-def _holding(searcher: tantivy.Searcher, field: str, term: str) -> int:
+def _count(searcher: tantivy.Searcher, field: str, term: str) -> int:
     return call_engine(searcher.doc_freq, field, term)
 
 
-def _told(part: Any) -> Iterator[tuple[str, float]]:
-    """The values named in an explanation of a score."""
+def _values(part: Any) -> Iterator[tuple[str, float]]:
+    """The values that an account of a score names."""
     yield part["description"].partition(",")[0], part["value"]
     for detail in part.get("details", ()):
-        yield from _told(detail)
+        yield from _values(detail)
 
 
 def _first_day(request: IndexQuery) -> int:

@@ -89,7 +89,7 @@ class Snapshot:
     def changed_paths(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """The paths whose stamps (`stamp_text`) have changed or are new, and the paths that are gone."""
         seen_stamps = (
-            self.files.stamps() if isinstance(self.files, _StoredFiles) else {path: file.stamp.text for path, file in self.files.items()}
+            self.files.stamps if isinstance(self.files, _StoredFiles) else {path: file.stamp.text for path, file in self.files.items()}
         )
         return [path for path, stamp in stamps.items() if seen_stamps.get(path) != stamp], [
             path for path in seen_stamps if path not in stamps
@@ -110,6 +110,7 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
         values_by_path: dict[str, list[Any]] = json.loads(bytes(self._text).decode("utf-8", "surrogatepass"))
         return values_by_path
 
+    @cached_property
     def stamps(self) -> dict[str, str]:
         """The stamps by path, as texts."""
         return {path: values[0] for path, values in self._files.items()}
