@@ -27,9 +27,10 @@ from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHist
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
 from mdmem.trail import TRAIL_NAME, Trail
+from mdmem.wording import verb
 
 DAYS = ["2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10"]
-PLACES = ["Stripe", "Linear", "Figma", "Notion"]
+EMPLOYERS = ["Stripe", "Linear", "Figma", "Notion"]
 
 
 @pytest.fixture
@@ -37,8 +38,8 @@ def at(world: World, repository: Path) -> Desk:
     return desk(world, repository, seed="# Memory\n\n## Work\n\n## Home\n\n- lives in Oslo\n")
 
 
-class Teller:
-    """Memory on a day of its own."""
+class DatedMemory:
+    """Memory on any day."""
 
     def __init__(self, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at = at
@@ -48,21 +49,21 @@ class Teller:
         self._patch.setenv("MDMEM_NOW", f"{day}T12:00:00" if len(day) == 10 else day)
         return Memory.open(self.at.root, os.environ)
 
-    def search(self, query: str, day: str = "2027-01-01", **wanted: Any) -> tuple[Hit, ...]:
-        return self.on(day).search(replace(Search(query), **wanted)).hits
+    def search(self, query: str, day: str = "2027-01-01", **arguments: Any) -> tuple[Hit, ...]:
+        return self.on(day).search(replace(Search(query), **arguments)).hits
 
-    def texts(self, query: str, day: str = "2027-01-01", **wanted: Any) -> list[str]:
-        return [hit.text for hit in self.search(query, day, **wanted)]
+    def texts(self, query: str, day: str = "2027-01-01", **arguments: Any) -> list[str]:
+        return [hit.text for hit in self.search(query, day, **arguments)]
 
 
 @pytest.fixture
-def teller(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Teller:
-    return Teller(at, monkeypatch)
+def dated(at: Desk, monkeypatch: pytest.MonkeyPatch) -> DatedMemory:
+    return DatedMemory(at, monkeypatch)
 
 
-def _named(teller: Teller, text: str) -> list[Hit]:
-    """What `facts --all` lists of a text."""
-    return [hit for hit in teller.on("2027-01-01").facts(ListFacts(everything=True)) if hit.text == text]
+def facts_saying(dated: DatedMemory, text: str) -> list[Hit]:
+    """The hits of `facts --all` with a text."""
+    return [hit for hit in dated.on("2027-01-01").facts(ListFacts(everything=True)) if hit.text == text]
 
 
 def code_of(action: Callable[[], object]) -> str:
@@ -71,213 +72,215 @@ def code_of(action: Callable[[], object]) -> str:
     return failure.value.code
 
 
-def moved(teller: Teller) -> list[str]:
-    """One key, four values, one a month: the facts' ids."""
-    found = []
-    for day, place in zip(DAYS, PLACES, strict=True):
-        done = teller.on(day).apply(Remember(f"works at {place}", section="Work", key="employer"))
-        found.append(str(done.added[0]))
-    return found
+def change_employers(dated: DatedMemory) -> list[str]:
+    """Give one key four values, one a month: the ids of the facts."""
+    ids = []
+    for day, employer in zip(DAYS, EMPLOYERS, strict=True):
+        result = dated.on(day).apply(Remember(f"works at {employer}", section="Work", key="employer"))
+        ids.append(str(result.added[0]))
+    return ids
 
 
 class TestOneKey:
-    def test_only_the_newest_is_found(self, teller: Teller) -> None:
-        moved(teller)
-        assert teller.texts("works at") == ["employer: works at Notion"]
+    def test_only_the_newest_is_found(self, dated: DatedMemory) -> None:
+        change_employers(dated)
+        assert dated.texts("works at") == ["employer: works at Notion"]
 
-    def test_history_has_the_older_ones_with_what_replaced_them(self, teller: Teller) -> None:
-        ids = moved(teller)
-        hits = {str(hit.fact): hit for hit in teller.search("works at", history=True)}
-        assert [hits[one].status for one in ids] == [Status.SUPERSEDED] * 3 + [Status.CURRENT]
-        assert [hits[one].superseded_by for one in ids] == [*ids[1:], None]
+    def test_history_has_the_older_ones_with_what_replaced_them(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        hits = {str(hit.fact): hit for hit in dated.search("works at", history=True)}
+        assert [hits[fact].status for fact in ids] == [Status.SUPERSEDED] * 3 + [Status.CURRENT]
+        assert [hits[fact].superseded_by for fact in ids] == [*ids[1:], None]
 
     @pytest.mark.parametrize("number", range(4))
-    def test_each_day_has_its_own(self, teller: Teller, number: int) -> None:
-        moved(teller)
-        hits = teller.search("works at", as_of=DAYS[number])
-        assert [hit.text for hit in hits] == [f"employer: works at {PLACES[number]}"]
+    def test_each_day_has_its_own(self, dated: DatedMemory, number: int) -> None:
+        change_employers(dated)
+        hits = dated.search("works at", as_of=DAYS[number])
+        assert [hit.text for hit in hits] == [f"employer: works at {EMPLOYERS[number]}"]
         assert [hit.status for hit in hits] == [Status.CURRENT]
         later = ["2026-01-20", "2026-02-20", "2026-03-20", "2026-11-20"][number]
-        assert teller.texts("works at", as_of=later) == [f"employer: works at {PLACES[number]}"]
+        assert dated.texts("works at", as_of=later) == [f"employer: works at {EMPLOYERS[number]}"]
 
-    def test_lines_are_those_of_the_commit(self, teller: Teller) -> None:
-        moved(teller)
-        at = teller.at
+    def test_lines_are_those_of_the_commit(self, dated: DatedMemory) -> None:
+        change_employers(dated)
+        at = dated.at
         at.write("MEMORY.md", "# Memory\n\nA new paragraph.\n\nAnother one.\n" + at.read("MEMORY.md").removeprefix("# Memory\n"))
         at.git("commit", "-q", "-am", "by hand", "--date=2026-05-10T12:00:00")
-        assert teller.search("works at", as_of=DAYS[3])[0].start_line == 5
-        assert teller.search("works at")[0].start_line == 9
+        assert dated.search("works at", as_of=DAYS[3])[0].start_line == 5
+        assert dated.search("works at")[0].start_line == 9
 
-    def test_chain(self, teller: Teller) -> None:
-        ids = moved(teller)
-        told = teller.on("2027-01-01").history(ShowHistory(ids[1]))
-        assert isinstance(told, FactHistory)
-        assert told.status is Status.SUPERSEDED
-        assert [(link.id, link.text) for link in told.chain] == [(i, f"employer: works at {p}") for i, p in zip(ids, PLACES, strict=True)]
-        assert [f"{link.start:%Y-%m-%d}" for link in told.chain] == DAYS
-        assert told.chain[-1].end is None
+    def test_chain(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        history = dated.on("2027-01-01").history(ShowHistory(ids[1]))
+        assert isinstance(history, FactHistory)
+        assert history.status is Status.SUPERSEDED
+        assert [(link.id, link.text) for link in history.chain] == [
+            (i, f"employer: works at {p}") for i, p in zip(ids, EMPLOYERS, strict=True)
+        ]
+        assert [f"{link.start:%Y-%m-%d}" for link in history.chain] == DAYS
+        assert history.chain[-1].end is None
 
-    def test_back_to_an_old_value(self, teller: Teller) -> None:
-        moved(teller)
-        teller.on("2026-05-10").apply(Remember("works at Stripe", section="Work", key="employer"))
-        assert teller.texts("works at") == ["employer: works at Stripe"]
-        assert teller.texts("works at", as_of="2026-04-20") == ["employer: works at Notion"]
+    def test_back_to_an_old_value(self, dated: DatedMemory) -> None:
+        change_employers(dated)
+        dated.on("2026-05-10").apply(Remember("works at Stripe", section="Work", key="employer"))
+        assert dated.texts("works at") == ["employer: works at Stripe"]
+        assert dated.texts("works at", as_of="2026-04-20") == ["employer: works at Notion"]
 
 
-class TestByHand:
-    def test_a_person_s_edit_supersedes_by_its_key(self, teller: Teller) -> None:
-        at = teller.at
-        for place in ("Stripe", "Linear"):
-            at.write("MEMORY.md", f"# Memory\n\n## Work\n\n- employer: {place}\n")
-            at.commit(place)
-        hits = teller.search("employer", history=True)
+class TestEditsByAPerson:
+    def test_a_person_s_edit_supersedes_by_its_key(self, dated: DatedMemory) -> None:
+        at = dated.at
+        for employer in ("Stripe", "Linear"):
+            at.write("MEMORY.md", f"# Memory\n\n## Work\n\n- employer: {employer}\n")
+            at.commit(employer)
+        hits = dated.search("employer", history=True)
         assert [(hit.text, hit.status) for hit in hits] == [("employer: Linear", Status.CURRENT), ("employer: Stripe", Status.SUPERSEDED)]
         assert hits[1].superseded_by == hits[0].fact
 
-    def test_what_is_taken_out_was_removed(self, teller: Teller) -> None:
-        at = teller.at
+    def test_what_is_taken_out_was_removed(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("MEMORY.md", "# Memory\n\n## Home\n")
         at.commit("gone")
-        assert teller.texts("Oslo") == []
-        (hit,) = teller.search("Oslo", history=True)
+        assert dated.texts("Oslo") == []
+        (hit,) = dated.search("Oslo", history=True)
         assert (hit.status, hit.path, hit.start_line) == (Status.REMOVED, "MEMORY.md", 7)
 
     @pytest.mark.parametrize("staged", [False, True])
-    def test_so_was_what_stood_in_a_file_that_is_gone(self, teller: Teller, staged: bool) -> None:
-        at = teller.at
+    def test_so_was_what_stood_in_a_file_that_is_gone(self, dated: DatedMemory, staged: bool) -> None:
+        at = dated.at
         at.write("memory/fruit.md", "# Fruit\n\n- kiwi\n")
         held_by = at.commit("fruit")
-        assert teller.texts("kiwi")
+        assert dated.texts("kiwi")
         at.git("rm", "-q", "memory/fruit.md") if staged else (at.root / "memory/fruit.md").unlink()
         expected = ("kiwi", Status.REMOVED, "memory/fruit.md", 3, held_by)
         for _ in range(2):
-            assert teller.texts("kiwi") == []
-            for (hit,) in (teller.search("kiwi", history=True), _named(teller, "kiwi")):
+            assert dated.texts("kiwi") == []
+            for (hit,) in (dated.search("kiwi", history=True), facts_saying(dated, "kiwi")):
                 assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
             index.rebuild_index(at.workspace, True, print)
         at.commit("gone")
-        (hit,) = teller.search("kiwi", history=True)
+        (hit,) = dated.search("kiwi", history=True)
         assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
         at.git("checkout", "-q", "HEAD~", "--", "memory/fruit.md")
-        assert [hit.status for hit in teller.search("kiwi", history=True)] == [Status.CURRENT, Status.REMOVED]
+        assert [hit.status for hit in dated.search("kiwi", history=True)] == [Status.CURRENT, Status.REMOVED]
 
-    def test_what_is_not_committed_has_no_past(self, teller: Teller) -> None:
-        at = teller.at
+    def test_what_is_not_committed_has_no_past(self, dated: DatedMemory) -> None:
+        at = dated.at
         head = at.git("rev-parse", "HEAD").strip()
         at.write("MEMORY.md", "# Memory\n\n## Home\n\n- lives in Rome\n")
-        assert teller.texts("lives") == ["lives in Rome"]
-        assert teller.texts("lives", as_of=head) == ["lives in Oslo"]
-        assert sorted(teller.texts("lives", history=True)) == ["lives in Oslo", "lives in Rome"]
+        assert dated.texts("lives") == ["lives in Rome"]
+        assert dated.texts("lives", as_of=head) == ["lives in Oslo"]
+        assert sorted(dated.texts("lives", history=True)) == ["lives in Oslo", "lives in Rome"]
 
 
 class TestLogs:
-    def test_a_line_of_a_log_is_superseded_by_a_trailer(self, teller: Teller) -> None:
-        old = teller.on("2026-01-10").apply(Log("deploys go through Jenkins", kind="fact")).added[0]
-        new = teller.on("2026-02-10").apply(Log("deploys go through Buildkite", kind="fact", options=WriteOptions(supersedes=old)))
+    def test_a_line_of_a_log_is_superseded_by_a_trailer(self, dated: DatedMemory) -> None:
+        old = dated.on("2026-01-10").apply(Log("deploys go through Jenkins", kind="fact")).added[0]
+        new = dated.on("2026-02-10").apply(Log("deploys go through Buildkite", kind="fact", options=WriteOptions(supersedes=old)))
         assert [(pair.old, pair.new) for pair in new.supersedes] == [(old, new.added[0])]
-        assert teller.texts("deploys") == ["deploys go through Buildkite"]
-        assert teller.texts("deploys", as_of="2026-01-20") == ["deploys go through Jenkins"]
-        hits = teller.search("deploys", history=True)
+        assert dated.texts("deploys") == ["deploys go through Buildkite"]
+        assert dated.texts("deploys", as_of="2026-01-20") == ["deploys go through Jenkins"]
+        hits = dated.search("deploys", history=True)
         assert {hit.text: hit.superseded_by for hit in hits} == {
             "deploys go through Jenkins": new.added[0],
             "deploys go through Buildkite": None,
         }
-        assert "Jenkins" in teller.at.read("memory/2026-01-10.md")
+        assert "Jenkins" in dated.at.read("memory/2026-01-10.md")
 
-    def test_said_again_it_is_nothing_new(self, teller: Teller) -> None:
-        old = teller.on("2026-01-10").apply(Log("a", kind="fact")).added[0]
+    def test_said_again_it_is_nothing_new(self, dated: DatedMemory) -> None:
+        old = dated.on("2026-01-10").apply(Log("a", kind="fact")).added[0]
         change = Log("b", kind="fact", options=WriteOptions(supersedes=old))
-        assert teller.on("2026-02-10").apply(change).changed
-        assert not teller.on("2026-02-10").apply(change).changed
+        assert dated.on("2026-02-10").apply(change).changed
+        assert not dated.on("2026-02-10").apply(change).changed
 
-    def test_a_mark_alone(self, teller: Teller) -> None:
-        one = teller.on("2026-01-10").apply(Log("deploys on Monday", kind="fact")).added[0]
-        teller.on("2026-01-11").apply(Remember("deploys on Friday", section="Work"))
-        before = teller.at.read("MEMORY.md")
-        done = teller.on("2026-01-12").apply(Remember("deploys on Friday", section="Work", options=WriteOptions(supersedes=one)))
+    def test_a_mark_alone(self, dated: DatedMemory) -> None:
+        old = dated.on("2026-01-10").apply(Log("deploys on Monday", kind="fact")).added[0]
+        dated.on("2026-01-11").apply(Remember("deploys on Friday", section="Work"))
+        before = dated.at.read("MEMORY.md")
+        done = dated.on("2026-01-12").apply(Remember("deploys on Friday", section="Work", options=WriteOptions(supersedes=old)))
         assert done.changed
         assert done.commit
-        assert teller.at.read("MEMORY.md") == before
-        assert teller.texts("deploys") == ["deploys on Friday"]
+        assert dated.at.read("MEMORY.md") == before
+        assert dated.texts("deploys") == ["deploys on Friday"]
 
-    def test_retracted(self, teller: Teller) -> None:
-        fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
-        done = teller.on("2026-01-11").apply(Forget(fact))
+    def test_retracted(self, dated: DatedMemory) -> None:
+        fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        done = dated.on("2026-01-11").apply(Forget(fact))
         assert done.changed
         assert done.commit
-        assert teller.texts("sky") == []
-        assert [hit.status for hit in teller.search("sky", history=True)] == [Status.REMOVED]
+        assert dated.texts("sky") == []
+        assert [hit.status for hit in dated.search("sky", history=True)] == [Status.REMOVED]
         with pytest.raises(MdmemError) as failure:
-            teller.on("2026-01-12").apply(Forget(fact))
+            dated.on("2026-01-12").apply(Forget(fact))
         assert failure.value.code == "fact-not-found"
 
     @pytest.mark.parametrize("renamed", [False, True])
     @pytest.mark.parametrize("change", [Forget, lambda old: Log("the sky is blue", kind="fact", options=WriteOptions(supersedes=old))])
     def test_as_of_a_time_at_which_a_mark_held_that_was_taken_back(
-        self, teller: Teller, change: Callable[[str], Any], renamed: bool
+        self, dated: DatedMemory, change: Callable[[str], Any], renamed: bool
     ) -> None:
-        at, path = teller.at, "memory/2026-01-10.md"
-        logged = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        at, path = dated.at, "memory/2026-01-10.md"
+        logged = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
         old = str(logged.added[0])
-        teller.on("2026-01-10").apply(Remember("blue", section="Home"))
-        teller.on("2026-01-10").apply(Contradict(old, "blue"))
-        done = teller.on("2026-01-12").apply(change(old))
+        dated.on("2026-01-10").apply(Remember("blue", section="Home"))
+        dated.on("2026-01-10").apply(Contradict(old, "blue"))
+        done = dated.on("2026-01-12").apply(change(old))
         if renamed:
             at.git("mv", path, path := "memory/2026-01-10-sky.md")
             at.git("commit", "-qm", "renamed", "--date=2026-01-13T12:00:00")
-        teller.on("2026-01-14").apply(Revert(str(done.commit)))
+        dated.on("2026-01-14").apply(Revert(str(done.commit)))
 
-        def require_what_stood() -> None:
+        def require_current_as_of_each_day() -> None:
             for day in ("2026-01-11", "2026-01-12", "2026-01-13", "2026-01-15"):
-                there = day in ("2026-01-11", "2026-01-15")
-                assert teller.texts("green", as_of=day) == ["the sky is green"] * there
-                (hit,) = [one for one in teller.search("blue", as_of=day) if one.text == "blue"]
-                assert hit.contradicts == (old,) * there
+                is_current = day in ("2026-01-11", "2026-01-15")
+                assert dated.texts("green", as_of=day) == ["the sky is green"] * is_current
+                (hit,) = [hit for hit in dated.search("blue", as_of=day) if hit.text == "blue"]
+                assert hit.contradicts == (old,) * is_current
 
-        require_what_stood()
-        (hit,) = teller.search("green", history=True)
+        require_current_as_of_each_day()
+        (hit,) = dated.search("green", history=True)
         assert (hit.status, hit.commit) == (Status.CURRENT, logged.commit)
         at.write(path, at.read(path).replace("green", "green #sky"))
-        require_what_stood()
+        require_current_as_of_each_day()
         at.write(path, "# 2026-01-10\n")
-        require_what_stood()
+        require_current_as_of_each_day()
         at.git("commit", "-qam", "gone", "--date=2026-01-16T12:00:00")
-        require_what_stood()
+        require_current_as_of_each_day()
         index.rebuild_index(at.workspace, True, print)
-        require_what_stood()
-        assert [hit.status for hit in teller.search("green", history=True)] == [Status.REMOVED]
+        require_current_as_of_each_day()
+        assert [hit.status for hit in dated.search("green", history=True)] == [Status.REMOVED]
 
-    def test_of_those_in_several_logs_the_one_that_is_meant_is_retracted(self, teller: Teller) -> None:
+    def test_of_those_in_several_logs_the_one_that_is_meant_is_retracted(self, dated: DatedMemory) -> None:
         for day, time in (("2026-01-10", "08:00"), ("2026-01-11", "09:00"), ("2026-01-12", "10:00")):
-            teller.on("2026-01-12").apply(Log("the sky is green", day=day, time=time))
+            dated.on("2026-01-12").apply(Log("the sky is green", day=day, time=time))
         with pytest.raises(MdmemError) as failure:
-            teller.on("2026-01-13").apply(Forget("the sky is green"))
+            dated.on("2026-01-13").apply(Forget("the sky is green"))
         assert failure.value.code == "fact-ambiguous"
-        assert [(place["path"], place["line"]) for place in failure.value.details["facts"]] == [
+        assert [(location["path"], location["line"]) for location in failure.value.details["facts"]] == [
             (f"memory/2026-01-{day}.md", 7) for day in (10, 11, 12)
         ]
-        assert teller.on("2026-01-13").apply(Forget("the sky is green", section="09:00")).path == "memory/2026-01-11.md"
-        assert teller.on("2026-01-13").apply(Forget("the sky is green", file="memory/2026-01-10.md")).changed
-        assert teller.on("2026-01-13").apply(Forget("the sky is green")).path == "memory/2026-01-12.md"
-        assert code_of(lambda: teller.on("2026-01-13").apply(Forget("the sky is green"))) == "fact-not-found"
+        assert dated.on("2026-01-13").apply(Forget("the sky is green", section="09:00")).path == "memory/2026-01-11.md"
+        assert dated.on("2026-01-13").apply(Forget("the sky is green", file="memory/2026-01-10.md")).changed
+        assert dated.on("2026-01-13").apply(Forget("the sky is green")).path == "memory/2026-01-12.md"
+        assert code_of(lambda: dated.on("2026-01-13").apply(Forget("the sky is green"))) == "fact-not-found"
 
-    def test_a_line_that_somebody_tags_is_retracted_still(self, teller: Teller) -> None:
-        at = teller.at
-        fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
-        teller.on("2026-01-11").apply(Forget(fact))
+    def test_a_line_that_somebody_tags_is_retracted_still(self, dated: DatedMemory) -> None:
+        at = dated.at
+        fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        dated.on("2026-01-11").apply(Forget(fact))
         at.write("memory/2026-01-10.md", at.read("memory/2026-01-10.md").replace("green", "green #sky"))
-        assert teller.texts("sky") == []
-        assert code_of(lambda: teller.on("2026-01-12").apply(Forget(fact))) == "fact-not-found"
+        assert dated.texts("sky") == []
+        assert code_of(lambda: dated.on("2026-01-12").apply(Forget(fact))) == "fact-not-found"
         at.commit("tagged")
-        assert teller.texts("sky") == []
+        assert dated.texts("sky") == []
 
-    def test_what_is_written_in_another_way_and_not_committed_is_one_statement(self, teller: Teller) -> None:
-        at = teller.at
+    def test_what_is_written_in_another_way_and_not_committed_is_one_statement(self, dated: DatedMemory) -> None:
+        at = dated.at
         head = at.git("rev-parse", "HEAD").strip()
         at.write("MEMORY.md", at.read("MEMORY.md").replace("lives in Oslo", "lives in Oslo #home"))
-        (hit,) = teller.search("Oslo", history=True)
+        (hit,) = dated.search("Oslo", history=True)
         assert (hit.status, hit.uncommitted, hit.tags) == (Status.CURRENT, True, ("home",))
-        (hit,) = teller.search("Oslo", as_of=head)
+        (hit,) = dated.search("Oslo", as_of=head)
         assert (hit.uncommitted, hit.tags) == (False, ())
 
     @pytest.mark.parametrize(
@@ -289,147 +292,147 @@ class TestLogs:
         ],
         ids=["tag", "until", "spacing"],
     )
-    def test_written_in_another_way_it_keeps_its_source(self, teller: Teller, change: Remember | EditSection) -> None:
-        stated = teller.on("2026-01-10").apply(Remember("lives in Rome", section="Home", options=WriteOptions(source=Source.USER_STATED)))
-        done = teller.on("2026-01-11").apply(change)
+    def test_written_in_another_way_it_keeps_its_source(self, dated: DatedMemory, change: Remember | EditSection) -> None:
+        stated = dated.on("2026-01-10").apply(Remember("lives in Rome", section="Home", options=WriteOptions(source=Source.USER_STATED)))
+        done = dated.on("2026-01-11").apply(change)
         assert (done.changed, done.added, done.removed) == (True, (), ())
-        (hit,) = [one for one in teller.search("Rome", min_confidence=0.9) if one.fact == stated.added[0]]
+        (hit,) = [hit for hit in dated.search("Rome", min_confidence=0.9) if hit.fact == stated.added[0]]
         assert (hit.source, hit.confidence, hit.commit) == (Source.USER_STATED, 0.95, done.commit)
-        told = teller.on("2027-01-01").history(ShowHistory(str(stated.added[0])))
-        assert isinstance(told, FactHistory)
-        assert [(link.source, link.confidence) for link in told.chain] == [(hit.source, hit.confidence)]
+        history = dated.on("2027-01-01").history(ShowHistory(str(stated.added[0])))
+        assert isinstance(history, FactHistory)
+        assert [(link.source, link.confidence) for link in history.chain] == [(hit.source, hit.confidence)]
 
-    def test_the_same_again_begins_anew(self, teller: Teller) -> None:
-        fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
-        teller.on("2026-01-11").apply(Forget(fact))
-        teller.on("2026-01-10").apply(Log("the sky is green", kind="fact", again=True))
-        assert teller.texts("sky") == ["the sky is green"]
+    def test_the_same_again_begins_anew(self, dated: DatedMemory) -> None:
+        fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        dated.on("2026-01-11").apply(Forget(fact))
+        dated.on("2026-01-10").apply(Log("the sky is green", kind="fact", again=True))
+        assert dated.texts("sky") == ["the sky is green"]
 
 
-class TestSaidAgain:
-    """What a commit says is superseded is neither restated nor a value of its key."""
+class TestStatedAgain:
+    """A fact that a mark has superseded is neither restated nor a value of its key."""
 
-    def _superseded(self, teller: Teller, *texts: str) -> None:
+    def _superseded(self, dated: DatedMemory, *texts: str) -> None:
         for text in texts:
-            teller.on("2026-01-10").apply(Remember(text, also=True))
-        teller.on("2026-01-11").apply(Log("that is over", options=WriteOptions(supersedes=texts[0])))
+            dated.on("2026-01-10").apply(Remember(text, also=True))
+        dated.on("2026-01-11").apply(Log("that is over", options=WriteOptions(supersedes=texts[0])))
 
-    @pytest.mark.parametrize("beside", ["- has a cat\n", ""])
+    @pytest.mark.parametrize("neighbour", ["- has a cat\n", ""])
     @pytest.mark.parametrize("text", ["drinks tea", "drink: tea"])
-    def test_the_same_begins_anew(self, teller: Teller, text: str, beside: str) -> None:
-        at = teller.at
-        at.write("MEMORY.md", f"# Memory\n\n## Facts\n\n- {text} #old\n{beside}")
+    def test_the_same_begins_anew(self, dated: DatedMemory, text: str, neighbour: str) -> None:
+        at = dated.at
+        at.write("MEMORY.md", f"# Memory\n\n## Facts\n\n- {text} #old\n{neighbour}")
         at.commit("tea")
-        teller.on("2026-01-11").apply(Log("that is over", options=WriteOptions(supersedes=text)))
+        dated.on("2026-01-11").apply(Log("that is over", options=WriteOptions(supersedes=text)))
         change = Remember(text, options=WriteOptions(source=Source.USER_STATED, reason="said again"))
-        dry = teller.on("2026-01-12").apply(replace(change, options=replace(change.options, dry_run=True)))
-        done = teller.on("2026-01-12").apply(change)
+        dry = dated.on("2026-01-12").apply(replace(change, options=replace(change.options, dry_run=True)))
+        done = dated.on("2026-01-12").apply(change)
         assert replace(dry, diff=None, commit=done.commit) == done
         assert f"-- {text} #old\n" in str(dry.diff)
         assert (done.changed, done.added, done.removed, done.supersedes) == (True, (parse_item(f"- {text}").id,), (), ())
-        assert at.read("MEMORY.md") == f"# Memory\n\n## Facts\n\n{beside}- {text}\n"
-        hit = teller.search("tea")[0]
+        assert at.read("MEMORY.md") == f"# Memory\n\n## Facts\n\n{neighbour}- {text}\n"
+        hit = dated.search("tea")[0]
         assert (hit.text, hit.commit, hit.source) == (text, done.commit, Source.USER_STATED)
-        assert text in [fact.text for fact in teller.on("2026-01-12").facts(ListFacts())]
-        told = teller.on("2026-01-12").history(ShowHistory(text))
-        assert isinstance(told, FactHistory)
-        assert [link.status for link in told.chain if link.text == text] == [Status.SUPERSEDED, Status.CURRENT]
-        assert not teller.on("2026-01-13").apply(change).changed
-        assert teller.at.subjects()[:2] == ["MEMORY.md: remember Facts", "MEMORY.md: forget Facts"]
+        assert text in [fact.text for fact in dated.on("2026-01-12").facts(ListFacts())]
+        history = dated.on("2026-01-12").history(ShowHistory(text))
+        assert isinstance(history, FactHistory)
+        assert [link.status for link in history.chain if link.text == text] == [Status.SUPERSEDED, Status.CURRENT]
+        assert not dated.on("2026-01-13").apply(change).changed
+        assert dated.at.subjects()[:2] == ["MEMORY.md: remember Facts", "MEMORY.md: forget Facts"]
 
-    def test_word_for_word_no_text_changes(self, teller: Teller) -> None:
-        self._superseded(teller, "drinks tea")
-        before = teller.at.read("MEMORY.md")
+    def test_word_for_word_no_text_changes(self, dated: DatedMemory) -> None:
+        self._superseded(dated, "drinks tea")
+        before = dated.at.read("MEMORY.md")
         change = Remember("drinks tea")
-        dry = teller.on("2026-01-12").apply(replace(change, options=WriteOptions(dry_run=True)))
+        dry = dated.on("2026-01-12").apply(replace(change, options=WriteOptions(dry_run=True)))
         assert (dry.changed, dry.diff) == (True, "")
-        assert teller.on("2026-01-12").apply(change).changed
-        assert teller.at.read("MEMORY.md") == before
-        assert teller.texts("tea") == ["drinks tea"]
+        assert dated.on("2026-01-12").apply(change).changed
+        assert dated.at.read("MEMORY.md") == before
+        assert dated.texts("tea") == ["drinks tea"]
 
-    def test_it_is_no_value_of_its_key(self, teller: Teller) -> None:
-        self._superseded(teller, "drink: tea", "drink: milk")
-        done = teller.on("2026-01-12").apply(Remember("drink: water"))
+    def test_it_is_no_value_of_its_key(self, dated: DatedMemory) -> None:
+        self._superseded(dated, "drink: tea", "drink: milk")
+        done = dated.on("2026-01-12").apply(Remember("drink: water"))
         assert [(pair.old, pair.new) for pair in done.supersedes] == [(parse_item("- drink: milk").id, done.added[0])]
-        assert teller.at.read("MEMORY.md").endswith("- drink: tea\n- drink: water\n")
-        assert teller.texts("drink") == ["drink: water"]
+        assert dated.at.read("MEMORY.md").endswith("- drink: tea\n- drink: water\n")
+        assert dated.texts("drink") == ["drink: water"]
 
-    def test_the_only_value_of_its_key_is_replaced(self, teller: Teller) -> None:
-        self._superseded(teller, "drink: tea")
-        teller.on("2026-01-12").apply(Remember("drink: water"))
-        assert teller.at.read("MEMORY.md").endswith("## Facts\n\n- drink: water\n")
-        assert teller.texts("drink") == ["drink: water"]
+    def test_the_only_value_of_its_key_is_replaced(self, dated: DatedMemory) -> None:
+        self._superseded(dated, "drink: tea")
+        dated.on("2026-01-12").apply(Remember("drink: water"))
+        assert dated.at.read("MEMORY.md").endswith("## Facts\n\n- drink: water\n")
+        assert dated.texts("drink") == ["drink: water"]
 
-    def test_it_cannot_be_superseded_once_more(self, teller: Teller) -> None:
-        self._superseded(teller, "drink: tea")
+    def test_it_cannot_be_superseded_once_more(self, dated: DatedMemory) -> None:
+        self._superseded(dated, "drink: tea")
         change = Remember("drink: water", options=WriteOptions(supersedes="drink: tea"))
-        assert code_of(lambda: teller.on("2026-01-12").apply(change)) == "fact-not-found"
+        assert code_of(lambda: dated.on("2026-01-12").apply(change)) == "fact-not-found"
 
-    def test_it_does_not_say_where_its_key_is(self, teller: Teller) -> None:
-        self._superseded(teller, "drink: tea")
-        teller.on("2026-01-12").apply(Remember("drink: milk", section="Home"))
-        assert teller.on("2026-01-12").apply(Remember("drink: water")).section == ("Memory", "Home")
+    def test_it_does_not_say_where_its_key_is(self, dated: DatedMemory) -> None:
+        self._superseded(dated, "drink: tea")
+        dated.on("2026-01-12").apply(Remember("drink: milk", section="Home"))
+        assert dated.on("2026-01-12").apply(Remember("drink: water")).section == ("Memory", "Home")
 
-    def test_the_old_value_again_takes_the_place_of_the_new(self, teller: Teller) -> None:
-        self._superseded(teller, "drink: tea", "drink: milk")
-        done = teller.on("2026-01-12").apply(Remember("drink: tea"))
+    def test_the_old_value_again_takes_the_place_of_the_new(self, dated: DatedMemory) -> None:
+        self._superseded(dated, "drink: tea", "drink: milk")
+        done = dated.on("2026-01-12").apply(Remember("drink: tea"))
         assert [(pair.old, pair.new) for pair in done.supersedes] == [(parse_item("- drink: milk").id, done.added[0])]
-        assert teller.at.read("MEMORY.md").endswith("## Facts\n\n- drink: tea\n")
-        assert teller.texts("drink") == ["drink: tea"]
+        assert dated.at.read("MEMORY.md").endswith("## Facts\n\n- drink: tea\n")
+        assert dated.texts("drink") == ["drink: tea"]
 
-    def test_what_is_refused_takes_nothing_out(self, teller: Teller) -> None:
-        self._superseded(teller, "drink: tea", "drink: milk", "drink: juice")
-        before = teller.at.tree_state()
-        assert code_of(lambda: teller.on("2026-01-12").apply(Remember("drink: tea"))) == "key-ambiguous"
-        assert teller.at.tree_state() == before
+    def test_what_is_refused_takes_nothing_out(self, dated: DatedMemory) -> None:
+        self._superseded(dated, "drink: tea", "drink: milk", "drink: juice")
+        before = dated.at.tree_state()
+        assert code_of(lambda: dated.on("2026-01-12").apply(Remember("drink: tea"))) == "key-ambiguous"
+        assert dated.at.tree_state() == before
 
 
 class TestContradictions:
-    def test_by_key(self, teller: Teller) -> None:
-        at = teller.at
+    def test_by_key(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("MEMORY.md", "# Memory\n\n## Work\n\n- employer: Stripe\n- employer: Linear\n")
         at.commit("both")
-        hits = teller.search("employer")
+        hits = dated.search("employer")
         assert [hit.contradicts for hit in hits] == [(hits[1].fact,), (hits[0].fact,)]
-        teller.on("2026-06-01").apply(Resolve(str(hits[0].fact), str(hits[1].fact)))
-        assert [hit.contradicts for hit in teller.search("employer")] == [(), ()]
+        dated.on("2026-06-01").apply(Resolve(str(hits[0].fact), str(hits[1].fact)))
+        assert [hit.contradicts for hit in dated.search("employer")] == [(), ()]
 
-    def test_each_section_has_its_own(self, teller: Teller) -> None:
+    def test_each_section_has_its_own(self, dated: DatedMemory) -> None:
         pair = "- color: red\n- color: blue\n"
-        teller.at.write("MEMORY.md", f"# Memory\n\n## A\n\n{pair}\n## B\n\n{pair}")
-        teller.at.commit("both")
-        found = [(one.key, one.one.section[-1], one.one.text, one.other.text) for one in teller.on("2026-06-01").conflicts()]
-        assert found == [("color", "A", "color: red", "color: blue"), ("color", "B", "color: red", "color: blue")]
+        dated.at.write("MEMORY.md", f"# Memory\n\n## A\n\n{pair}\n## B\n\n{pair}")
+        dated.at.commit("both")
+        conflicts = [(view.key, view.one.section[-1], view.one.text, view.other.text) for view in dated.on("2026-06-01").conflicts()]
+        assert conflicts == [("color", "A", "color: red", "color: blue"), ("color", "B", "color: red", "color: blue")]
 
-    def test_by_a_key_that_one_of_them_names(self, teller: Teller) -> None:
-        teller.at.write("MEMORY.md", "# Memory\n\n## A\n\n- Drink: tea\n- Drink: water\n- drink: coffee\n")
-        teller.at.commit("all")
-        assert [one.key for one in teller.on("2026-06-01").conflicts()] == ["drink"] * 3
+    def test_by_a_key_that_one_of_them_names(self, dated: DatedMemory) -> None:
+        dated.at.write("MEMORY.md", "# Memory\n\n## A\n\n- Drink: tea\n- Drink: water\n- drink: coffee\n")
+        dated.at.commit("all")
+        assert [view.key for view in dated.on("2026-06-01").conflicts()] == ["drink"] * 3
 
-    def test_by_hand(self, teller: Teller) -> None:
-        teller.on("2026-01-10").apply(Remember("sleeps late", section="Home"))
-        done = teller.on("2026-01-11").apply(Log("up at five, as ever", kind="fact"))
+    def test_by_hand(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-10").apply(Remember("sleeps late", section="Home"))
+        done = dated.on("2026-01-11").apply(Log("up at five, as ever", kind="fact"))
         mark = Contradict("sleeps late", str(done.added[0]))
-        assert teller.on("2026-01-12").apply(mark).changed
-        assert not teller.on("2026-01-12").apply(mark).changed
-        hit = teller.search("sleeps")[0]
+        assert dated.on("2026-01-12").apply(mark).changed
+        assert not dated.on("2026-01-12").apply(mark).changed
+        hit = dated.search("sleeps")[0]
         assert hit.contradicts == done.added
-        (conflict,) = teller.on("2026-01-13").conflicts()
+        (conflict,) = dated.on("2026-01-13").conflicts()
         assert {conflict.one.text, conflict.other.text} == {"sleeps late", "up at five, as ever"}
         assert conflict.key is None
 
-    def test_as_of_each_time(self, teller: Teller) -> None:
+    def test_as_of_each_time(self, dated: DatedMemory) -> None:
         """By key, until it was resolved; by hand, until the mark was taken back; and not before either was there."""
-        at = teller.at
-        blue = teller.on("2026-01-10").apply(Remember("blue", section="Home", key="colour")).added[0]
-        red = teller.on("2026-01-11").apply(Log("red it is, and no other colour", kind="fact")).added[0]
+        at = dated.at
+        blue = dated.on("2026-01-10").apply(Remember("blue", section="Home", key="colour")).added[0]
+        red = dated.on("2026-01-11").apply(Log("red it is, and no other colour", kind="fact")).added[0]
         at.write("MEMORY.md", at.read("MEMORY.md") + "- colour: green\n")
         both = at.commit("both")
         green = fact_id("colour: green")
-        marked = teller.on("2026-01-12").apply(Contradict(str(blue), str(red))).commit
-        resolved = teller.on("2026-01-13").apply(Resolve(str(blue), str(green))).commit
-        back = teller.on("2026-01-14").apply(Revert(str(marked))).commit
-        teller.on("2026-01-15").apply(Forget(str(green)))
+        marked = dated.on("2026-01-12").apply(Contradict(str(blue), str(red))).commit
+        resolved = dated.on("2026-01-13").apply(Resolve(str(blue), str(green))).commit
+        back = dated.on("2026-01-14").apply(Revert(str(marked))).commit
+        dated.on("2026-01-15").apply(Forget(str(green)))
         for commit, expected in (
             (f"{both}~", {blue: (), red: ()}),
             (both, {blue: (green,), green: (blue,), red: ()}),
@@ -437,28 +440,26 @@ class TestContradictions:
             (resolved, {blue: (red,), green: (), red: (blue,)}),
             (back, {blue: (), green: (), red: ()}),
         ):
-            assert {
-                hit.fact: hit.contradicts for hit in teller.search("colour", as_of=commit) if hit.fact in (blue, green, red)
-            } == expected
+            assert {hit.fact: hit.contradicts for hit in dated.search("colour", as_of=commit) if hit.fact in (blue, green, red)} == expected
 
-    def test_as_of_a_day_on_which_one_had_expired(self, teller: Teller) -> None:
-        teller.at.write("MEMORY.md", "# Memory\n\n- colour: blue\n- colour: green (until 2026-02-01)\n")
-        teller.at.git("commit", "-qam", "both", "--date=2026-01-10T12:00:00")
+    def test_as_of_a_day_on_which_one_had_expired(self, dated: DatedMemory) -> None:
+        dated.at.write("MEMORY.md", "# Memory\n\n- colour: blue\n- colour: green (until 2026-02-01)\n")
+        dated.at.git("commit", "-qam", "both", "--date=2026-01-10T12:00:00")
         for day, number in (("2026-01-20", 1), ("2026-02-20", 0)):
-            assert len(teller.search("blue", as_of=day)[0].contradicts) == number
+            assert len(dated.search("blue", as_of=day)[0].contradicts) == number
 
     @pytest.mark.parametrize("way", ["superseded", "retracted", "forgotten", "reworded", "file gone", "expired"])
-    def test_one_that_the_other_is_no_longer(self, teller: Teller, way: str) -> None:
+    def test_one_that_the_other_is_no_longer(self, dated: DatedMemory, way: str) -> None:
         """Whatever becomes of it, and in whichever file; what comes back contradicts again."""
-        at = teller.at
+        at = dated.at
         at.write("memory/tea.md", "- hates tea (until 2026-06-01)\n")
         at.commit("tea")
-        teller.on("2026-01-10").apply(Remember("likes tea", section="Home"))
-        teller.on("2026-01-10").apply(Log("detests tea", kind="fact"))
+        dated.on("2026-01-10").apply(Remember("likes tea", section="Home"))
+        dated.on("2026-01-10").apply(Log("detests tea", kind="fact"))
         other = "detests tea" if way in ("superseded", "retracted") else "hates tea"
-        teller.on("2026-01-11").apply(Contradict("likes tea", other))
-        assert self._against(teller, "2026-01-11") != ()
-        memory = teller.on("2026-01-12")
+        dated.on("2026-01-11").apply(Contradict("likes tea", other))
+        assert self._against(dated, "2026-01-11") != ()
+        memory = dated.on("2026-01-12")
         match way:
             case "superseded":
                 memory.apply(Log("adores tea", kind="fact", options=WriteOptions(supersedes=other)))
@@ -470,268 +471,268 @@ class TestContradictions:
             case "file gone":
                 (at.root / "memory/tea.md").unlink()
                 at.commit("gone")
-        assert self._against(teller, "2026-06-02") == ()
-        assert teller.on("2026-06-02").conflicts() == ()
+        assert self._against(dated, "2026-06-02") == ()
+        assert dated.on("2026-06-02").conflicts() == ()
         if way in ("retracted", "forgotten"):
-            teller.on("2026-01-13").apply(Revert("HEAD"))
-            assert self._against(teller, "2026-01-13") != ()
+            dated.on("2026-01-13").apply(Revert("HEAD"))
+            assert self._against(dated, "2026-01-13") != ()
 
-    def _against(self, teller: Teller, day: str) -> tuple[str, ...]:
-        (hit,) = [hit for hit in teller.search("likes tea", day) if hit.text == "likes tea"]
-        (fact,) = [fact for fact in teller.on(day).facts(ListFacts()) if fact.text == "likes tea"]
+    def _against(self, dated: DatedMemory, day: str) -> tuple[str, ...]:
+        (hit,) = [hit for hit in dated.search("likes tea", day) if hit.text == "likes tea"]
+        (fact,) = [fact for fact in dated.on(day).facts(ListFacts()) if fact.text == "likes tea"]
         assert hit.contradicts == fact.contradicts
         return hit.contradicts
 
-    def test_several_values_are_none(self, teller: Teller) -> None:
+    def test_several_values_are_none(self, dated: DatedMemory) -> None:
         for pet in ("cat", "dog"):
-            teller.on("2026-01-10").apply(Remember(pet, section="Home", key="pet", also=True))
-        assert {hit.contradicts for hit in teller.search("pet")} == {()}
+            dated.on("2026-01-10").apply(Remember(pet, section="Home", key="pet", also=True))
+        assert {hit.contradicts for hit in dated.search("pet")} == {()}
 
 
-class TestNamingFacts:
-    """A fact is named by its text or its id; where neither fits, what could be meant is named."""
+class TestFactHistory:
+    """Facts are looked up by text or id; where neither fits, the hint names candidates."""
 
     @pytest.mark.parametrize("ask", [ShowHistory("works at Notion"), Revert("works at Notion"), Forget("works at Notion")], ids=repr)
-    def test_other_words_are_answered_with_the_fact(self, teller: Teller, ask: ShowHistory | Revert | Forget) -> None:
-        ids = moved(teller)
-        memory = teller.on("2026-05-01")
+    def test_other_words_are_answered_with_the_fact(self, dated: DatedMemory, ask: ShowHistory | Revert | Forget) -> None:
+        ids = change_employers(dated)
+        memory = dated.on("2026-05-01")
         with pytest.raises(MdmemError) as failure:
             memory.history(ask) if isinstance(ask, ShowHistory) else memory.apply(ask)
         assert failure.value.hint == f"Facts with these words: {ids[3]} employer: works at Notion"
 
-    def test_one_that_holds_no_more(self, teller: Teller) -> None:
-        ids = moved(teller)
+    def test_one_that_holds_no_more(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
         with pytest.raises(MdmemError) as failure:
-            teller.on("2026-05-01").apply(Contradict("employer: works at Figma", "lives in Oslo"))
+            dated.on("2026-05-01").apply(Contradict("employer: works at Figma", "lives in Oslo"))
         assert failure.value.message == "'employer: works at Figma' does not hold any more"
-        assert failure.value.hint == f"mdmem history {ids[2]} tells what became of it."
+        assert failure.value.hint == f"{verb('history')} {ids[2]} tells what became of it."
 
-    def test_one_that_stands_elsewhere(self, teller: Teller) -> None:
+    def test_one_that_stands_elsewhere(self, dated: DatedMemory) -> None:
         with pytest.raises(MdmemError) as failure:
-            teller.on("2026-05-01").apply(Forget("lives in Oslo", section="Work"))
+            dated.on("2026-05-01").apply(Forget("lives in Oslo", section="Work"))
         assert failure.value.hint == "It stands in MEMORY.md: Memory > Home."
 
-    def test_the_status_of_a_fact_that_is_cut_off_by_the_limit(self, teller: Teller) -> None:
-        ids = moved(teller)
-        found = teller.on("2026-05-01").history(ShowHistory(ids[0], limit=1))
-        assert isinstance(found, FactHistory)
-        assert (found.status, [link.id for link in found.chain]) == (Status.SUPERSEDED, [ids[3]])
+    def test_the_status_of_a_fact_that_is_cut_off_by_the_limit(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        history = dated.on("2026-05-01").history(ShowHistory(ids[0], limit=1))
+        assert isinstance(history, FactHistory)
+        assert (history.status, [link.id for link in history.chain]) == (Status.SUPERSEDED, [ids[3]])
 
-    def test_of_one_file(self, teller: Teller) -> None:
-        here = teller.on("2026-01-10").apply(Remember("a cat", section="Home"))
-        there = teller.on("2026-01-11").apply(Log("a cat", kind="fact"))
-        memory = teller.on("2026-01-12")
-        for name in ("a cat", str(here.added[0])):
-            for path, commit in (("MEMORY.md", here.commit), (there.path, there.commit)):
-                found = memory.history(ShowHistory(name, path))
-                assert isinstance(found, FactHistory)
-                assert [(link.path, link.commit) for link in found.chain] == [(path, commit)]
-        teller.at.write("memory/pets.md", "# Pets\n")
-        for name, code in (("a cat", "section-not-found"), (str(here.added[0]), "fact-not-found")):
+    def test_of_one_file(self, dated: DatedMemory) -> None:
+        in_memory = dated.on("2026-01-10").apply(Remember("a cat", section="Home"))
+        in_log = dated.on("2026-01-11").apply(Log("a cat", kind="fact"))
+        memory = dated.on("2026-01-12")
+        for name in ("a cat", str(in_memory.added[0])):
+            for path, commit in (("MEMORY.md", in_memory.commit), (in_log.path, in_log.commit)):
+                history = memory.history(ShowHistory(name, path))
+                assert isinstance(history, FactHistory)
+                assert [(link.path, link.commit) for link in history.chain] == [(path, commit)]
+        dated.at.write("memory/pets.md", "# Pets\n")
+        for name, code in (("a cat", "section-not-found"), (str(in_memory.added[0]), "fact-not-found")):
             assert code_of(lambda name=name: memory.history(ShowHistory(name, "memory/pets.md"))) == code
             assert code_of(lambda name=name: memory.history(ShowHistory(name, "memory/none.md"))) == "file-not-found"
             assert code_of(lambda name=name: memory.history(ShowHistory(name, "MEMORY.md", nth=1))) == "section-not-found"
 
-    def test_one_that_is_not_committed_has_no_past_yet(self, teller: Teller) -> None:
-        teller.at.write("MEMORY.md", teller.at.read("MEMORY.md") + "- has a cat\n- badge 12 (until 2026-01-20)\n")
-        memory = teller.on("2026-02-01")
+    def test_one_that_is_not_committed_has_no_past_yet(self, dated: DatedMemory) -> None:
+        dated.at.write("MEMORY.md", dated.at.read("MEMORY.md") + "- has a cat\n- badge 12 (until 2026-01-20)\n")
+        memory = dated.on("2026-02-01")
         for text, status in (("has a cat", Status.CURRENT), ("badge 12", Status.EXPIRED)):
             fact = fact_id(text)
             for name in (text, fact, fact[:6]):
                 assert memory.history(ShowHistory(name)) == memory.history(ShowHistory(name, "MEMORY.md")) == FactHistory(fact, status, ())
-        teller.at.write("memory/pets.md", "# Pets\n")
+        dated.at.write("memory/pets.md", "# Pets\n")
         assert code_of(lambda: memory.history(ShowHistory("has a cat", "memory/pets.md"))) == "section-not-found"
 
-    def test_a_line_that_was_written_anew_is_told_as_search_tells_it(self, teller: Teller) -> None:
-        teller.on("2026-01-10").apply(Remember("a cat", section="Home", options=WriteOptions(source=Source.AUTO)))
-        teller.at.write("MEMORY.md", teller.at.read("MEMORY.md").replace("- a cat", "- a cat #pet"))
-        commit = teller.at.commit("by hand")
-        hit, *_ = teller.search("cat")
-        found = teller.on("2026-02-01").history(ShowHistory("a cat"))
-        assert isinstance(found, FactHistory)
-        (link,) = found.chain
+    def test_a_line_that_was_written_anew_is_told_as_search_tells_it(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-10").apply(Remember("a cat", section="Home", options=WriteOptions(source=Source.AUTO)))
+        dated.at.write("MEMORY.md", dated.at.read("MEMORY.md").replace("- a cat", "- a cat #pet"))
+        commit = dated.at.commit("by hand")
+        hit, *_ = dated.search("cat")
+        history = dated.on("2026-02-01").history(ShowHistory("a cat"))
+        assert isinstance(history, FactHistory)
+        (link,) = history.chain
         assert (hit.commit, hit.source, hit.confidence) == (link.commit, link.source, link.confidence) == (commit, Source.AUTO, 0.4)
         assert (f"{link.start:%Y-%m-%d}", link.op) == ("2026-01-10", None)
 
-    def test_a_link_that_has_expired_says_so(self, teller: Teller) -> None:
-        done = teller.on("2026-01-10").apply(Remember("badge 12", until="2026-01-20"))
+    def test_a_link_that_has_expired_says_so(self, dated: DatedMemory) -> None:
+        done = dated.on("2026-01-10").apply(Remember("badge 12", until="2026-01-20"))
         for day, status in (("2026-01-20", Status.CURRENT), ("2026-01-21", Status.EXPIRED)):
-            found = teller.on(day).history(ShowHistory(str(done.added[0])))
-            assert isinstance(found, FactHistory)
-            assert (found.status, [link.status for link in found.chain]) == (status, [status])
+            history = dated.on(day).history(ShowHistory(str(done.added[0])))
+            assert isinstance(history, FactHistory)
+            assert (history.status, [link.status for link in history.chain]) == (status, [status])
 
 
-class TestDamagedTable:
-    def _damage(self, teller: Teller, sql: str) -> Path:
-        place = teller.at.workspace.state / TRAIL_NAME
-        with contextlib.closing(sqlite3.connect(place)) as table, table:
-            table.execute(sql)
-        return place
+class TestDamagedTrail:
+    def _damage(self, dated: DatedMemory, sql: str) -> Path:
+        path = dated.at.workspace.state / TRAIL_NAME
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(sql)
+        return path
 
-    def test_what_cannot_be_read_is_built_anew_the_next_time(self, teller: Teller) -> None:
-        ids = moved(teller)
-        asked = ShowHistory(ids[3])
-        before = teller.on("2026-05-01").history(asked)
-        self._damage(teller, "UPDATE occurrences SET section = x'ff'")
+    def test_what_cannot_be_read_is_built_anew_the_next_time(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        request = ShowHistory(ids[3])
+        before = dated.on("2026-05-01").history(request)
+        self._damage(dated, "UPDATE occurrences SET section = x'ff'")
         with pytest.raises(MdmemError) as failure:
-            teller.on("2026-05-01").history(asked)
+            dated.on("2026-05-01").history(request)
         assert (failure.value.code, failure.value.hint) == ("storage", "Try again: it is rebuilt from the commits.")
-        assert teller.on("2026-05-01").history(asked) == before
+        assert dated.on("2026-05-01").history(request) == before
 
-    def test_one_that_takes_no_more_is_built_anew_at_once(self, teller: Teller) -> None:
-        ids = moved(teller)
-        teller.on("2026-05-01").history(ShowHistory(ids[3]))
-        self._damage(teller, "DELETE FROM revisions")
-        place = self._damage(teller, "UPDATE landmarks SET number = number + 100")
-        self._damage(teller, "UPDATE occurrences SET section = x'ff'")
-        teller.on("2026-05-01").apply(Remember("works at Acme", section="Work", key="employer"))
-        assert len(teller.on("2026-05-02").history(ShowHistory("employer: works at Acme")).chain) == 5
-        with contextlib.closing(sqlite3.connect(place)) as table:
-            assert table.execute("SELECT count(*) FROM landmarks WHERE number > 100").fetchone() == (0,)
+    def test_one_that_takes_no_more_is_built_anew_at_once(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        dated.on("2026-05-01").history(ShowHistory(ids[3]))
+        self._damage(dated, "DELETE FROM revisions")
+        path = self._damage(dated, "UPDATE landmarks SET number = number + 100")
+        self._damage(dated, "UPDATE occurrences SET section = x'ff'")
+        dated.on("2026-05-01").apply(Remember("works at Acme", section="Work", key="employer"))
+        assert len(dated.on("2026-05-02").history(ShowHistory("employer: works at Acme")).chain) == 5
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("SELECT count(*) FROM landmarks WHERE number > 100").fetchone() == (0,)
 
     def test_what_is_gone_from_history_while_the_lock_is_waited_for_is_not_brought_back(
-        self, teller: Teller, monkeypatch: pytest.MonkeyPatch
+        self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(files, "_NOTICE_SECONDS", 0.01)
-        moved(teller)
-        workspace = teller.at.workspace
+        change_employers(dated)
+        workspace = dated.at.workspace
         with contextlib.ExitStack() as purging:
             workspace.ensure_state()
             purging.enter_context(files.lock(workspace.state / files.TRAIL_LOCK, 0))
 
             def purge_meanwhile(_: str) -> None:
-                teller.at.git("reset", "-q", "--hard", "HEAD~1")
+                dated.at.git("reset", "-q", "--hard", "HEAD~1")
                 purging.close()
 
-            with trail_update.fresh_trail(workspace, purge_meanwhile) as known:
-                assert known.newest_commit is not None
-                assert known.newest_commit.commit == teller.at.git("rev-parse", "HEAD").strip()
+            with trail_update.fresh_trail(workspace, purge_meanwhile) as trail:
+                assert trail.newest_commit is not None
+                assert trail.newest_commit.commit == dated.at.git("rev-parse", "HEAD").strip()
 
-    def test_a_replay_that_is_interrupted_leaves_the_file_closed(self, teller: Teller) -> None:
-        moved(teller)
-        shutil.rmtree(teller.at.workspace.state)
+    def test_a_replay_that_is_interrupted_leaves_the_file_closed(self, dated: DatedMemory) -> None:
+        change_employers(dated)
+        shutil.rmtree(dated.at.workspace.state)
 
         def interrupt(done: int, total: int) -> None:
             raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt), trail_update.fresh_trail(teller.at.workspace, progress=interrupt):
+        with pytest.raises(KeyboardInterrupt), trail_update.fresh_trail(dated.at.workspace, progress=interrupt):
             pass
 
-    def test_a_whole_reindex_builds_it_anew(self, teller: Teller) -> None:
-        moved(teller)
-        before = teller.on("2026-05-01").history(ShowHistory("Work"))
-        self._damage(teller, "UPDATE landmarks SET author = x'41'")
-        assert teller.on("2026-05-01").history(ShowHistory("Work")) != before
-        teller.on("2026-05-01").reindex(full=True)
-        assert teller.on("2026-05-01").history(ShowHistory("Work")) == before
+    def test_a_whole_reindex_builds_it_anew(self, dated: DatedMemory) -> None:
+        change_employers(dated)
+        before = dated.on("2026-05-01").history(ShowHistory("Work"))
+        self._damage(dated, "UPDATE landmarks SET author = x'41'")
+        assert dated.on("2026-05-01").history(ShowHistory("Work")) != before
+        dated.on("2026-05-01").reindex(full=True)
+        assert dated.on("2026-05-01").history(ShowHistory("Work")) == before
 
 
 class TestRevert:
-    def test_of_a_fact_later_edits_stay(self, teller: Teller) -> None:
-        ids = moved(teller)
-        teller.on("2026-05-01").apply(Remember("has a cat", section="Home"))
-        done = teller.on("2026-05-02").apply(Revert(ids[3]))
+    def test_of_a_fact_later_edits_stay(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        dated.on("2026-05-01").apply(Remember("has a cat", section="Home"))
+        done = dated.on("2026-05-02").apply(Revert(ids[3]))
         assert done.changed
-        assert "works at Figma" in teller.at.read("MEMORY.md")
-        assert "has a cat" in teller.at.read("MEMORY.md")
-        assert teller.texts("works at") == ["employer: works at Figma"]
+        assert "works at Figma" in dated.at.read("MEMORY.md")
+        assert "has a cat" in dated.at.read("MEMORY.md")
+        assert dated.texts("works at") == ["employer: works at Figma"]
 
-    def test_of_a_commit_by_hand(self, teller: Teller) -> None:
-        at = teller.at
+    def test_of_a_commit_by_hand(self, dated: DatedMemory) -> None:
+        at = dated.at
         before = at.read("MEMORY.md")
         at.write("MEMORY.md", before.replace("Oslo", "Rome"))
         commit = at.commit("moved")
-        teller.on("2026-05-01").apply(append())
-        teller.on("2026-05-02").apply(Revert(commit))
+        dated.on("2026-05-01").apply(append())
+        dated.on("2026-05-02").apply(Revert(commit))
         assert "lives in Oslo" in at.read("MEMORY.md")
         assert "the mark of mdmem" in at.read("MEMORY.md")
 
-    def test_what_was_changed_again_is_a_conflict(self, teller: Teller) -> None:
-        ids = moved(teller)
-        before = teller.at.tree_state()
+    def test_what_was_changed_again_is_a_conflict(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        before = dated.at.tree_state()
         with pytest.raises(MdmemError) as failure:
-            teller.on("2026-05-02").apply(Revert(str(teller.search("Linear", history=True)[0].commit)))
+            dated.on("2026-05-02").apply(Revert(str(dated.search("Linear", history=True)[0].commit)))
         assert failure.value.code == "revert-conflict"
-        assert teller.at.tree_state() == before
+        assert dated.at.tree_state() == before
         assert ids
 
-    def test_of_a_log_s_entry_it_counts_no_more(self, teller: Teller) -> None:
-        done = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
-        teller.on("2026-01-11").apply(Revert(str(done.commit)))
-        assert teller.texts("sky") == []
-        assert "green" in teller.at.read("memory/2026-01-10.md")
+    def test_of_a_log_s_entry_it_counts_no_more(self, dated: DatedMemory) -> None:
+        done = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        dated.on("2026-01-11").apply(Revert(str(done.commit)))
+        assert dated.texts("sky") == []
+        assert "green" in dated.at.read("memory/2026-01-10.md")
 
-    def test_of_a_mark(self, teller: Teller) -> None:
-        fact = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
-        gone = teller.on("2026-01-11").apply(Forget(fact))
-        teller.on("2026-01-12").apply(Revert(str(gone.commit)))
-        assert teller.texts("sky") == ["the sky is green"]
+    def test_of_a_mark(self, dated: DatedMemory) -> None:
+        fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        forgotten = dated.on("2026-01-11").apply(Forget(fact))
+        dated.on("2026-01-12").apply(Revert(str(forgotten.commit)))
+        assert dated.texts("sky") == ["the sky is green"]
 
-    def test_what_was_forgotten_comes_back(self, teller: Teller) -> None:
-        teller.on("2026-01-10").apply(Forget("lives in Oslo"))
-        teller.on("2026-01-11").apply(Revert("lives in Oslo"))
-        assert teller.texts("Oslo") == ["lives in Oslo"]
+    def test_what_was_forgotten_comes_back(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-10").apply(Forget("lives in Oslo"))
+        dated.on("2026-01-11").apply(Revert("lives in Oslo"))
+        assert dated.texts("Oslo") == ["lives in Oslo"]
 
-    def test_of_a_fact_others_that_came_with_it_stay(self, teller: Teller) -> None:
-        at = teller.at
+    def test_of_a_fact_others_that_came_with_it_stay(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("MEMORY.md", at.read("MEMORY.md") + "- has a dog\n- has a dog house\n- has a cat\n  called Tom\n")
         at.commit("pets")
-        teller.on("2026-05-01").apply(Revert("has a dog"))
+        dated.on("2026-05-01").apply(Revert("has a dog"))
         assert at.read("MEMORY.md").endswith("Oslo\n- has a dog house\n- has a cat\n  called Tom\n")
-        teller.on("2026-05-01").apply(Revert("has a cat\n  called Tom"))
+        dated.on("2026-05-01").apply(Revert("has a cat\n  called Tom"))
         assert at.read("MEMORY.md").endswith("Oslo\n- has a dog house\n")
 
-    def test_of_the_first_fact_of_a_section_that_has_more_now(self, teller: Teller) -> None:
-        ids = [teller.on(day).apply(Remember(f"likes {what}")).added[0] for day, what in zip(DAYS, ("tea", "jam"), strict=False)]
-        done = teller.on("2026-05-01").apply(Revert(ids[0]))
+    def test_of_the_first_fact_of_a_section_that_has_more_now(self, dated: DatedMemory) -> None:
+        ids = [dated.on(day).apply(Remember(f"likes {word}")).added[0] for day, word in zip(DAYS, ("tea", "jam"), strict=False)]
+        done = dated.on("2026-05-01").apply(Revert(ids[0]))
         assert (done.section, done.removed) == (("Memory", "Facts"), (ids[0],))
-        assert teller.texts("likes") == ["likes jam"]
+        assert dated.texts("likes") == ["likes jam"]
 
-    def test_again_changes_nothing(self, teller: Teller) -> None:
-        forgotten = teller.on("2026-01-10").apply(Forget("lives in Oslo"))
-        back = teller.on("2026-01-11").apply(Revert(str(forgotten.commit)))
-        before = teller.at.tree_state()
-        for what in (str(forgotten.commit), "lives in Oslo"):
-            again = teller.on("2026-01-12").apply(Revert(what))
-            assert (again.changed, again.commit, teller.at.tree_state()) == (False, None, before)
+    def test_again_changes_nothing(self, dated: DatedMemory) -> None:
+        forgotten = dated.on("2026-01-10").apply(Forget("lives in Oslo"))
+        back = dated.on("2026-01-11").apply(Revert(str(forgotten.commit)))
+        before = dated.at.tree_state()
+        for reference in (str(forgotten.commit), "lives in Oslo"):
+            again = dated.on("2026-01-12").apply(Revert(reference))
+            assert (again.changed, again.commit, dated.at.tree_state()) == (False, None, before)
         assert str(back.commit)[:10] in again.notes[0]
-        teller.on("2026-01-12").apply(Revert(str(back.commit)))
-        assert teller.texts("Oslo") == []
+        dated.on("2026-01-12").apply(Revert(str(back.commit)))
+        assert dated.texts("Oslo") == []
 
-    def test_again_of_what_changed_no_text_changes_nothing(self, teller: Teller) -> None:
-        logged = teller.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
-        gone = teller.on("2026-01-11").apply(Forget(logged.added[0]))
-        for commit in (gone.commit, logged.commit):
-            back = teller.on("2026-01-12").apply(Revert(str(commit)))
-            before = teller.at.tree_state()
-            again = teller.on("2026-01-13").apply(Revert(str(commit)))
-            assert (again.changed, again.commit, again.path, teller.at.tree_state()) == (False, None, back.path, before)
+    def test_again_of_what_changed_no_text_changes_nothing(self, dated: DatedMemory) -> None:
+        logged = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        forgotten = dated.on("2026-01-11").apply(Forget(logged.added[0]))
+        for commit in (forgotten.commit, logged.commit):
+            back = dated.on("2026-01-12").apply(Revert(str(commit)))
+            before = dated.at.tree_state()
+            again = dated.on("2026-01-13").apply(Revert(str(commit)))
+            assert (again.changed, again.commit, again.path, dated.at.tree_state()) == (False, None, back.path, before)
             assert str(back.commit)[:10] in again.notes[0]
-        forgotten = teller.on("2026-01-14").apply(Log("the sky is blue", kind="fact"))
-        teller.on("2026-01-15").apply(Forget(forgotten.added[0]))
-        assert code_of(lambda: teller.on("2026-01-16").apply(Revert(str(forgotten.commit)))) == "cannot-revert"
+        logged = dated.on("2026-01-14").apply(Log("the sky is blue", kind="fact"))
+        dated.on("2026-01-15").apply(Forget(logged.added[0]))
+        assert code_of(lambda: dated.on("2026-01-16").apply(Revert(str(logged.commit)))) == "cannot-revert"
 
-    def test_of_markdown_that_is_not_memory(self, teller: Teller) -> None:
-        at = teller.at
+    def test_of_markdown_that_is_not_memory(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("NOTES.md", "# N\n\n- one\n")
         at.commit("notes")
-        changed = teller.on("2026-05-01").apply(append("- oops", "N", "NOTES.md"))
+        changed = dated.on("2026-05-01").apply(append("- oops", "N", "NOTES.md"))
         at.git("mv", "NOTES.md", "OTHER.md")
         at.commit("renamed")
-        done = teller.on("2026-05-02").apply(Revert(str(changed.commit)))
+        done = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
         assert (done.changed, done.path, at.read("OTHER.md")) == (True, "OTHER.md", "# N\n\n- one\n")
-        assert not teller.on("2026-05-03").apply(Revert(str(changed.commit))).changed
+        assert not dated.on("2026-05-03").apply(Revert(str(changed.commit))).changed
 
-    def test_where_a_commit_changed_memory_too_other_markdown_stays(self, teller: Teller) -> None:
-        at = teller.at
+    def test_where_a_commit_changed_memory_too_other_markdown_stays(self, dated: DatedMemory) -> None:
+        at = dated.at
         before = at.read("MEMORY.md")
         at.write("MEMORY.md", before.replace("Oslo", "Rome"))
         at.write("NOTES.md", "# N\n\n- one\n")
-        teller.on("2026-05-02").apply(Revert(at.commit("both")))
+        dated.on("2026-05-02").apply(Revert(at.commit("both")))
         assert (at.read("MEMORY.md"), at.read("NOTES.md")) == (before, "# N\n\n- one\n")
 
-    def test_of_several_files_it_goes_on_where_it_was_interrupted(self, teller: Teller) -> None:
-        at = teller.at
+    def test_of_several_files_it_goes_on_where_it_was_interrupted(self, dated: DatedMemory) -> None:
+        at = dated.at
         for name in ("a", "b"):
             at.write(f"memory/{name}.md", "# T\n\n- one\n")
         at.commit("two files")
@@ -740,17 +741,17 @@ class TestRevert:
         both = at.commit("both")
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("as an interrupted revert leaves it")
-        done = teller.on("2026-05-01").apply(Revert(both))
+        done = dated.on("2026-05-01").apply(Revert(both))
         assert (done.changed, done.path, done.commit) == (True, "memory/b.md", at.git("rev-parse", "HEAD").strip())
         assert at.read("memory/b.md") == at.read("memory/a.md") == "# T\n\n- one\n"
 
-    def test_of_several_files_each_is_named(self, teller: Teller) -> None:
-        at = teller.at
+    def test_of_several_files_each_is_named(self, dated: DatedMemory) -> None:
+        at = dated.at
         before = at.git("rev-parse", "HEAD").strip()
         for name in ("a", "b"):
             at.write(f"memory/{name}.md", "# T\n\n- one\n")
         both = at.commit("both")
-        done = teller.on("2026-05-01").apply(Revert(both))
+        done = dated.on("2026-05-01").apply(Revert(both))
         assert before != both
         assert (done.path, done.commit) == ("memory/b.md", at.git("rev-parse", "HEAD").strip())
         assert done.notes == (f"reverted in memory/a.md too, by {at.git('rev-parse', 'HEAD~').strip()[:10]}",)
@@ -758,9 +759,9 @@ class TestRevert:
     @pytest.mark.parametrize("refused", ["memory/c.md", "memory/a.md", ""])
     @pytest.mark.parametrize("pending", [False, True])
     @pytest.mark.parametrize("before", ["# T\n\n- one\n", None])
-    def test_of_several_files_all_or_none_is_done(self, teller: Teller, refused: str, pending: bool, before: str | None) -> None:
+    def test_of_several_files_all_or_none_is_done(self, dated: DatedMemory, refused: str, pending: bool, before: str | None) -> None:
         """`refused` is the file whose commit a hook refuses; none: that of an entry of a log."""
-        at = teller.at
+        at = dated.at
         paths = [f"memory/{name}.md" for name in ("a", "b", "c")]
         for path in paths if before else []:
             at.write(path, str(before))
@@ -774,64 +775,64 @@ class TestRevert:
                 at.write(path, f"{before or ''}- two\n- staged\n")
             at.git("add", "memory/a.md")
             at.write("memory/a.md", f"{before or ''}- two\n- by hand\n")
-        at.hook("pre-commit", f'said=$(git diff --cached --name-only)\n[ "$said" != "{refused}" ]')
-        standing = at.tree_state()
-        assert code_of(lambda: teller.on("2026-05-01").apply(Revert(changed))) == "commit-failed"
-        assert at.tree_state() == standing
+        at.hook("pre-commit", f'names=$(git diff --cached --name-only)\n[ "$names" != "{refused}" ]')
+        before_revert = at.tree_state()
+        assert code_of(lambda: dated.on("2026-05-01").apply(Revert(changed))) == "commit-failed"
+        assert at.tree_state() == before_revert
         assert not (at.workspace.state / write_ahead.RECORD_NAME).exists()
         at.hook("pre-commit", "exit 0")
-        assert teller.on("2026-05-01").apply(Revert(changed)).commit == at.git("rev-parse", "HEAD").strip()
+        assert dated.on("2026-05-01").apply(Revert(changed)).commit == at.git("rev-parse", "HEAD").strip()
 
-    def test_a_conflict_names_the_file_and_shows_both_texts(self, teller: Teller) -> None:
-        moved(teller)
+    def test_a_conflict_names_the_file_and_shows_both_texts(self, dated: DatedMemory) -> None:
+        change_employers(dated)
         with pytest.raises(MdmemError) as failure:
-            teller.on("2026-05-02").apply(Revert(str(teller.search("Linear", history=True)[0].commit)))
+            dated.on("2026-05-02").apply(Revert(str(dated.search("Linear", history=True)[0].commit)))
         assert failure.value.message == "MEMORY.md: line 5: what the change made of it was changed again since"
         assert "\nNow: - employer: works at Notion\nThen: - employer: works at Stripe" in failure.value.hint
 
-    def test_a_file_keeps_its_new_name(self, teller: Teller) -> None:
-        at = teller.at
+    def test_a_file_keeps_its_new_name(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("a")
         (at.root / "memory/a.md").rename(at.root / "memory/b.md")
         renamed = at.commit("renamed")
         before = at.tree_state()
         with pytest.raises(MdmemError) as failure:
-            teller.on("2026-05-02").apply(Revert(renamed))
+            dated.on("2026-05-02").apply(Revert(renamed))
         assert (failure.value.code, at.tree_state()) == ("cannot-revert", before)
         assert "memory/a.md was renamed to memory/b.md" in failure.value.hint
 
     @pytest.mark.parametrize("names", [["b"], ["b", "c"], ["b", "a"]])
-    def test_of_a_file_under_the_name_that_it_has_now(self, teller: Teller, names: list[str]) -> None:
-        at = teller.at
+    def test_of_a_file_under_the_name_that_it_has_now(self, dated: DatedMemory, names: list[str]) -> None:
+        at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("a")
-        changed = teller.on("2026-05-01").apply(append("- two", "T", "memory/a.md"))
+        changed = dated.on("2026-05-01").apply(append("- two", "T", "memory/a.md"))
         for old, new in zip(["a", *names], names, strict=False):
             at.git("mv", f"memory/{old}.md", f"memory/{new}.md")
             at.commit("renamed")
         at.write("memory/a.md" if names[-1] != "a" else "memory/b.md", "# Another\n\n- two\n")
         at.commit("another")
-        done = teller.on("2026-05-02").apply(Revert(str(changed.commit)))
+        done = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
         assert (done.path, at.read(f"memory/{names[-1]}.md")) == (f"memory/{names[-1]}.md", "# T\n\n- one\n")
         assert at.git("status", "--porcelain") == ""
-        again = teller.on("2026-05-02").apply(Revert(str(changed.commit)))
+        again = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
         assert (again.changed, again.path) == (False, done.path)
 
-    def test_of_a_fact_of_a_file_that_was_renamed(self, teller: Teller) -> None:
-        at = teller.at
+    def test_of_a_fact_of_a_file_that_was_renamed(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("a")
-        changed = teller.on("2026-05-01").apply(append("- two", "T", "memory/a.md"))
+        changed = dated.on("2026-05-01").apply(append("- two", "T", "memory/a.md"))
         at.git("mv", "memory/a.md", "memory/b.md")
         at.commit("renamed")
-        assert teller.on("2026-05-02").apply(Revert("two")).path == "memory/b.md"
+        assert dated.on("2026-05-02").apply(Revert("two")).path == "memory/b.md"
         assert at.read("memory/b.md") == "# T\n\n- one\n"
         assert changed.commit
 
     @pytest.mark.parametrize(("after", "code"), [("- one\n- two\n", None), ("- uno\n", "revert-conflict"), ("", "revert-conflict")])
-    def test_of_a_file_that_is_gone(self, teller: Teller, after: str, code: str | None) -> None:
-        at = teller.at
+    def test_of_a_file_that_is_gone(self, dated: DatedMemory, after: str, code: str | None) -> None:
+        at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("a")
         at.write("memory/a.md", f"# T\n\n{after}")
@@ -840,125 +841,129 @@ class TestRevert:
         at.commit("gone")
         before = at.tree_state()
         if code:
-            assert code_of(lambda: teller.on("2026-05-02").apply(Revert(changed))) == code
+            assert code_of(lambda: dated.on("2026-05-02").apply(Revert(changed))) == code
         else:
-            assert not teller.on("2026-05-02").apply(Revert(changed)).changed
+            assert not dated.on("2026-05-02").apply(Revert(changed)).changed
         assert at.tree_state() == before
 
-    def test_that_took_a_file_out_it_comes_back(self, teller: Teller) -> None:
-        at = teller.at
+    def test_that_took_a_file_out_it_comes_back(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("a")
         at.git("rm", "-q", "memory/a.md")
-        teller.on("2026-05-02").apply(Revert(at.commit("gone")))
+        dated.on("2026-05-02").apply(Revert(at.commit("gone")))
         assert at.read("memory/a.md") == "# T\n\n- one\n"
 
 
-class TestSections:
-    def test_of_a_file_through_its_renames(self, teller: Teller) -> None:
-        at = teller.at
+class TestSectionHistory:
+    def test_of_a_file_through_its_renames(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("memory/a.md", "# Topic\n\n- one\n")
-        made = at.commit("a")
+        created = at.commit("a")
         (at.root / "memory/a.md").rename(at.root / "memory/b.md")
         at.commit("renamed")
         at.write("memory/b.md", "# Topic\n\n- two\n")
         changed = at.commit("b")
         at.write("memory/a.md", "# Another\n")
-        anew = at.commit("another a")
-        told = {name: teller.on("2026-05-01").history(ShowHistory(None, f"memory/{name}.md")) for name in ("a", "b")}
-        commits = {name: [one.commit for one in found.revisions] for name, found in told.items() if isinstance(found, SectionHistory)}
-        assert commits == {"a": [anew, made], "b": [changed, made]}
+        another = at.commit("another a")
+        histories = {name: dated.on("2026-05-01").history(ShowHistory(None, f"memory/{name}.md")) for name in ("a", "b")}
+        commits = {
+            name: [revision.commit for revision in history.revisions]
+            for name, history in histories.items()
+            if isinstance(history, SectionHistory)
+        }
+        assert commits == {"a": [another, created], "b": [changed, created]}
 
-    def test_a_former_section_s_number_begins_with_one(self, teller: Teller) -> None:
-        teller.on("2026-01-10").apply(EditSection("Work", Action.DELETE))
-        assert teller.on("2026-01-10").history(ShowHistory("Work", nth=1))
+    def test_a_former_section_s_number_begins_with_one(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-10").apply(EditSection("Work", Action.DELETE))
+        assert dated.on("2026-01-10").history(ShowHistory("Work", nth=1))
         with pytest.raises(MdmemError):
-            teller.on("2026-01-10").history(ShowHistory("Work", nth=0))
+            dated.on("2026-01-10").history(ShowHistory("Work", nth=0))
 
-    def test_through_renames_of_heading_and_file(self, teller: Teller) -> None:
-        at = teller.at
+    def test_through_renames_of_heading_and_file(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("memory/topic.md", "# Topic\n\n## One\n\n- first\n- second\n- third\n- fourth\n")
         at.commit("begin")
-        teller.on("2026-02-01").apply(EditSection("One", Action.APPEND, "- fifth", file="memory/topic.md"))
-        teller.on("2026-02-02").apply(EditSection("One", Action.RENAME, "Two", file="memory/topic.md"))
+        dated.on("2026-02-01").apply(EditSection("One", Action.APPEND, "- fifth", file="memory/topic.md"))
+        dated.on("2026-02-02").apply(EditSection("One", Action.RENAME, "Two", file="memory/topic.md"))
         at.git("mv", "memory/topic.md", "memory/thing.md")
         at.commit("another name")
-        teller.on("2026-02-03").apply(EditSection("Two", Action.APPEND, "- sixth", file="memory/thing.md"))
-        told = teller.on("2026-03-01").history(ShowHistory("Two", file="memory/thing.md"))
-        assert isinstance(told, SectionHistory)
-        assert [one.op for one in told.revisions] == ["append", "rename", "append", None]
-        assert told.revisions[0].text.startswith("## Two")
-        assert told.revisions[-1].text.startswith("## One")
-        assert "- sixth" in told.revisions[0].text
+        dated.on("2026-02-03").apply(EditSection("Two", Action.APPEND, "- sixth", file="memory/thing.md"))
+        history = dated.on("2026-03-01").history(ShowHistory("Two", file="memory/thing.md"))
+        assert isinstance(history, SectionHistory)
+        assert [revision.op for revision in history.revisions] == ["append", "rename", "append", None]
+        assert history.revisions[0].text.startswith("## Two")
+        assert history.revisions[-1].text.startswith("## One")
+        assert "- sixth" in history.revisions[0].text
 
-    def test_of_one_that_is_gone(self, teller: Teller) -> None:
-        teller.on("2026-02-01").apply(EditSection("Home", Action.DELETE))
-        told = teller.on("2026-03-01").history(ShowHistory("Home"))
-        assert isinstance(told, SectionHistory)
-        assert [one.op for one in told.revisions] == ["delete", None]
+    def test_of_one_that_is_gone(self, dated: DatedMemory) -> None:
+        dated.on("2026-02-01").apply(EditSection("Home", Action.DELETE))
+        history = dated.on("2026-03-01").history(ShowHistory("Home"))
+        assert isinstance(history, SectionHistory)
+        assert [revision.op for revision in history.revisions] == ["delete", None]
 
-    def test_a_heading_that_is_renamed_and_not_committed(self, teller: Teller) -> None:
-        at = teller.at
+    def test_a_heading_that_is_renamed_and_not_committed(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## Home", "## House") + "- has a cat\n")
-        told = {name: teller.on("2026-02-01").history(ShowHistory(name)) for name in ("Home", "House")}
-        assert [len(one.revisions) for one in told.values() if isinstance(one, SectionHistory)] == [1, 1]
-        assert [line.commit is None for line in teller.on("2026-02-01").blame(ShowBlame("House")).lines] == [True, False, False, True]
+        history = {name: dated.on("2026-02-01").history(ShowHistory(name)) for name in ("Home", "House")}
+        assert [len(each.revisions) for each in history.values() if isinstance(each, SectionHistory)] == [1, 1]
+        assert [line.commit is None for line in dated.on("2026-02-01").blame(ShowBlame("House")).lines] == [True, False, False, True]
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## House", "## Work"))
-        assert [line.commit is None for line in teller.on("2026-02-01").blame(ShowBlame("Work", nth=2)).lines] == [True, False, False, True]
+        assert [line.commit is None for line in dated.on("2026-02-01").blame(ShowBlame("Work", nth=2)).lines] == [True, False, False, True]
         at.write("MEMORY.md", "# Memory\n\n## Another\n\n- of another kind\n")
-        assert {line.commit for line in teller.on("2026-02-01").blame(ShowBlame("Another")).lines} == {None}
+        assert {line.commit for line in dated.on("2026-02-01").blame(ShowBlame("Another")).lines} == {None}
 
     @pytest.mark.parametrize("staged", [False, True])
-    def test_a_file_that_is_gone_and_not_committed(self, teller: Teller, staged: bool) -> None:
-        at = teller.at
+    def test_a_file_that_is_gone_and_not_committed(self, dated: DatedMemory, staged: bool) -> None:
+        at = dated.at
         at.write("memory/topic.md", "# Topic\n\n- one\n")
-        made = at.commit("topic")
+        created = at.commit("topic")
         at.git("rm", "-q", "memory/topic.md") if staged else (at.root / "memory/topic.md").unlink()
-        told = teller.on("2026-02-01").history(ShowHistory("Topic", "memory/topic.md"))
-        assert isinstance(told, SectionHistory)
-        assert [one.commit for one in told.revisions] == [made]
-        assert code_of(lambda: teller.on("2026-02-01").blame(ShowBlame("Topic", "memory/topic.md"))) == "file-not-found"
+        history = dated.on("2026-02-01").history(ShowHistory("Topic", "memory/topic.md"))
+        assert isinstance(history, SectionHistory)
+        assert [revision.commit for revision in history.revisions] == [created]
+        assert code_of(lambda: dated.on("2026-02-01").blame(ShowBlame("Topic", "memory/topic.md"))) == "file-not-found"
 
-    def test_of_the_text_before_the_first_heading(self, teller: Teller) -> None:
-        at = teller.at
+    def test_of_the_text_before_the_first_heading(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("memory/plain.md", "---\ntags: [a]\n---\n- one\n")
-        made = at.commit("plain")
+        created = at.commit("plain")
         at.write("memory/plain.md", at.read("memory/plain.md") + "- two\n")
         changed = at.commit("more")
         at.write("memory/plain.md", at.read("memory/plain.md") + "- three\n")
-        memory = teller.on("2026-02-01")
-        found = memory.blame(ShowBlame(file="memory/plain.md", preamble=True))
-        assert [(line.line, line.text, line.commit) for line in found.lines] == [
-            (4, "- one", made),
+        memory = dated.on("2026-02-01")
+        blame = memory.blame(ShowBlame(file="memory/plain.md", preamble=True))
+        assert [(line.line, line.text, line.commit) for line in blame.lines] == [
+            (4, "- one", created),
             (5, "- two", changed),
             (6, "- three", None),
         ]
-        asked = ShowHistory(None, "memory/plain.md", preamble=True)
-        told = memory.history(asked)
-        assert isinstance(told, SectionHistory)
-        assert [(one.commit, one.section) for one in told.revisions] == [(changed, ()), (made, ())]
+        request = ShowHistory(None, "memory/plain.md", preamble=True)
+        history = memory.history(request)
+        assert isinstance(history, SectionHistory)
+        assert [(revision.commit, revision.section) for revision in history.revisions] == [(changed, ()), (created, ())]
         assert code_of(lambda: memory.history(ShowHistory(preamble=True))) == "section-not-found"
         at.write("memory/plain.md", "# Plain\n\n- one\n- two\n")
         for _ in range(2):
             assert code_of(lambda: memory.blame(ShowBlame(file="memory/plain.md", preamble=True))) == "section-not-found"
-            told = memory.history(asked)
-            assert isinstance(told, SectionHistory)
-            assert told.revisions[-1].commit == made
+            history = memory.history(request)
+            assert isinstance(history, SectionHistory)
+            assert history.revisions[-1].commit == created
             at.commit("a heading")
 
-    def test_of_a_file_that_is_not_memory(self, teller: Teller) -> None:
-        teller.at.write("NOTES.md", "# Notes\n\n- one\n")
-        teller.at.commit("notes")
-        memory = teller.on("2026-02-01")
+    def test_of_a_file_that_is_not_memory(self, dated: DatedMemory) -> None:
+        dated.at.write("NOTES.md", "# Notes\n\n- one\n")
+        dated.at.commit("notes")
+        memory = dated.on("2026-02-01")
         for target in (None, "Notes", "one"):
             assert code_of(lambda target=target: memory.history(ShowHistory(target, "NOTES.md"))) == "not-memory"
             assert code_of(lambda target=target: memory.history(ShowHistory(target, "NOTE.md"))) == "file-not-found"
         assert code_of(lambda: memory.blame(ShowBlame("Notes", "NOTES.md"))) == "not-memory"
 
-    def test_blame(self, teller: Teller) -> None:
-        done = teller.on("2026-02-01").apply(EditSection("Home", Action.APPEND, "- has a cat"))
-        teller.at.write("MEMORY.md", teller.at.read("MEMORY.md") + "- not yet\n")
-        lines = teller.on("2026-02-02").blame(ShowBlame("Home")).lines
+    def test_blame(self, dated: DatedMemory) -> None:
+        done = dated.on("2026-02-01").apply(EditSection("Home", Action.APPEND, "- has a cat"))
+        dated.at.write("MEMORY.md", dated.at.read("MEMORY.md") + "- not yet\n")
+        lines = dated.on("2026-02-02").blame(ShowBlame("Home")).lines
         assert [(line.text.strip(), line.commit == done.commit) for line in lines if line.text.strip()] == [
             ("## Home", False),
             ("- lives in Oslo", False),
@@ -967,152 +972,152 @@ class TestSections:
         ]
         assert lines[-1].commit is None
 
-    def test_what_a_merge_brought_is_told_by_who_brought_it(self, teller: Teller) -> None:
-        at = teller.at
+    def test_what_a_merge_brought_is_told_by_who_brought_it(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.write("memory/pets.md", "# Pets\n\n- a dog\n")
         at.commit("begin")
         at.git("checkout", "-q", "-b", "side")
         options = WriteOptions(source=Source.AUTO, actor="bot")
         cat = EditSection("Pets", Action.APPEND, "- a cat", file="memory/pets.md", options=options)
-        brought = teller.on("2026-01-10").apply(cat).commit
+        side_commit = dated.on("2026-01-10").apply(cat).commit
         at.git("checkout", "-q", "-")
-        teller.on("2026-01-12").apply(append())
+        dated.on("2026-01-12").apply(append())
         at.git("merge", "-q", "-m", "merged", "side")
         merge = at.git("rev-parse", "HEAD").strip()
         at.git("mv", "memory/pets.md", "memory/animals.md")
         at.commit("another name")
-        *others, last = teller.on("2026-01-13").blame(ShowBlame("Pets", "memory/animals.md")).lines
-        assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (brought, Source.AUTO, "01-10")
-        assert {one.source for one in others} == {Source.USER_STATED}
-        told = teller.on("2026-01-13").history(ShowHistory("Pets", "memory/animals.md"))
-        assert isinstance(told, SectionHistory)
-        by_merge, by_hand = told.revisions
+        *earlier, last = dated.on("2026-01-13").blame(ShowBlame("Pets", "memory/animals.md")).lines
+        assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (side_commit, Source.AUTO, "01-10")
+        assert {line.source for line in earlier} == {Source.USER_STATED}
+        history = dated.on("2026-01-13").history(ShowHistory("Pets", "memory/animals.md"))
+        assert isinstance(history, SectionHistory)
+        by_merge, by_hand = history.revisions
         assert (by_merge.commit, by_merge.op, by_merge.source, by_merge.actor) == (merge, Op.APPEND, Source.AUTO, "bot")
         assert (by_hand.op, by_hand.source) == (None, Source.USER_STATED)
 
-    def test_where_memory_is_merged_no_git_is_started(self, teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
-        at = teller.at
+    def test_where_memory_is_merged_no_git_is_started(self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+        at = dated.at
         for word in ("cat", "dog"):
             at.git("checkout", "-q", "-b", word)
-            brought = teller.on("2026-01-10").apply(EditSection("Home", Action.APPEND, f"- a {word}")).commit
+            side_commit = dated.on("2026-01-10").apply(EditSection("Home", Action.APPEND, f"- a {word}")).commit
             at.git("checkout", "-q", "-")
             at.git("merge", "-q", "--no-ff", "-m", "merged", word)
-        memory = teller.on("2026-02-01")
+        memory = dated.on("2026-02-01")
         memory.history(ShowHistory())
         started = gits(monkeypatch)
-        assert memory.blame(ShowBlame("Home")).lines[-1].commit == brought
-        told = memory.history(ShowHistory("a dog"))
-        assert isinstance(told, FactHistory)
-        assert [(link.commit, link.op) for link in told.chain] == [(brought, Op.APPEND)]
+        assert memory.blame(ShowBlame("Home")).lines[-1].commit == side_commit
+        history = memory.history(ShowHistory("a dog"))
+        assert isinstance(history, FactHistory)
+        assert [(link.commit, link.op) for link in history.chain] == [(side_commit, Op.APPEND)]
         for file in (None, "MEMORY.md"):
             changes = memory.history(ShowHistory(file=file))
             assert isinstance(changes, SectionHistory)
-            assert [one.op for one in changes.revisions[:2]] == [Op.APPEND] * 2
+            assert [revision.op for revision in changes.revisions[:2]] == [Op.APPEND] * 2
         memory.history(ShowHistory("Home"))
         assert started == []
 
-    def test_when(self, teller: Teller) -> None:
-        ids = moved(teller)
+    def test_when(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
         assert ids
-        (stay,) = teller.on("2027-01-01").when("works at Linear").stays
+        (stay,) = dated.on("2027-01-01").when("works at Linear").stays
         assert (f"{stay.came_at:%Y-%m-%d}", stay.went_at and f"{stay.went_at:%Y-%m-%d}") == (DAYS[1], DAYS[2])
 
 
-class TestTheTable:
-    def same_as_anew(self, at: Desk) -> None:
+class TestTrailUpdate:
+    def require_same_as_rebuilt(self, at: Desk) -> None:
         workspace = at.workspace
-        with trail_update.fresh_trail(workspace) as known, Trail.in_memory() as anew:
-            replay.replay_new_commits(workspace, anew, workspace.repository.head())
-            assert known.dump() == anew.dump()
+        with trail_update.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
+            replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
+            assert trail.dump() == rebuilt.dump()
 
-    def test_after_a_rewritten_history(self, teller: Teller) -> None:
-        at = teller.at
-        moved(teller)
-        assert teller.texts("works at") == ["employer: works at Notion"]
+    def test_after_a_rewritten_history(self, dated: DatedMemory) -> None:
+        at = dated.at
+        change_employers(dated)
+        assert dated.texts("works at") == ["employer: works at Notion"]
         at.git("reset", "-q", "--hard", "HEAD~2")
-        assert teller.texts("works at") == ["employer: works at Linear"]
-        assert sorted(teller.texts("works at", history=True)) == ["employer: works at Linear", "employer: works at Stripe"]
-        self.same_as_anew(at)
+        assert dated.texts("works at") == ["employer: works at Linear"]
+        assert sorted(dated.texts("works at", history=True)) == ["employer: works at Linear", "employer: works at Stripe"]
+        self.require_same_as_rebuilt(at)
 
-    def test_all_facts_have_one_order_however_the_index_came_to_be(self, teller: Teller) -> None:
-        for number, place in enumerate(PLACES * 2):
-            memory = teller.on("2026-06-01")
-            memory.apply(Remember(f"works at {place} {number}", section="Work", key="employer"))
+    def test_all_facts_have_one_order_however_the_index_came_to_be(self, dated: DatedMemory) -> None:
+        for number, employer in enumerate(EMPLOYERS * 2):
+            memory = dated.on("2026-06-01")
+            memory.apply(Remember(f"works at {employer} {number}", section="Work", key="employer"))
             listed = memory.facts(ListFacts(everything=True))
         assert [hit.text[-1] for hit in listed if hit.key] == [*"76543210"]
-        shutil.rmtree(teller.at.workspace.state)
+        shutil.rmtree(dated.at.workspace.state)
         assert memory.facts(ListFacts(everything=True)) == listed
 
-    def test_on_another_branch_and_back(self, teller: Teller) -> None:
-        at = teller.at
-        moved(teller)
+    def test_on_another_branch_and_back(self, dated: DatedMemory) -> None:
+        at = dated.at
+        change_employers(dated)
         at.git("branch", "side", "HEAD~3")
-        assert len(teller.search("works at", history=True)) == 4
+        assert len(dated.search("works at", history=True)) == 4
         at.git("checkout", "-q", "side")
-        teller.on("2026-06-01").apply(Remember("works at Apple", section="Work", key="employer"))
-        assert sorted(teller.texts("works at", history=True)) == ["employer: works at Apple", "employer: works at Stripe"]
+        dated.on("2026-06-01").apply(Remember("works at Apple", section="Work", key="employer"))
+        assert sorted(dated.texts("works at", history=True)) == ["employer: works at Apple", "employer: works at Stripe"]
         at.git("checkout", "-q", "-")
-        assert len(teller.search("works at", history=True)) == 4
-        self.same_as_anew(at)
+        assert len(dated.search("works at", history=True)) == 4
+        self.require_same_as_rebuilt(at)
 
-    def test_what_the_index_on_disk_still_has_to_take_out_is_not_forgotten(self, teller: Teller) -> None:
-        at = teller.at
-        moved(teller)
-        assert teller.texts("works at") == ["employer: works at Notion"]
-        gone = at.git("rev-parse", "HEAD").strip()
+    def test_what_the_index_on_disk_still_has_to_take_out_is_not_forgotten(self, dated: DatedMemory) -> None:
+        at = dated.at
+        change_employers(dated)
+        assert dated.texts("works at") == ["employer: works at Notion"]
+        dropped = at.git("rev-parse", "HEAD").strip()
         at.git("reset", "-q", "--hard", "HEAD~")
         index = at.workspace.state / "index"
         index.rename(at.workspace.state / "elsewhere")
         index.write_text("no folder")
-        assert teller.texts("works at") == ["employer: works at Figma"]
-        with trail_update.fresh_trail(at.workspace) as known:
-            assert [commit for commit, _, _ in known.dropped_commits()] == [gone]
+        assert dated.texts("works at") == ["employer: works at Figma"]
+        with trail_update.fresh_trail(at.workspace) as trail:
+            assert [commit for commit, _, _ in trail.dropped_commits()] == [dropped]
         index.unlink()
         (at.workspace.state / "elsewhere").rename(index)
-        assert len(teller.search("works at", history=True)) == 3
+        assert len(dated.search("works at", history=True)) == 3
 
-    def test_after_a_merge(self, teller: Teller) -> None:
-        at = teller.at
+    def test_after_a_merge(self, dated: DatedMemory) -> None:
+        at = dated.at
         at.git("checkout", "-q", "-b", "side")
-        done = teller.on("2026-01-10").apply(Log("on the side", kind="fact", options=WriteOptions(confidence=0.9)))
-        teller.on("2026-01-11").apply(Forget("lives in Oslo"))
+        done = dated.on("2026-01-10").apply(Log("on the side", kind="fact", options=WriteOptions(confidence=0.9)))
+        dated.on("2026-01-11").apply(Forget("lives in Oslo"))
         at.git("checkout", "-q", "-")
-        teller.on("2026-01-12").apply(append())
+        dated.on("2026-01-12").apply(append())
         at.git("merge", "-q", "--no-edit", "side")
-        (hit,) = teller.search("side")
+        (hit,) = dated.search("side")
         assert (hit.commit, hit.confidence) == (done.commit, 0.9)
-        assert [hit.status for hit in teller.search("Oslo", history=True)] == [Status.REMOVED]
-        self.same_as_anew(at)
+        assert [hit.status for hit in dated.search("Oslo", history=True)] == [Status.REMOVED]
+        self.require_same_as_rebuilt(at)
         at.git("reset", "-q", "--hard", "HEAD~")
-        self.same_as_anew(at)
-        with trail_update.fresh_trail(at.workspace) as known:
-            assert known.side_commit(done.commit or CommitId("")) is None
+        self.require_same_as_rebuilt(at)
+        with trail_update.fresh_trail(at.workspace) as trail:
+            assert trail.side_commit(done.commit or CommitId("")) is None
 
-    def test_errors(self, teller: Teller) -> None:
+    def test_errors(self, dated: DatedMemory) -> None:
         for word, code in (("2020-01-01", "before-history"), ("nonsense", "commit-not-found"), ("2026-13-01", "usage")):
             with pytest.raises(MdmemError) as failure:
-                teller.search("x", as_of=word)
+                dated.search("x", as_of=word)
             assert failure.value.code == code
         with pytest.raises(MdmemError):
-            teller.search("x", as_of="2026-01-01", history=True)
+            dated.search("x", as_of="2026-01-01", history=True)
 
-    def test_memory_begins_with_the_earliest_day_and_not_with_the_first_commit(self, teller: Teller) -> None:
-        teller.on("2025-01-05").apply(Log("a late entry"))
-        assert teller.search("entry", as_of="2025-01-05")
+    def test_memory_begins_with_the_earliest_day_and_not_with_the_first_commit(self, dated: DatedMemory) -> None:
+        dated.on("2025-01-05").apply(Log("a late entry"))
+        assert dated.search("entry", as_of="2025-01-05")
         with pytest.raises(MdmemError) as failure:
-            teller.search("entry", as_of="2025-01-04")
+            dated.search("entry", as_of="2025-01-04")
         assert failure.value.message == "2025-01-04 lies before the first commit: memory begins on 2025-01-05"
 
-    def test_where_the_state_cannot_be_written(self, teller: Teller) -> None:
-        ids = moved(teller)
-        workspace = replace(teller.at.workspace, state=Path(os.devnull, "none"))
+    def test_where_the_state_cannot_be_written(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        workspace = replace(dated.at.workspace, state=Path(os.devnull, "none"))
         memory = Memory(workspace)
         assert [hit.fact for hit in memory.search(Search("works at", as_of=DAYS[0])).hits] == ids[:1]
 
 
 WORDS = st.sampled_from(["Stripe", "Linear", "Figma", "tea", "coffee", "a cat"])
 KEYS = st.sampled_from(["employer", "drink", "pet"])
-ACTS = st.one_of(
+ACTIONS = st.one_of(
     st.tuples(st.just("remember"), KEYS, WORDS),
     st.tuples(st.just("append"), st.sampled_from(["Work", "Home"]), WORDS),
     st.tuples(st.just("by hand"), st.integers(0, 20), WORDS),
@@ -1126,30 +1131,30 @@ ACTS = st.one_of(
 )
 
 
-def act(at: Desk, what: tuple[object, ...]) -> None:
-    """One thing that a person or an agent does; what is refused is refused."""
+def act(at: Desk, action: tuple[object, ...]) -> None:
+    """Carry out one action of a person or an agent."""
     memory = Memory.open(at.root, os.environ)
     lines = at.read("MEMORY.md").splitlines(keepends=True)
-    match what:
+    match action:
         case ("remember", str(key), str(word)):
             memory.apply(Remember(word, section="Work", key=key, create=True))
         case ("append", str(section), str(word)):
             memory.apply(EditSection(section, Action.APPEND, f"- {word}"))
-        case ("by hand", int(place), str(word)):
-            at.write("MEMORY.md", "".join([*lines[:place], f"- {word}\n", *lines[place:]]))
+        case ("by hand", int(line), str(word)):
+            at.write("MEMORY.md", "".join([*lines[:line], f"- {word}\n", *lines[line:]]))
             at.commit()
-        case ("taken out", int(place)):
-            at.write("MEMORY.md", "".join([*lines[:place], *lines[place + 1 :]]))
+        case ("taken out", int(line)):
+            at.write("MEMORY.md", "".join([*lines[:line], *lines[line + 1 :]]))
             at.commit()
         case ("log", str(word)):
             memory.apply(Log(word, kind="fact"))
         case ("rename", str(title)):
             memory.apply(EditSection("Home", Action.RENAME, title))
         case ("another file", str(path)):
-            known = [place for place in ("memory/a.md", "memory/b.md") if (at.root / place).exists()]
-            if known and known[0] != path:
-                at.git("mv", known[0], path)
-            elif not known:
+            existing = [name for name in ("memory/a.md", "memory/b.md") if (at.root / name).exists()]
+            if existing and existing[0] != path:
+                at.git("mv", existing[0], path)
+            elif not existing:
                 at.write(path, "# Topic\n\n- one\n- two\n\n## Below\n\n- three\n")
             at.commit()
         case ("revert", int(back)):
@@ -1162,27 +1167,31 @@ def act(at: Desk, what: tuple[object, ...]) -> None:
 
 # One world serves for all examples: each makes a repository of its own in it.
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(acts=st.lists(ACTS, min_size=3, max_size=10))
+@given(actions=st.lists(ACTIONS, min_size=3, max_size=10))
 def test_whatever_is_done_the_trail_is_what_git_holds(
-    world: World, acts: list[tuple[object, ...]], tmp_path_factory: pytest.TempPathFactory
+    world: World, actions: list[tuple[object, ...]], tmp_path_factory: pytest.TempPathFactory
 ):
     repository = tmp_path_factory.mktemp("trail")
     world.git(repository, "init", "-q", "-b", "main")
     world.git(repository, "config", "user.name", NAME)
     world.git(repository, "config", "user.email", EMAIL)
     at = desk(world, repository)
-    for what in acts:
+    for action in actions:
         with contextlib.suppress(MdmemError):
-            act(at, what)
+            act(at, action)
     workspace = at.workspace
-    with trail_update.fresh_trail(workspace) as known, Trail.in_memory() as anew:
-        replay.replay_new_commits(workspace, anew, workspace.repository.head())
-        assert known.dump() == anew.dump()
-        revisions = [row for newest in known.newest_revisions() for row in known.revisions(newest.lineage, include_unchanged=True)]
-        for landmark in known.commits_after():
-            standing = [one for one in revisions if one.begun <= landmark.number and (one.ended is None or one.ended > landmark.number)]
-            told = sorted((one.path, one.section, one.nth, one.text) for one in standing)
-            assert told == sorted(sections_at(at, landmark.commit))
+    with trail_update.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
+        replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
+        assert trail.dump() == rebuilt.dump()
+        revisions = [row for newest in trail.newest_revisions() for row in trail.revisions(newest.lineage, include_unchanged=True)]
+        for commit in trail.commits_after():
+            live = [
+                revision
+                for revision in revisions
+                if revision.begun <= commit.number and (revision.ended is None or revision.ended > commit.number)
+            ]
+            texts = sorted((revision.path, revision.section, revision.nth, revision.text) for revision in live)
+            assert texts == sorted(sections_at(at, commit.commit))
 
 
 def sections_at(at: Desk, commit: str) -> Iterator[tuple[str, tuple[str, ...], int, str]]:
