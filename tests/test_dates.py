@@ -1,4 +1,4 @@
-"""Days and moments: ISO dates, and plain words in several languages."""
+"""Dates and times: in ISO form, and in words of several languages."""
 
 import sys
 from datetime import date
@@ -40,16 +40,16 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
         ("昨天", "2026-11-21", "2026-11-21"),
     ],
 )
-def test_what_is_meant(at: Desk, text: str, first: str, last: str) -> None:
+def test_the_days_that_a_text_means(at: Desk, text: str, first: str, last: str) -> None:
     workspace = at.workspace
-    days = dates.first_day(workspace, text, "--since"), dates.last_day(workspace, text, "--until")
+    days = dates.first_day(workspace, text, "since"), dates.last_day(workspace, text, "until")
     assert days == (date.fromisoformat(first), date.fromisoformat(last))
 
 
 @pytest.mark.parametrize("text", ["2026-13", "2026-02-30", "2026-1-1", "2026-01-01T99", "0000", "no such day", "", "   ", "\0", "🦓" * 50])
-def test_what_means_no_day_is_refused(at: Desk, text: str) -> None:
+def test_a_text_that_means_no_day_is_refused(at: Desk, text: str) -> None:
     with pytest.raises(MdmemError) as failure:
-        dates.first_day(at.workspace, text, "--since")
+        dates.first_day(at.workspace, text, "since")
     assert (failure.value.code, failure.value.exit_status) == ("usage", 2)
 
 
@@ -65,15 +65,15 @@ def test_a_moment_is_itself(at: Desk) -> None:
     span = dates.parse_iso(at.workspace, "2026-03-01T12:00:00+02:00")
     assert span is not None
     assert dates.end_of_span(at.workspace, span)[0] == 1772359200
-    spoken = dates.parse_words(at.workspace, "2 hours ago")
-    assert spoken is not None
-    assert spoken.moment is not None
-    assert spoken.moment.isoformat() == "2026-11-22T10:00:00+00:00"
+    span_of_words = dates.parse_words(at.workspace, "2 hours ago")
+    assert span_of_words is not None
+    assert span_of_words.moment is not None
+    assert span_of_words.moment.isoformat() == "2026-11-22T10:00:00+00:00"
 
 
 def test_iso_dates_load_no_words(world: World, at: Desk) -> None:
     code = (
         "import os, sys; from pathlib import Path; from mdmem.queries import dates; from mdmem.workspace import open_at\n"
-        "dates.first_day(open_at(Path('.').resolve(), os.environ), '2026-03-01', '--since'); print('dateparser' in sys.modules)"
+        "dates.first_day(open_at(Path('.').resolve(), os.environ), '2026-03-01', 'since'); print('dateparser' in sys.modules)"
     )
     assert world.run(at.root, [sys.executable, "-c", code]).stdout == "False\n"

@@ -1,4 +1,4 @@
-"""Files for the index whose entries the table of versions has already."""
+"""Files whose entries the index takes from the trail."""
 
 from pathlib import Path
 
@@ -25,35 +25,35 @@ def at(world: World, repository: Path) -> Desk:
     return desk(world, repository)
 
 
-def rebuilt(at: Desk, many: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
-    """All that the index holds, the past included, if so many files are many."""
+def rebuilt_entries(at: Desk, many: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
+    """All entries of the index, ended ones too, where so many files count as many."""
     monkeypatch.setattr(pages, "_MANY", many)
     return index.rebuild_index(at.workspace, True, say).index.entries(Filter(history=True))
 
 
-def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that are read from now on."""
-    read: list[str] = []
+def scanned_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are scanned from now on."""
+    scanned: list[str] = []
 
     def counted(source: str, first: int, parser: Parser) -> ScanResult:
-        read.append(source)
+        scanned.append(source)
         return scan(source, first, parser)
 
     document._parse_file.cache_clear()
     monkeypatch.setattr(document, "scan", counted)
-    return read
+    return scanned
 
 
-def test_a_file_that_came_with_one_commit_is_read_once(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_one_commit_is_scanned_once(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     for day in range(10, 20):
         at.write(f"memory/2026-01-{day}.md", f"# 2026-01-{day}\n\n## 09:00\n\n- tea on the {day}th\n")
     at.commit()
-    read = scans(monkeypatch)
-    assert len(rebuilt(at, 1, monkeypatch)) == 12
-    assert len(read) == 11
+    scanned = scanned_texts(monkeypatch)
+    assert len(rebuilt_entries(at, 1, monkeypatch)) == 12
+    assert len(scanned) == 11
 
 
-def test_what_stands_there_is_what_a_parse_finds(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_from_the_trail_are_those_of_a_parse(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     at.write(".gitattributes", "memory/crlf.md text eol=crlf\n")
     at.write("memory/crlf.md", "# C\r\n\r\n- one\r\n  two\r\n")
     at.write("memory/tags.md", "---\ntags: [a, b]\n---\n# T\n\n- same #b\n- same #b\n\ntext\n")
@@ -77,6 +77,6 @@ def test_what_stands_there_is_what_a_parse_finds(at: Desk, monkeypatch: pytest.M
     at.write("memory/untracked.md", "- new\n")
     at.write("memory/staged.md", "- staged\n")
     at.git("add", "memory/staged.md")
-    found = rebuilt(at, 1, monkeypatch)
-    assert found == rebuilt(at, NEVER, monkeypatch)
-    assert {hit.path for hit in found} >= {f"memory/{name}.md" for name in ("crlf", "tags", "keys", "twice", "edited", "new", "staged")}
+    entries = rebuilt_entries(at, 1, monkeypatch)
+    assert entries == rebuilt_entries(at, NEVER, monkeypatch)
+    assert {hit.path for hit in entries} >= {f"memory/{name}.md" for name in ("crlf", "tags", "keys", "twice", "edited", "new", "staged")}

@@ -57,7 +57,7 @@ class TestShow:
         assert not memory.show(Show(section="Work")).uncommitted
 
     @pytest.mark.parametrize(
-        ("text", "wanted", "uncommitted"),
+        ("text", "arguments", "uncommitted"),
         [
             ("# M\n\n## A\n\n- one\n\n## B\n\n- one\n", Show(section="A"), True),
             ("# M\n\n## A\n\n- one\n\n## B\n\n- one\n", Show(section="B"), False),
@@ -69,20 +69,20 @@ class TestShow:
             ("before\r\n\r\n# M\r\n\r\n## A\r\n\r\n- one\r\n- two\r\n\r\n## B\r\n\r\n- one\r\n", Show(), False),
         ],
     )
-    def test_edits_are_those_of_the_very_section(self, at: Desk, memory: Memory, text: str, wanted: Show, uncommitted: bool):
+    def test_edits_are_those_of_the_very_section(self, at: Desk, memory: Memory, text: str, arguments: Show, uncommitted: bool):
         at.write("MEMORY.md", "before\n\n# M\n\n## A\n\n- one\n- two\n\n## B\n\n- one\n")
         at.commit()
         at.write("MEMORY.md", text)
-        assert memory.show(wanted).uncommitted is uncommitted
+        assert memory.show(arguments).uncommitted is uncommitted
 
-    def test_what_was_committed_and_cannot_be_read_is_another_text(self, at: Desk, memory: Memory):
+    def test_a_committed_text_that_cannot_be_read_counts_as_another(self, at: Desk, memory: Memory):
         at.write("MEMORY.md", b"\xff")
         at.commit()
         at.write("MEMORY.md", SEED)
         assert memory.show(Show(section="Work")).uncommitted
 
     @pytest.mark.parametrize(
-        ("wanted", "code"),
+        ("arguments", "code"),
         [
             (Show(section="Wrok"), "section-not-found"),
             (Show("memmory.md"), "file-not-found"),
@@ -92,12 +92,12 @@ class TestShow:
             (Show("link.md"), "bad-path"),
         ],
     )
-    def test_what_is_not_there(self, at: Desk, memory: Memory, wanted: Show, code: str):
+    def test_a_missing_file_or_section(self, at: Desk, memory: Memory, arguments: Show, code: str):
         at.write("bad.md", b"\xff")
         (at.root / "link.md").symlink_to("MEMORY.md")
         before = at.tree_state(), at.state()
         with pytest.raises(MdmemError) as failure:
-            memory.show(wanted)
+            memory.show(arguments)
         assert failure.value.code == code
         assert (at.tree_state(), at.state()) == before
 
@@ -122,7 +122,7 @@ class TestShow:
 
 class TestExtraPaths:
     @pytest.mark.parametrize("folder", ["../docs", "{tmp}/docs"])
-    def test_what_a_search_names_can_be_read(self, at: Desk, tmp_path: Path, folder: str):
+    def test_files_of_hits_can_be_shown(self, at: Desk, tmp_path: Path, folder: str):
         (tmp_path / "docs" / "deep").mkdir(parents=True)
         (tmp_path / "docs" / "deep" / "d.md").write_text("# Docs\n\n- tea\n\n## A\n\n## A\n")
         (tmp_path / "docs" / "link.md").symlink_to(tmp_path / "docs" / "deep" / "d.md")
@@ -145,7 +145,7 @@ class TestExtraPaths:
 
 
 class TestFacts:
-    def test_what_holds_and_what_does_not_any_more(self, at: Desk, memory: Memory):
+    def test_current_facts_and_all_facts(self, at: Desk, memory: Memory):
         at.apply(Log("a log (until 2026-03-04)", kind="fact", tags=("x",)))
         at.apply(append("- city: Rome (until 2026-03-05)", "Home"))
         texts = [hit.text for hit in memory.facts(ListFacts())]
@@ -156,15 +156,15 @@ class TestFacts:
         assert (old.status, old.kind) == ("expired", "fact")
 
     @pytest.mark.parametrize(
-        "wanted",
+        "arguments",
         [
             Search("x", since="no such day"),
             Search("x", until="2026-02-30"),
         ],
     )
-    def test_days_that_are_none(self, memory: Memory, wanted: Search):
+    def test_texts_that_mean_no_day(self, memory: Memory, arguments: Search):
         with pytest.raises(MdmemError) as failure:
-            memory.search(wanted)
+            memory.search(arguments)
         assert (failure.value.code, failure.value.exit_status) == ("usage", 2)
 
 
@@ -189,18 +189,18 @@ class TestSearch:
 
 
 class TestStatus:
-    def test_nothing_is_changed_by_asking(self, at: Desk, memory: Memory):
+    def test_status_changes_nothing(self, at: Desk, memory: Memory):
         at.write("memory/new.md", "x")
         at.write("other.md", "x")
         before = at.tree_state(), at.state()
-        found = memory.status()
+        status = memory.status()
         assert (at.tree_state(), at.state()) == before
-        assert (found.branch, found.commit) == ("main", at.git("rev-parse", "HEAD").strip())
-        assert (found.current, found.indexed_commit, found.entries) == (False, None, 0)
-        assert found.uncommitted == ("memory/new.md",)
-        assert found.files == {"evergreen": 2, "daily": 0, "profile": 0, "bootstrap": 0}
+        assert (status.branch, status.commit) == ("main", at.git("rev-parse", "HEAD").strip())
+        assert (status.current, status.indexed_commit, status.entries) == (False, None, 0)
+        assert status.uncommitted == ("memory/new.md",)
+        assert status.files == {"evergreen": 2, "daily": 0, "profile": 0, "bootstrap": 0}
 
-    def test_what_cannot_be_indexed_is_named_as_it_is_now(self, at: Desk, memory: Memory):
+    def test_skipped_files_are_named_as_they_are_now(self, at: Desk, memory: Memory):
         at.write("memory/bad.md", "a\0b")
         assert memory.status().skipped == (("memory/bad.md", "the file has a NUL character in line 1"),)
         memory.search(Search("Stripe"))
@@ -236,19 +236,19 @@ class TestCheck:
             memory.check(("memory/c.md",))
         assert failure.value.code == "file-not-found"
 
-    def test_of_what_is_staged_in_every_workspace(self, world: World, repository: Path):
-        one, two = desk(world, repository, "one"), desk(world, repository, "deep/two")
-        for folder in (one.root, two.root, repository, repository / "deep"):
+    def test_staged_changes_of_every_workspace(self, world: World, repository: Path):
+        first, second = desk(world, repository, "one"), desk(world, repository, "deep/two")
+        for folder in (first.root, second.root, repository, repository / "deep"):
             (folder / "memory").mkdir(exist_ok=True)
             (folder / "memory" / "x.md").write_text(CONFLICT)
         assert staged_problems(repository, {}) == ()
-        one.git("add", "-A", repository)
-        (one.root / "memory" / "x.md").write_text("mended, but not staged\n")
-        found = {problem.path for problem in staged_problems(repository, {}) if problem.level == "error"}
-        assert found == {"one/memory/x.md", "deep/two/memory/x.md"}
-        for folder in (one.root, one.root / "memory"):
-            found = {problem.path for problem in staged_problems(folder, {}) if problem.level == "error"}
-            assert found == {"memory/x.md", "../deep/two/memory/x.md"}
+        first.git("add", "-A", repository)
+        (first.root / "memory" / "x.md").write_text("mended, but not staged\n")
+        errors = {problem.path for problem in staged_problems(repository, {}) if problem.level == "error"}
+        assert errors == {"one/memory/x.md", "deep/two/memory/x.md"}
+        for folder in (first.root, first.root / "memory"):
+            errors = {problem.path for problem in staged_problems(folder, {}) if problem.level == "error"}
+            assert errors == {"memory/x.md", "../deep/two/memory/x.md"}
 
     @pytest.mark.parametrize("packed", [False, True])
     @pytest.mark.parametrize("folder", ["", "a/b"])
@@ -286,8 +286,8 @@ class TestCheck:
         at.commit()
         world.git(repository, "rm", "-rq", "a")
         assert not at.root.exists()
-        found = {(problem.path, problem.code, problem.level) for problem in staged_problems(repository, {})}
-        assert found == {("a/MEMORY.md", "shrink", "error"), ("a/memory/2026-03-05.md", "append", "warning")}
+        problems = {(problem.path, problem.code, problem.level) for problem in staged_problems(repository, {})}
+        assert problems == {("a/MEMORY.md", "shrink", "error"), ("a/memory/2026-03-05.md", "append", "warning")}
 
     def test_of_the_index_that_is_committed(self, at: Desk, world: World, tmp_path: Path):
         at.write("memory/x.md", CONFLICT)
@@ -325,10 +325,10 @@ class TestWhichWorkspace:
             assert verb("init") in failure.value.hint
 
     def test_those_that_were_used(self, world: World, repository: Path):
-        one, two = desk(world, repository, "ü/a b"), desk(world, repository, "ü/a-b")
+        first, second = desk(world, repository, "ü/a b"), desk(world, repository, "ü/a-b")
         assert used_workspaces(repository) == ()
-        for at in (one, two):
+        for at in (first, second):
             at.workspace.ensure_state()
-        assert set(used_workspaces(repository)) == {one.root, two.root}
-        (two.root / "MEMORY.md").unlink()
-        assert used_workspaces(two.root) == (one.root,)
+        assert set(used_workspaces(repository)) == {first.root, second.root}
+        (second.root / "MEMORY.md").unlink()
+        assert used_workspaces(second.root) == (first.root,)
