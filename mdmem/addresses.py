@@ -92,7 +92,7 @@ def _not_found(document: Document, address: str) -> SectionProblem:
     if suggestions:
         hint = f"{lead}: {'; '.join(suggestions)}"
     else:
-        hint = f"The file has no headings: {field('preamble')} names its text, and what writes makes the section with {field('create')}."
+        hint = f"The file has no headings: {field('preamble')} names its text, and a write with {field('create')} makes the section."
     return SectionProblem("section-not-found", f"no section {address[:_MAX_QUOTED_CHARS]!r}", hint, near=list(near))
 
 

@@ -161,7 +161,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         values = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Mend the file; every setting is optional.") from problem
+        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Correct the file; every setting is optional.") from problem
     for name in values:
         if name not in _NAMES:
             hint = _suggest(name, _NAMES, "The settings are")

@@ -352,7 +352,7 @@ def _escape_opener(line: str) -> str:
 def _add_key(text: str, key: str) -> str:
     name = fold_space(key)
     if not name or len(split_lines(key)) > 1:
-        raise LabelProblem("bad-text", f"{key!r} is no key: one line that is not empty")
+        raise LabelProblem("bad-text", f"{key!r} cannot be a key: it takes one line that is not empty")
     if holds_key(parse_text(text), name):
         return text
     line = f"{name}: {text}"
@@ -361,7 +361,7 @@ def _add_key(text: str, key: str) -> str:
 
 def _require_kind(kind: str) -> str:
     if not _KIND_NAME.fullmatch(kind):
-        raise LabelProblem("bad-text", f"{kind!r} is no kind: a word of two letters or more")
+        raise LabelProblem("bad-text", f"{kind!r} cannot be a kind: it takes a word of two letters or more")
     return kind
 
 
@@ -369,7 +369,7 @@ def _until_and_tags(until: date | None, tags: Iterable[str]) -> list[str]:
     names = [tag.removeprefix("#") for tag in tags]
     for name in names:
         if not _is_tag(name):
-            raise LabelProblem("bad-text", f"{name!r} is no tag: a letter first, then letters, digits, _, - or /")
+            raise LabelProblem("bad-text", f"{name!r} cannot be a tag: it takes a letter, then letters, digits, _, - or /")
     return [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
 
 

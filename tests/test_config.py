@@ -65,7 +65,7 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
         ("extra_paths = ['../x']", "outside the work tree"),
         ("extra_paths = ['/x']", "outside the work tree"),
         ("extra_paths = ['~/x']", "outside the work tree"),
-        ("a = ", "Mend the file"),
+        ("a = ", "Correct the file"),
         ("[agents]\nx = 1", "a list of texts"),
     ],
 )

@@ -787,7 +787,7 @@ class TestRevert:
         change_employers(dated)
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-05-02").apply(Revert(str(dated.search("Linear", history=True)[0].commit)))
-        assert failure.value.message == "MEMORY.md: line 5: what the change made of it was changed again since"
+        assert failure.value.message == "MEMORY.md: line 5 was changed again since"
         assert "\nNow: - employer: works at Notion\nThen: - employer: works at Stripe" in failure.value.hint
 
     def test_a_file_keeps_its_new_name(self, dated: DatedMemory) -> None:

@@ -75,7 +75,7 @@ def heading(level: int, title: str) -> str:
     """
     name = fold_space(clean_input(title, "title"))
     if not name or len(split_lines(title.strip())) > 1:
-        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} is no title: one line that is not empty")
+        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: it takes one line that is not empty")
     escaped = _CLOSING_HASHES.sub(r"\1\\\2\3", name)
     line = f"{'#' * level} {escaped}"
     sections = parse(line, fragment=True).sections

@@ -72,7 +72,7 @@ def edit(document: Document, change: EditSection) -> EditResult:
     if change.after is not None and section.start < find_section(document, change.after).tree_end:
         raise UsageProblem(
             f"{join_path(section.path)!r} is there already, and does not stand after {change.after!r}",
-            f"{field('after')} places a section that is made.",
+            f"{field('after')} places a new section.",
         )
     _require_unchanged(document, section, change)
     match change.action:
@@ -105,7 +105,7 @@ def _section_changed(etag: str, text: str) -> SectionProblem:
     return SectionProblem(
         "section-changed",
         "the section is no longer what was read",
-        f"Read it again ({verb('show')}) and decide anew.",
+        f"Read it again ({verb('show')}) before you edit it.",
         etag=etag,
         text=text,
     )
