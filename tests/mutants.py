@@ -285,9 +285,8 @@ class Tests:
             lines = range(mutant.line - mutant.start, mutant.last - mutant.start + 1)
             here = here.union(*(self._by_line.get((mutant.function, line), set()) for line in (*lines, -1)))
         else:
-            here = here.union(*self._by_function.values())
-        own = f"test_{Path(self._module).stem}"
-        ordered = sorted(here, key=lambda test: (Path(test.partition("::")[0]).stem != own, self.seconds[test]))
+            here = here.union(*self._by_function.values(), filter(self._is_own, self.seconds))
+        ordered = sorted(here, key=lambda test: (not self._is_own(test), self.seconds[test]))
         chosen, total = [], 0.0
         for test in ordered:
             total += self.seconds[test]
@@ -295,6 +294,10 @@ class Tests:
                 break
             chosen.append(test)
         return chosen
+
+    def _is_own(self, test: str) -> bool:
+        """Whether a test stands in the file that is named after the module."""
+        return Path(test.partition("::")[0]).stem == f"test_{Path(self._module).stem}"
 
 
 # Trying a mutant.
