@@ -1,4 +1,5 @@
 import hashlib
+import re
 import unicodedata
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mdmem.document import (
+    UNSPACED,
     BlockKind,
     Document,
     clean_input,
@@ -125,7 +127,16 @@ def test_lines_end_at_three_ends_only(text: str, lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "end"), [("", "\n"), ("a\r\nb\r\nc\n", "\r\n"), ("a\rb\r", "\r"), ("a\nb\r\n", "\n"), ("a", "\n"), ("a\r\n", "\r\n")]
+    ("text", "end"),
+    [
+        ("", "\n"),
+        ("a\r\nb\r\nc\n", "\r\n"),
+        ("a\rb\r", "\r"),
+        ("a\nb\r\n", "\n"),
+        ("a", "\n"),
+        ("a\r\n", "\r\n"),
+        ("X\r\nX\r\nX\n", "\r\n"),
+    ],
 )
 def test_new_text_takes_the_most_frequent_line_end(text: str, end: str) -> None:
     assert parse(text).line_end == end
@@ -145,7 +156,15 @@ def test_blocks() -> None:
     ]
 
 
-@pytest.mark.parametrize("nested", ["".join("  " * depth + "- x\n" for depth in range(400)), ">" * 300 + " x\n", "- " * 300 + "x\n"])
+@pytest.mark.parametrize(
+    "nested",
+    [
+        "".join("  " * depth + "- x\n" for depth in range(400)),
+        ">" * 300 + " x\n",
+        "- " * 300 + "x\n",
+        "".join("  " * depth + "- x\n" for depth in range(30)) + "goes on at the margin\n",  # which the scanner leaves to the parser
+    ],
+)
 def test_deep_nesting_hides_no_heading(nested: str) -> None:
     assert outline(f"# A\n\n{nested}\n# B\n") == [(1, "A"), (1, "B")]
 
@@ -216,6 +235,20 @@ def test_plain_titles_agree_with_the_inline_parser(title: str) -> None:
 
 def test_an_endless_title_is_compared_as_it_stands() -> None:
     assert plain_title("*a* " * 500) == ("*a* " * 500).strip()
+    assert plain_title("*" + "a" * 998 + "*") == "a" * 998
+    assert plain_title("*" + "a" * 999 + "*") == "*" + "a" * 999 + "*"
+
+
+@pytest.mark.parametrize(
+    "run", ["ภาษาไทย", "ລາວ", "မြန်မာ", "ខ្មែរ", "々〆〇ひらがなカタカナー", "漢字㐂豈", "\U00020000\U0003ffff", "한국어"]
+)
+def test_what_is_written_without_spaces(run: str) -> None:
+    assert re.findall(UNSPACED, f"a{run}b {run}") == [run, run]
+
+
+@pytest.mark.parametrize("text", ["word", "слово", "λόγος", "हिन्दी", "、。", "・"])
+def test_what_is_not(text: str) -> None:
+    assert not re.search(UNSPACED, text)
 
 
 # Etags.

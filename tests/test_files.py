@@ -181,6 +181,14 @@ class TestReplace:
             os.umask(before)
         assert stat.S_IMODE((tmp_path / "a.md").stat().st_mode) == mode
 
+    def test_a_temporary_file_that_somebody_takes_away(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        def taken_away(place: Path) -> bytes:
+            (tmp_path / TEMPORARY).unlink()
+            return b"other"
+
+        monkeypatch.setattr(files, "read", taken_away)
+        assert not files.replace(tmp_path / "a.md", b"y", b"x", TEMPORARY)
+
     @pytest.mark.parametrize("call", ["fsync", "fchmod"])
     def test_a_full_disk_leaves_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str):
         (tmp_path / "a.md").write_text("x")
