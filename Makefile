@@ -35,7 +35,7 @@ explore: $(STAMP)
 
 # Whether the tests notice a change of one thing: `make mutants` (a night), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).
 mutants: $(STAMP)
-	nice -n 10 $(VENV)/bin/python tests/mutants.py $(ROOMS) $(if $(SAMPLE),--sample $(SAMPLE))
+	nice -n 10 $(VENV)/bin/python -X warn_default_encoding tests/mutants.py $(ROOMS) $(if $(SAMPLE),--sample $(SAMPLE))
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

@@ -83,7 +83,10 @@ SLOWER = 5.0
 MEASURING_SECONDS = 1200.0
 LOADED_BEFORE = ("hypothesis", "markdown_it", "git", "tantivy", "mistune", "yaml")
 """What the children need not load each for itself: nothing of this, and nothing that starts threads when it is loaded."""
-OPTIONS = ["-q", "-p", "no:cacheprovider", "--tb=line", "-W", "ignore::pytest.PytestAssertRewriteWarning", "--rootdir", str(ROOT)]
+OPTIONS = [
+    *("-q", "-p", "no:cacheprovider", "--tb=line", "--rootdir", str(ROOT)),
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning", "-W", "ignore::EncodingWarning"),
+]
 
 
 def digest(*data: bytes) -> str:
@@ -113,7 +116,7 @@ def fork(work: Callable[[], int], log: Path) -> int:
     try:
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with log.open("wb") as output, Path(os.devnull).open() as nothing:
+        with log.open("wb") as output, Path(os.devnull).open("rb") as nothing:
             for stream, file in ((0, nothing), (1, output), (2, output)):
                 os.dup2(file.fileno(), stream)
         os.chdir(ROOT)
@@ -174,6 +177,9 @@ class Stopwatch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        if sys.gettrace() is None:  # where Python meets its own limits it forgets who is watching
+            self._measure.stop()
+            self._measure.start()
         self._measure.switch_context(item.nodeid)
         started = time.monotonic()
         try:
@@ -281,7 +287,7 @@ class Tests:
     def of(self, mutant: Mutant, seconds: float) -> list[str]:
         """The tests for a mutant, those of the module's own file and quick ones first, as many as take so long together."""
         here: set[str] = set()
-        if mutant.function in self._now:
+        if not mutant.once:
             lines = range(mutant.line - mutant.start, mutant.last - mutant.start + 1)
             here = here.union(*(self._by_line.get((mutant.function, line), set()) for line in (*lines, -1)))
         else:
@@ -339,11 +345,13 @@ def put(top: Path, module: str, text: str | None) -> None:
         place.write_text(text)
 
 
-def run_tests(top: Path, tests: Sequence[str]) -> int:
+def run_tests(top: Path, module: str, tests: Sequence[str]) -> int:
+    """Run tests on an overlay. Where the interpreter is started for that, a text file that is opened in no encoding is a failure too."""
     sys.path.insert(0, str(top))
+    encoding = f"error::EncodingWarning:{module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
     os.environ["PYTHONPATH"] = str(top)
     paths = dict.fromkeys(test.partition("::")[0] for test in tests)
-    return pytest.main([*OPTIONS, "-x", *paths], plugins=[Chosen(tests)])
+    return pytest.main([*OPTIONS, "-x", "-W", encoding, *paths], plugins=[Chosen(tests)])
 
 
 KILLED, SURVIVED, UNTESTED = "killed", "survived", "untested"
@@ -413,7 +421,7 @@ def try_all(room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts
             put(tops[seat], module, mutant.text)
             expected = START_SECONDS + SLOWER * sum(tests[module].seconds[test] for test in chosen)
             started = time.monotonic()
-            child = fork(lambda: run_tests(tops[seat], chosen) if chosen else 0, KEPT / f"child-{seat}.log")
+            child = fork(lambda: run_tests(tops[seat], module, chosen) if chosen else 0, KEPT / f"child-{seat}.log")
             return Child(child, started + expected, done)
 
         return start

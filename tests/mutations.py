@@ -39,11 +39,13 @@ class Mutant:
     """A module with one change.
 
     `name` says where the change is and what it is, and outlives changes elsewhere in the module. `function` is empty for what a module does
-    when it is loaded, and `start` is the first line of it; `line` and `last` are where the change is.
+    when it is loaded, and `start` is the first line of it; `line` and `last` are where the change is. What is `once` in a process runs when
+    the module is loaded, or in the first test that comes by.
     """
 
     name: str
     function: str
+    once: bool
     start: int
     line: int
     last: int
@@ -64,7 +66,7 @@ def mutants(text: str) -> list[Mutant]:
             counted[words] += 1
             name = words if counted[words] == 1 else f"{words} ({counted[words]})"
             changed = (data[:first] + new.encode() + data[last:]).decode()
-            made.append(Mutant(name, scope.function, scope.start, node.lineno, node.end_lineno or node.lineno, changed))
+            made.append(Mutant(name, scope.function, scope.once, scope.start, node.lineno, node.end_lineno or node.lineno, changed))
     return made
 
 
@@ -96,6 +98,7 @@ class _Scope:
     function: str = ""
     start: int = 1
     prefix: str = ""
+    once: bool = True
 
 
 def _sites(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, _Scope]]:
@@ -113,7 +116,8 @@ def _inside(node: ast.AST, child: ast.AST, scope: _Scope) -> _Scope:
     if isinstance(node, ast.ClassDef):
         return replace(scope, prefix=f"{scope.prefix}{node.name}.")
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and child in node.body:
-        return _Scope(f"{scope.prefix}{node.name}", node.lineno, f"{scope.prefix}{node.name}.")
+        name = f"{scope.prefix}{node.name}"
+        return _Scope(name, node.lineno, f"{name}.", any("cache" in ast.unparse(each) for each in node.decorator_list))
     return scope
 
 
@@ -164,7 +168,7 @@ def _conditions(node: ast.AST) -> list[ast.expr]:
 
 def _other_statements(node: ast.stmt) -> Iterator[str]:
     match node:
-        case ast.Return(ast.Constant(None) | None):
+        case ast.Return(None | ast.Constant(None | True | False)):
             return
         case ast.Return():
             yield "return None"
