@@ -21,6 +21,7 @@ import sys
 import time
 import tomllib
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -459,6 +460,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="forget what came of earlier runs")
     wanted = parser.parse_args()
     rooms = wanted.rooms or list(ROOMS)
+    warnings.simplefilter("ignore", EncodingWarning)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the children end too
     for name in LOADED_BEFORE:
         importlib.import_module(name)

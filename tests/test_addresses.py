@@ -4,7 +4,7 @@ import pytest
 from generated_markdown import documents
 from hypothesis import given, settings
 
-from mdmem.addresses import find_section, matching_sections
+from mdmem.addresses import address_of, find_section, matching_sections, similar_paths
 from mdmem.document import parse
 from mdmem.errors import SectionProblem
 from mdmem.wording import field
@@ -99,3 +99,76 @@ def test_a_whole_path_is_no_advice_where_it_is_ambiguous_itself(text: str) -> No
     with pytest.raises(SectionProblem) as caught:
         find_section(parse(text), "A")
     assert caught.value.hint.endswith(f" (line 3). Give {field('nth')} N.")
+
+
+def similar(titles: list[str], address: str) -> list[str]:
+    return list(similar_paths(parse("".join(f"# {title}\n" for title in titles)), address))
+
+
+def test_three_suggestions_at_most_the_most_alike_first() -> None:
+    assert similar(["nothing", "works", "work", "worker", "working"], "wrok") == ["work", "works", "worker"]
+    assert similar(["abcd"], "abxy") == ["abcd"]  # just alike enough
+    assert similar(["abcd"], "axyz") == []
+
+
+def test_what_holds_the_words_or_is_held_by_them_is_suggested_too() -> None:
+    assert similar(["All the plans of the coming year", "Other"], "plans") == ["All the plans of the coming year"]
+    assert similar(["Pets", "Other"], "the names of all our Pets and their ages") == ["Pets"]
+    assert similar(["", "Other"], "plans") == []
+    assert similar(["Plans"], " ") == []
+
+
+def test_only_so_much_is_compared() -> None:
+    far = ["x" * 3] * 1999 + ["needle"]
+    assert similar(far, "needles") == ["needle"]
+    assert similar(["x" * 3, *far], "needles") == []
+    assert similar(["a" * 200 + "b" * 999], "a" * 200 + "c" * 999)
+    assert similar(["zz" + "b" * 200], "q" * 200 + "b") == []
+
+
+def test_one_section_by_many_names_is_suggested_once() -> None:
+    assert similar_paths(parse("# plan\n## plan\n"), "plan x") == ("plan", "plan > plan")
+    assert similar_paths(parse("# Plan\n# plan\n"), "plans") == ("Plan",)
+
+
+def test_long_addresses_are_cut_in_messages() -> None:
+    with pytest.raises(SectionProblem) as caught:
+        find_section(parse("# A\n"), "b" * 121)
+    assert caught.value.message == f"no section {'b' * 120!r}"
+    assert caught.value.details["near"] == []
+    title = "c" * 121
+    with pytest.raises(SectionProblem) as caught:
+        find_section(parse(f"# {title}\n# {title}\n"), title)
+    assert caught.value.message == f"2 sections are called {title[:120]!r}"
+    with pytest.raises(SectionProblem) as caught:
+        find_section(parse(f"# {title}\n"), title, 2)
+    assert caught.value.message == f"there is no number 2 of the sections called {title[:120]!r}: 1 in all"
+
+
+def test_eight_sections_are_listed_at_most() -> None:
+    nine = parse("".join(f"# {name}\n" for name in "ABCDEFGHI"))
+    with pytest.raises(SectionProblem) as caught:
+        find_section(nine, "xyz")
+    assert caught.value.hint == "Its sections are: A; B; C; D; E; F; G; H"
+    same = parse("".join(f"# {name}\n## Same\n" for name in "ABCDEFGHI"))
+    with pytest.raises(SectionProblem) as caught:
+        find_section(same, "Same")
+    assert caught.value.hint.startswith("They are A > Same (line 2); B > Same (line 4); ")
+    assert caught.value.hint.endswith(f"H > Same (line 16). Give the whole path or {field('nth')} N.")
+    assert len(caught.value.details["sections"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A\n## B\n", [("A", None), ("A > B", None)]),
+        ("# A\n# A\n# A\n", [("A", 1), ("A", 2), ("A", 3)]),
+        ("# A\n## B\n# A > B\n", [("A", None), None, ("A > B", None)]),
+        ("# a\n# A\n", [("a", None), ("A", None)]),
+    ],
+)
+def test_the_address_of_a_section_finds_it(text: str, expected: list[tuple[str, int | None] | None]) -> None:
+    document = parse(text)
+    assert [address_of(document, section) for section in document.sections] == expected
+    for section, address in zip(document.sections, expected, strict=True):
+        assert address is None or find_section(document, *address) == section
