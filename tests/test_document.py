@@ -12,9 +12,12 @@ from mdmem.document import (
     UNSPACED,
     BlockKind,
     Document,
+    blank_line,
     clean_input,
     decode,
     fold_space,
+    is_blank,
+    lines_without_ends,
     parse,
     parse_bytes,
     plain_title,
@@ -22,6 +25,7 @@ from mdmem.document import (
     section_etag,
     split_lines,
     tree_etag,
+    with_line_end,
 )
 from mdmem.errors import PathProblem, TextProblem
 from mdmem.layout import MAX_FILE_BYTES
@@ -109,6 +113,9 @@ def test_headings(text: str, headings: list[tuple[int, str]]) -> None:
         ("---\na: 1\n", ""),
         (" ---\na: 1\n---\n", ""),
         ("----\na: 1\n---\n", ""),
+        ("---X\na: 1\n---\n", ""),
+        ("---\na: 1\n---X\n...X\n", ""),
+        ("---\n\n---\n---\n", "---\n\n---\n"),
         ("", ""),
     ],
 )
@@ -140,6 +147,31 @@ def test_lines_end_at_three_ends_only(text: str, lines: list[str]) -> None:
 )
 def test_new_text_takes_the_most_frequent_line_end(text: str, end: str) -> None:
     assert parse(text).line_end == end
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "expected"),
+    [("a\nb\n", "\r\n", "a\r\nb\r\n"), ("a\r\nb\rc\n", "\n", "a\nb\nc\n"), ("a\n", "\n", "a\n"), ("a\n\r\nb", "\r", "a\r\rb")],
+)
+def test_line_ends_are_exchanged(text: str, end: str, expected: str) -> None:
+    assert with_line_end(text, end) == expected
+
+
+@pytest.mark.parametrize(("line", "blank"), [("", True), (" \t\r\n", True), ("X\n", False), ("\x0c\n", False), ("\u00a0", False)])
+def test_a_blank_line(line: str, blank: bool) -> None:
+    assert is_blank(line) is blank
+
+
+@pytest.mark.parametrize(
+    ("before", "end", "expected"), [("a\r", "\n", "\r"), ("a\n", "\n", "\n"), ("a\r", "\r\n", "\r\n"), ("X", "\n", "\n")]
+)
+def test_a_blank_line_is_one_line(before: str, end: str, expected: str) -> None:
+    assert blank_line(before, end) == expected
+
+
+def test_lines_without_their_ends() -> None:
+    assert lines_without_ends("\ufeffa\r\n\rX\nb") == ["a", "", "X", "b"]
+    assert lines_without_ends("\ufeff") == []
 
 
 def test_blocks() -> None:
@@ -266,6 +298,8 @@ def test_etags() -> None:
     assert tree_etag(document, a) == sha("## A\n\nown\n\n\n### B\n\nb")
     assert section_etag(document, b) == tree_etag(document, b) == sha("### B\n\nb")
     assert section_etag(document, c) == sha("## C")
+    assert preamble_etag(parse("")) == preamble_etag(parse("\n \n# A\n")) == sha("")
+    assert section_etag(parse("# X\r\n"), parse("# X\r\n").sections[0]) == sha("# X")
 
 
 @given(documents)
@@ -287,6 +321,19 @@ def test_input_that_cannot_be_stored(text: str) -> None:
 
 def test_a_leading_byte_order_mark_is_dropped() -> None:
     assert clean_input("\ufeffa\ufeff") == "a\ufeff"
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\udcff"])
+def test_what_it_was_is_named(text: str) -> None:
+    with pytest.raises(TextProblem, match=r"^the reason "):
+        clean_input(text, "reason")
+    with pytest.raises(TextProblem, match=r"^the text "):
+        clean_input(text)
+
+
+def test_a_nul_is_read_as_markdown_reads_it() -> None:
+    assert outline("# a\0b\n") == [(1, "a\ufffdb")]
+    assert parse("# a\0b\n").text == "# a\0b\n"
 
 
 @given(st.text(max_size=30))
