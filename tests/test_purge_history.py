@@ -11,16 +11,13 @@ from pathlib import Path
 
 import pytest
 from conftest import EMAIL, NAME, World
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from workspaces import STATE
 
 from mdmem import facts, repo
 from mdmem.changes import purge_history
 from mdmem.changes.purge_history import PurgeNote, PurgeScope
-from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target, purged_message, purged_text
-from mdmem.errors import FactProblem, RepositoryProblem, TextProblem
-from mdmem.model import FactId
+from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target
+from mdmem.errors import FactProblem, RepositoryProblem
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.repo import Repository, history_rewrite, objects, ref_rewrite
 
@@ -29,108 +26,6 @@ WORDS = "secret plan of Zoë"
 FACT = facts.fact_id(WORDS)
 WHEN = "@1780000000 +0200"
 OTHER = "# Memory\n\n## Work\n\n- works at Stripe\n"
-
-
-# Bytes -> bytes.
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (f"# T\n\n- a\n- {WORDS}\n- b\n", "# T\n\n- a\n- b\n"),
-        (f"- [fact] {WORDS} #tag <!-- c --> ^id\n- b\n", "- b\n"),
-        ("- secret plan\n  of Zoë\n\n- b\n", "\n- b\n"),
-        (f"* {WORDS.upper()}\n* b\n", "* b\n"),
-        (f"1. {unicodedata.normalize('NFD', WORDS)}\n2. b\n", "2. b\n"),
-        (f"\ufeff- {WORDS}\r\n- b\r\n", "\ufeff- b\r\n"),
-        (f"- {WORDS}\n  - inner {WORDS}\n", "- [PURGED]\n  - inner [PURGED]\n"),
-        (f"- the {WORDS} again {WORDS}\n", "- the [PURGED] again [PURGED]\n"),
-        (f"## {WORDS}\n\ntext\n", "## [PURGED]\n\ntext\n"),
-        (f"- x\n  - {WORDS}\n", "- x\n  - [PURGED]\n"),
-        ("the secret\tplan\r\n  of\u00a0Zoë, x\r\n", "the [PURGED], x\r\n"),
-        ("> a secret plan\n> of Zoë\n", "> a [PURGED]\n"),
-        (f"a{unicodedata.normalize('NFD', WORDS)}b", "a[PURGED]b"),
-        ("- secret plan\n- of Zoë\n", "- secret plan\n- of Zoë\n"),
-        (f"```\n- {WORDS}\n```\n", "```\n- [PURGED]\n```\n"),
-        (f"- {WORDS} {WORDS.upper()}\n- b\n", "- b\n"),
-        (f"---\nname: {WORDS}\n---\n", "---\nname: [PURGED]\n---\n"),
-        ("nothing here\n", "nothing here\n"),
-        (f"NUL \0 {WORDS}", f"NUL \0 {WORDS}"),
-    ],
-)
-def test_text(before: str, after: str) -> None:
-    target = purge_target(WORDS, FACT)
-    assert purged_text(target, before.encode(), True).decode() == after
-    assert purged_text(target, after.encode(), True).decode() == after
-
-
-def test_text_that_is_no_markdown_keeps_its_lines() -> None:
-    assert purged_text(purge_target(WORDS, FACT), f"- {WORDS}\n- b\n".encode(), False) == b"- [PURGED]\n- b\n"
-
-
-def test_an_until_does_not_count() -> None:
-    target = purge_target(f"{WORDS} (until 2026-01-01)", FACT)
-    assert purged_text(target, f"- {WORDS} (until 2027-02-02)\n- the {WORDS} is (until 2026-01-01)\n".encode(), True) == (
-        b"- the [PURGED] is (until 2026-01-01)\n"
-    )
-
-
-def test_text_in_another_encoding() -> None:
-    target = purge_target("secret plan", FactId("00000000"))
-    assert purged_text(target, b"\xe9t\xe9 secret plan\n", True) == b"\xe9t\xe9 [PURGED]\n"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (f"MEMORY.md: remember\n\n+ - {WORDS}\n+ - b\n", "MEMORY.md: remember\n\n+ - [PURGED]\n+ - b\n"),
-        ("x\n\n+ - secret plan\n+ of Zoë\n", "x\n\n+ - [PURGED]\n"),
-        (f"x\n\n- - {WORDS.upper()} #tag\n", "x\n\n- [PURGED]\n"),
-        (f"x\n\nMdmem-Section: A > {WORDS}\n", "x\n\nMdmem-Section: A > [PURGED]\n"),
-        ("MEMORY.md: replace secret plan of…\n", "MEMORY.md: replace [PURGED]…\n"),
-        ("a secret… b\n", "a secret… b\n"),
-        (b"\xe9 " + WORDS.encode(), b"\xe9 [PURGED]"),
-    ],
-)
-def test_message(before: str | bytes, after: str | bytes) -> None:
-    target = purge_target(WORDS, FACT)
-    old, new = (text if isinstance(text, bytes) else text.encode() for text in (before, after))
-    assert purged_message(target, old) == new
-    assert purged_message(target, new) == new
-
-
-@pytest.mark.parametrize(
-    "words", ["abc", " a b c ", "abc (until 2026-01-01)", "(until 2026-01-01)", "PURGED", PURGED_MARK, "ED] abc", "abc [PUR", ""]
-)
-def test_words_that_cannot_be_purged(words: str) -> None:
-    with pytest.raises(TextProblem):
-        purge_target(words, None)
-
-
-@settings(max_examples=150)
-@given(st.text("ab -é\n[]#P", min_size=4, max_size=9), st.lists(st.one_of(st.none(), st.text("ab -*é\n[]#>P", max_size=12)), max_size=8))
-def test_text_is_nowhere_and_other_lines_stay(words: str, parts: list[str | None]) -> None:
-    try:
-        target = purge_target(words, facts.fact_id(words.strip()))
-    except TextProblem:
-        return
-    before = "".join(target.words if part is None else part for part in parts).encode()
-    for change in (lambda data: purged_text(target, data, True), lambda data: purged_message(target, data)):
-        after = change(before)
-        assert target.words.encode() not in after
-        assert change(after) == after
-        lines = after.decode().split("\n")
-        untouched = [line for line in lines if PURGED_MARK not in line]
-        rest = iter(before.decode().split("\n"))
-        assert all(line in rest or not line for line in untouched)
-
-
-def test_long_white_space_takes_no_time() -> None:
-    data = (b"secret" + b" \n" * 3000) * 20
-    assert purged_text(purge_target(WORDS, None), data, False) == data
-
-
-# Repositories.
 
 
 @dataclass(frozen=True)
