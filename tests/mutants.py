@@ -56,6 +56,7 @@ ROOMS = {
             "test_durability",
             "test_recover",
             "test_apply*",
+            "test_pending",
             "test_purge*",
             "test_history_replay",
         ),
@@ -64,7 +65,7 @@ ROOMS = {
         ("mdmem/changes/*.py",),
         (
             *("test_apply*", "test_recover", "test_durability", "test_tasks", "test_review", "test_contradictions", "test_purge*"),
-            *("test_secret_writes", "test_cli_writes", "test_cli_history"),
+            *("test_pending", "test_transaction", "test_write_outcome", "test_secret_writes", "test_cli_writes", "test_cli_history"),
         ),
     ),
     "document": Room(
