@@ -1,4 +1,4 @@
-"""The command line: parse, carry out, show. Two ways lead in: a short one for what is plain, and Typer's for everything."""
+"""The command line: parse, carry out, show. `fast_parser` reads simple calls; Typer reads all others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.cli import fast_parser
-from mdmem.cli.call import Call
 from mdmem.cli.commands import command
 from mdmem.cli.flags import in_flags
 from mdmem.cli.parameter_table import TABLE
@@ -24,14 +23,14 @@ else:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status."""
+    """Run one command and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
     return report(lambda: _run(words), _wants_json(words), in_flags)
 
 
 def _run(words: Sequence[str]) -> int:
-    call = fast_parser.parse(words, TABLE) or _by_typer(words)
+    call = fast_parser.parse(words, TABLE) or app.parse(words)
     if call is None:
         return 0
     answer = command(call.command)(call, **call.values)
@@ -45,19 +44,15 @@ def _run(words: Sequence[str]) -> int:
     return answer.status
 
 
-def _by_typer(words: Sequence[str]) -> Call | None:
-    return app.parse(words)
-
-
 def _wants_json(words: Sequence[str]) -> bool:
     return "--json" in words[: words.index("--") if "--" in words else len(words)]
 
 
 def _open_streams() -> None:
-    """Standard streams that take what is printed: those that the caller closed lead nowhere, the others speak UTF-8."""
+    """Prepare the standard streams: those that the caller closed lead nowhere, the others are UTF-8."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
     for stream in (sys.stdout, sys.stderr):
-        # They are text files, which can be reconfigured; typeshed knows no more of them than that they are written to.
+        # They are text files, which can be reconfigured; typeshed only knows that they can be written to.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""The command line as Typer knows it: the one definition of commands and options, made of the signatures of the commands."""
+"""The command line in Typer: its definition of commands and options is made from the signatures of the commands."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mdmem.errors import UsageProblem
 from mdmem.model import Source
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"mdmem {__version__}")
         raise typer.Exit
 
@@ -29,40 +29,40 @@ def _before(
     ] = None,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    """Take the options that come before the command."""
+    """Take the options before the command."""
     context.obj = workspace
 
 
-def _parsed(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
-    """A function that Typer can call: it takes what the command takes, and gives the call, which is not carried out yet."""
+def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
+    """A function for Typer: it takes the options of a command and returns its call, which is not carried out yet."""
 
     def parsed(context: typer.Context, **values: Any) -> Call:
         return Call(name, context.obj, {name: _value(value) for name, value in values.items()})
 
     types = get_type_hints(function, {**vars(options), **function.__globals__, "typer": typer}, include_extras=True)
-    first, *others = inspect.signature(function).parameters.values()
-    context = first.replace(name="context", annotation=typer.Context)
-    taken = [own for parameter in others for own in _taken(parameter, types[parameter.name])]
-    # A signature that is given wins over the one that is written, for inspect and so for Typer; mypy has no word for that.
+    call, *parameters = inspect.signature(function).parameters.values()
+    context = call.replace(name="context", annotation=typer.Context)
+    taken = [own for parameter in parameters for own in _options(parameter, types[parameter.name])]
+    # `inspect`, and so Typer, prefers this signature to the one in the source; mypy knows no such attribute.
     parsed.__signature__ = inspect.Signature([context, *taken])  # type: ignore[attr-defined]
     return parsed
 
 
 def _value(value: Any) -> Any:
-    """A value as the commands take it."""
+    """A value of Typer in the type that commands take."""
     return Source(value.value) if isinstance(value, options.Choice) else value
 
 
-def _taken(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.Parameter]:
-    """What a parameter of a command takes from the command line: itself, or (`**shared`) all that it stands for."""
+def _options(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.Parameter]:
+    """The parameters of the command line for a parameter of a command: itself, or (`**shared`) all that it stands for."""
     if parameter.kind is not parameter.VAR_KEYWORD:
         return [parameter.replace(annotation=annotation)]
     _, shared = get_args(annotation)
     return inspect.signature(shared).parameters.values()
 
 
-def _made() -> typer.Typer:
-    made = typer.Typer(
+def _build() -> typer.Typer:
+    root = typer.Typer(
         name="mdmem",
         help="An agent's long-term memory in Markdown files, with git as its history.",
         rich_markup_mode=None,
@@ -70,25 +70,25 @@ def _made() -> typer.Typer:
         add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    made.callback()(_before)
+    root.callback()(_before)
     groups = {name: typer.Typer(help=about, rich_markup_mode=None) for name, about in commands.GROUPS.items()}
     for name in commands.COMMANDS:
         function = commands.command(name)
         group, _, word = name.rpartition(" ")
-        (groups[group] if group else made).command(word, help=function.__doc__)(_parsed(name, function))
+        (groups[group] if group else root).command(word, help=function.__doc__)(_parser(name, function))
     for name, typed in groups.items():
-        made.add_typer(typed, name=name)
-    return made
+        root.add_typer(typed, name=name)
+    return root
 
 
-app = _made()
+app = _build()
 
 
 def parse(words: Sequence[str]) -> Call | None:
-    """The call that the words make; None where all is said already: help, the version.
+    """Parse the words of a command line into a call; None if help or the version was printed.
 
     Raises:
-        UsageProblem: they make none.
+        UsageProblem: they are no valid call.
     """
     try:
         with get_command(app).make_context("mdmem", list(words) or ["--help"]) as context:
@@ -97,14 +97,14 @@ def parse(words: Sequence[str]) -> Call | None:
     except typer.Exit:
         return None
     except typer.TyperException as problem:
-        raise _worded(problem) from problem
+        raise _usage_problem(problem) from problem
 
 
-def _worded(problem: typer.TyperException) -> UsageProblem:
-    """A wrong call in our own manner, with the help that fits."""
-    said = problem.format_message().removesuffix(".").replace("Value error, ", "")
+def _usage_problem(problem: typer.TyperException) -> UsageProblem:
+    """A wrong call as a failure of ours, with the help that fits."""
+    message = problem.format_message().removesuffix(".").replace("Value error, ", "")
     context = getattr(problem, "ctx", None)
     hint = f"{context.command_path if context else app.info.name} --help"
     if " " in getattr(problem, "option_name", ""):
         hint += "; a text that begins with a dash goes behind --, or comes from standard input"
-    return UsageProblem(said[:1].lower() + said[1:], hint)
+    return UsageProblem(message[:1].lower() + message[1:], hint)

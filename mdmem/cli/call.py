@@ -1,4 +1,4 @@
-"""What passes between the command line and the commands: a call and its answer, and what they have in common."""
+"""Calls and answers of commands, and what all commands need: the memory, standard input, colour."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command as it was called. `workspace` is what -C says, `values` has every parameter of the command by its name."""
+    """A command as it was called. `workspace` is the value of -C, `values` has every parameter of the command by its name."""
 
     command: str
     workspace: str | None
@@ -25,13 +25,13 @@ class Call:
 
     @property
     def as_json(self) -> bool:
-        """Whether the answer is for a program."""
+        """True if the answer is for a program."""
         return bool(self.values["as_json"])
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command has to say: an object for programs, text for people, notes beside it, and the exit status."""
+    """The answer of a command: an object for programs, text for people, notes for standard error, the exit status."""
 
     data: Mapping[str, Any]
     text: str
@@ -40,7 +40,7 @@ class Answer:
 
 
 def open_memory(call: Call) -> Memory:
-    """The memory that a call is for; what it says while it works is for people only."""
+    """Open the memory that a call is for; messages while it works are for people only."""
     named = Path(call.workspace) if call.workspace else None
     if call.as_json:
         return Memory.open(named, os.environ)
@@ -48,7 +48,7 @@ def open_memory(call: Call) -> Memory:
 
 
 def read_argument(text: str) -> str:
-    """A text argument; `-` is standard input."""
+    """Read a text argument; `-` is standard input."""
     if text != "-":
         return text
     data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
@@ -58,5 +58,5 @@ def read_argument(text: str) -> str:
 
 
 def use_colour() -> bool:
-    """Whether what is printed may be coloured."""
+    """True if the output may be coloured."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

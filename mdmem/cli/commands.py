@@ -1,7 +1,7 @@
-"""The commands by what is typed, and where each is: it is loaded with those beside it when it is called.
+"""The table of commands: the words of each, and the module that is loaded when it is called.
 
-A command fills one frozen dataclass of arguments, makes one call on Memory, and gives the answer. The signatures are what Typer knows: `app`
-makes the command line of them, `table` is made of that. They are not evaluated elsewhere, since the short way has no use for them.
+A command fills one argument record, makes one call on Memory, and returns an answer. Its signature is the definition for Typer: `app` builds
+the command line from the signatures, and `parameter_table` is generated from that. `fast_parser` does not evaluate them.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ GROUPS = {
     "task": "Keep the notes of a task until it is done.\n\nAn agent that was interrupted goes on from them.",
     "hooks": "Install, remove and look at git's hooks.\n\nThey check what is committed and keep the index fresh.",
 }
-"""What the commands of two words are about, by the first of these."""
+"""The help of the groups of commands, by their first word."""
 
 
 def command(name: str) -> Callable[..., Answer]:
     """The function of a command."""
     module, function = COMMANDS[name]
-    found: Callable[..., Answer] = getattr(__import__(f"mdmem.cli.{module}", fromlist=[function]), function)
-    return found
+    loaded: Callable[..., Answer] = getattr(__import__(f"mdmem.cli.{module}", fromlist=[function]), function)
+    return loaded

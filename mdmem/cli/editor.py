@@ -1,4 +1,4 @@
-"""A text in the user's editor."""
+"""Let the user edit a text in their editor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mdmem.errors import UsageProblem
 
 
 def edit_text(text: str) -> str:
-    """`text` as the user leaves it in their editor."""
+    """Open a text in the user's editor, and return it as edited."""
     program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not program or not sys.stdin.isatty():
         raise UsageProblem("--editor needs a terminal and $EDITOR", "Without them: --body -")

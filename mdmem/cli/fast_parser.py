@@ -1,8 +1,7 @@
-"""The short way in: from words to a call by the table of commands, without Typer, which takes longer to load than a command to run.
+"""A parser for simple calls, by the table of parameters and without Typer, which takes longer to load than a command takes to run.
 
-It knows what is plain. All else (help, an unknown option or one given twice, a number that is not plainly one, a word too many or too
-few) it leaves to Typer, which reads the very same words and says what is wrong with them. Tests hold that the table is what Typer
-knows, and that no words mean one thing here and another there.
+It leaves all else to Typer, which then reads the same words and reports what is wrong: help, an unknown or repeated option, a number in an
+unusual form, a missing or superfluous word. Tests ensure that the table matches Typer's definition, and that both parse alike.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from mdmem.cli.parameters import CommandParameter, ParameterTable, parameter_of
 
 
 def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
-    """The call that the words make; None where it is for Typer to say."""
+    """Parse words into a call; None if Typer has to."""
     workspace = None
     if len(words) > 1 and words[0] == "-C":
         workspace, words = words[1], words[2:]
     if not words or words[0] not in table:
         return None
     try:
-        "".join([workspace or "", *words]).encode()  # which fails where Typer refuses: for bytes that are no text
+        "".join([workspace or "", *words]).encode()  # fails, as Typer does, for bytes that are no text
         return Call(words[0], workspace, _values(words[1:], [parameter_of(row) for row in table[words[0]]]))
     except ValueError:
         return None
@@ -32,27 +31,27 @@ def _values(words: Sequence[str], parameters: Sequence[CommandParameter]) -> dic
     """The value of each parameter.
 
     Raises:
-        ValueError: the words are not plain.
+        ValueError: the call is not simple.
     """
     options = {flag: parameter for parameter in parameters for flag in parameter.flags}
-    given: dict[str, Any] = {}
-    loose: list[str] = []
-    rest = iter(words)
-    for word in rest:
+    values: dict[str, Any] = {}
+    arguments: list[str] = []
+    following = iter(words)
+    for word in following:
         if word == "--":
-            loose += rest
+            arguments += following
         elif word == "-" or not word.startswith("-"):
-            loose.append(word)
+            arguments.append(word)
         else:
             flag, attached = _split(word)
-            _give(given, options.get(flag), attached, rest)
+            _take(values, options.get(flag), attached, following)
     for parameter in parameters:
-        if loose and not parameter.flags:
-            given[parameter.name] = loose if parameter.takes is list else _read(parameter.takes, loose[0])
-            loose = [] if parameter.takes is list else loose[1:]
-    if loose or any(parameter.required and parameter.name not in given for parameter in parameters):
+        if arguments and not parameter.flags:
+            values[parameter.name] = arguments if parameter.takes is list else _read(parameter.takes, arguments[0])
+            arguments = [] if parameter.takes is list else arguments[1:]
+    if arguments or any(parameter.required and parameter.name not in values for parameter in parameters):
         raise ValueError("a word too many or too few")
-    return {parameter.name: given.get(parameter.name, parameter.default) for parameter in parameters}
+    return {parameter.name: values.get(parameter.name, parameter.default) for parameter in parameters}
 
 
 def _split(word: str) -> tuple[str, str | None]:
@@ -63,30 +62,30 @@ def _split(word: str) -> tuple[str, str | None]:
     return word[:2], word[2:] or None
 
 
-def _give(given: dict[str, Any], option: CommandParameter | None, attached: str | None, rest: Iterator[str]) -> None:
-    """Take an option's value, `attached` or else the next word, whatever that looks like."""
-    if option is None or (option.name in given and option.takes is not list) or (option.takes is bool and attached is not None):
-        raise ValueError("an option that is unknown, given twice, or a flag with a value")
+def _take(values: dict[str, Any], option: CommandParameter | None, attached: str | None, following: Iterator[str]) -> None:
+    """Take the value of an option: `attached`, or else the next word, whatever it looks like."""
+    if option is None or (option.name in values and option.takes is not list) or (option.takes is bool and attached is not None):
+        raise ValueError("an option that is unknown or repeated, or a flag with a value")
     if option.takes is bool:
-        given[option.name] = True
+        values[option.name] = True
         return
     if option.takes is tuple:
-        given[option.name] = _two(attached, rest)
+        values[option.name] = _pair(attached, following)
         return
-    value = next(rest, None) if attached is None else attached
+    value = next(following, None) if attached is None else attached
     if value is None:
         raise ValueError("an option without its value")
     if option.takes is list:
-        given.setdefault(option.name, []).append(value)
+        values.setdefault(option.name, []).append(value)
     else:
-        given[option.name] = _read(option.takes, value)
+        values[option.name] = _read(option.takes, value)
 
 
-def _two(attached: str | None, rest: Iterator[str]) -> tuple[str, str]:
-    one, other = next(rest, None), next(rest, None)
-    if attached is not None or one is None or other is None:
+def _pair(attached: str | None, following: Iterator[str]) -> tuple[str, str]:
+    first, second = next(following, None), next(following, None)
+    if attached is not None or first is None or second is None:
         raise ValueError("a pair that is not two words")
-    return one, other
+    return first, second
 
 
 def _read(takes: type, word: str) -> Any:

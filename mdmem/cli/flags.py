@@ -10,23 +10,23 @@ from mdmem.cli.parameter_table import TABLE
 
 
 def in_flags(text: str) -> str:
-    """A message of the core as the command line says it."""
+    """A message of the core in the words of the command line."""
     return wording.translate(text, flag, command_line)
 
 
 def flag(field: str) -> str:
-    """The flag of a field; of one that is only ever an argument its name in capitals, as the help has it."""
+    """The flag of a field; if it is only an argument, its name in capitals, as in the help."""
     return _flags().get(field, field)
 
 
 def command_line(verb: str, fields: Sequence[str] = ()) -> str:
-    """A verb as it is typed."""
+    """A verb as a user types it."""
     return " ".join(("mdmem", verb, *map(flag, fields)))
 
 
 @cache
 def _flags() -> dict[str, str]:
-    """The flag of each field: what the commands have, and what stands before any of them. A test holds that no field has two."""
+    """The flag of each field, from the parameters of all commands and -C. A test ensures that no field has two."""
     flags = {"workspace": "-C DIR"}
     for rows in TABLE.values():
         for name, (*names,), *_ in rows:

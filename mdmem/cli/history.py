@@ -1,4 +1,4 @@
-"""The commands that look back."""
+"""Commands that look back."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def history(
     ] = None,
     nth: Nth = None,
     preamble: Preamble = False,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most changes to tell.")] = 20,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most changes to show.")] = 20,
     words: Annotated[bool, typer.Option("-p", help="Show what each change did, word by word.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Tell what a section or a fact said before.
+    """Show the past of a section or a fact.
 
     Of a section every change, newest first. Of a fact what it replaced and what replaced it, oldest first. Without either the newest
     changes of the file, or of all memory.
     """
     request = ShowHistory(target=target, file=file, nth=nth, limit=limit, preamble=preamble)
-    found = open_memory(call).history(request)
+    result = open_memory(call).history(request)
     if call.as_json:
-        return Answer(history_json(found), "")
-    text = history_text(found, words, use_colour())
-    return Answer({}, text, found.notes if text else (*found.notes, "nothing is committed yet"))
+        return Answer(history_json(result), "")
+    text = history_text(result, words, use_colour())
+    return Answer({}, text, result.notes if text else (*result.notes, "nothing is committed yet"))
 
 
 def blame(
@@ -52,16 +52,16 @@ def blame(
     preamble: Preamble = False,
     as_json: Json = False,
 ) -> Answer:
-    """Tell which commit brought in each line of a section."""
-    found = open_memory(call).blame(ShowBlame(section=section, file=file, nth=nth, preamble=preamble))
-    return Answer(blame_json(found), blame_text(found, use_colour()), found.notes)
+    """Show which commit brought in each line of a section."""
+    result = open_memory(call).blame(ShowBlame(section=section, file=file, nth=nth, preamble=preamble))
+    return Answer(blame_json(result), blame_text(result, use_colour()), result.notes)
 
 
 def when(
     call: Call,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words as they stand in a file.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words as a file has them.")],
     as_json: Json = False,
 ) -> Answer:
-    """Tell when a text came into memory, and when it went."""
-    found = open_memory(call).when(text)
-    return Answer(presences_json(found), presences_text(found), found.notes if found.stays else (*found.notes, "no commit has it"))
+    """Show when a text came into memory, and when it left."""
+    result = open_memory(call).when(text)
+    return Answer(presences_json(result), presences_text(result), result.notes if result.stays else (*result.notes, "no commit has it"))

@@ -1,4 +1,4 @@
-"""The commands that set a workspace up, look at it and keep it in order."""
+"""Commands that set up a workspace, examine it and keep it in order."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ def init(
     no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git's hooks.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Make a workspace, or adopt a folder with memory in it.
+    """Create a workspace, or adopt a folder with memory in it.
 
-    No existing file is altered, and twice is harmless.
+    No existing file is altered; running it again is harmless.
     """
-    done = memory.initialise(Initialise(folder or call.workspace, not no_hooks), os.environ)
-    found = {
-        "workspace": str(done.workspace),
-        "made_repository": done.made_repository,
-        "written": list(done.written),
-        "commit": done.commit,
-        "hooks": list(done.hooks),
-        "notes": [in_flags(note) for note in done.notes],
+    result = memory.initialise(Initialise(folder or call.workspace, not no_hooks), os.environ)
+    answer = {
+        "workspace": str(result.workspace),
+        "made_repository": result.made_repository,
+        "written": list(result.written),
+        "commit": result.commit,
+        "hooks": list(result.hooks),
+        "notes": [in_flags(note) for note in result.notes],
     }
-    wrote = f", wrote {', '.join(done.written)}" if done.written else ""
-    return Answer(found, one_line(f"workspace in {done.workspace}{wrote} {short_id(done.commit)}".rstrip()), done.notes)
+    files = f", wrote {', '.join(result.written)}" if result.written else ""
+    return Answer(answer, one_line(f"workspace in {result.workspace}{files} {short_id(result.commit)}".rstrip()), result.notes)
 
 
 def check_(
     call: Call,
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Which files. [default: all of memory]")] = None,
-    staged: Annotated[bool, typer.Option("--staged", help="Judge what is staged, as the pre-commit hook does.")] = False,
+    staged: Annotated[bool, typer.Option("--staged", help="Check the staged changes, as the pre-commit hook does.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Say what is wrong with memory files.
+    """Check memory files.
 
-    With --staged: with what is about to be committed.
+    With --staged: the changes that are about to be committed.
     """
     if staged and files:
         raise UsageProblem("--staged takes no files")
@@ -66,8 +66,8 @@ def check_(
         problems = open_memory(call).check(tuple(files or ()))
         status = 1 if any(problem.level == "error" for problem in problems) else 0
     problems = tuple(replace(problem, message=in_flags(problem.message), hint=in_flags(problem.hint)) for problem in problems)
-    said = "\n".join(map(reads.problem_text, problems))
-    return Answer(reads.problems_json(problems), said, () if problems else ("no problems",), status)
+    text = "\n".join(map(reads.problem_text, problems))
+    return Answer(reads.problems_json(problems), text, () if problems else ("no problems",), status)
 
 
 def redact(call: Call, as_json: Json = False) -> Answer:
@@ -84,9 +84,9 @@ def redact(call: Call, as_json: Json = False) -> Answer:
 
 
 def status(call: Call, as_json: Json = False) -> Answer:
-    """Say what is where, and how fresh the index is."""
-    found = open_memory(call).status()
-    return Answer(reads.status_json(found), reads.status_text(found), found.notes)
+    """Show the state of the workspace and of its index."""
+    state = open_memory(call).status()
+    return Answer(reads.status_json(state), reads.status_text(state), state.notes)
 
 
 def doctor(
@@ -94,7 +94,7 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can safely be mended.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Find what is wrong around the workspace, and mend it.
+    """Find and mend what is wrong around the workspace.
 
     git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent failures. The exit status is 1 if
     an error remains.
@@ -108,7 +108,7 @@ def doctor(
 
 def reindex(
     call: Call,
-    full: Annotated[bool, typer.Option("--full", help="Build it anew.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Rebuild it.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Bring the search index up to date."""
@@ -132,6 +132,6 @@ def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
 
 
 def hooks_status(call: Call, as_json: Json = False) -> Answer:
-    """Say how each hook stands."""
-    found = open_memory(call).hooks()
-    return Answer({"hooks": found}, "\n".join(f"{name}: {state}" for name, state in found.items()))
+    """Show the state of each hook."""
+    states = open_memory(call).hooks()
+    return Answer({"hooks": states}, "\n".join(f"{name}: {state}" for name, state in states.items()))

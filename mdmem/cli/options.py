@@ -1,4 +1,4 @@
-"""The options that several commands share."""
+"""Options that several commands share."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -17,9 +17,9 @@ Kind = Annotated[
     str | None, typer.Option("--kind", metavar="KIND", help="fact, decision, preference, lesson, status, task or a word of your own.")
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
-# Made of the sources, so that they stand in one place: a type checker takes an enumeration for one only where its members are written.
+# Made from `Source`, the one list of sources; a type checker accepts an enumeration only with its members written out.
 Choice = StrEnum("Choice", {source.name: source.value for source in Source})  # type: ignore[misc]
-"""The sources as Typer knows a choice; `app` gives the source of it."""
+"""The sources as a choice for Typer; `app` turns it into a `Source`."""
 SourceOption = Annotated[Choice, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
 Confidence = Annotated[
     float | None, typer.Option("--confidence", metavar="N", help="How sure it is, from 0 to 1. [default: by the source]")
@@ -39,7 +39,7 @@ TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one 
 
 
 def _writing(
-    source: SourceOption = Choice.INFERRED,  # type: ignore[attr-defined] # a type checker does not know the members of an enumeration that is made so
+    source: SourceOption = Choice.INFERRED,  # type: ignore[attr-defined] # members unknown to a type checker
     confidence: Confidence = None,
     actor: Actor = None,
     session: Session = None,
@@ -48,8 +48,8 @@ def _writing(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Never called: the signature says what every writing command takes."""
+    """Hold the signature that every writing command shares; it is never called."""
 
 
 Writing = Annotated[Any, _writing]
-"""What a command takes that says `**shared: Writing`: the parameters of that signature, `app` puts them there."""
+"""`**shared: Writing` in a command stands for the parameters of that signature; `app` puts them there."""

@@ -165,8 +165,8 @@ TABLE: ParameterTable = {
         ("as_json", ("--json",), bool, False, False),
     ),
     "contradicts": (
-        ("one", (), str, None, True),
-        ("other", (), str, None, True),
+        ("first", (), str, None, True),
+        ("second", (), str, None, True),
         ("source", ("--source",), Source, Source.INFERRED, False),
         ("confidence", ("--confidence",), float, None, False),
         ("actor", ("--actor",), str, None, False),
@@ -215,7 +215,7 @@ TABLE: ParameterTable = {
         ("as_json", ("--json",), bool, False, False),
     ),
     "stats": (
-        ("what", (), str, None, False),
+        ("subject", (), str, None, False),
         ("weeks", ("--weeks",), int, 12, False),
         ("as_json", ("--json",), bool, False, False),
     ),

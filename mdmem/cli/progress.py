@@ -1,4 +1,4 @@
-"""What is said on standard error while a command is at work."""
+"""Messages on standard error while a command is at work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONG_REBUILD = 200
 
 
 def say(line: str) -> None:
-    """A line for the user."""
+    """Print a line for the user."""
     print(f"mdmem: {printable(in_flags(line))}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""The commands that read files."""
+"""Commands that read files."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def outline(
     as_json: Json = False,
 ) -> Answer:
     """List the sections of a file with their etags."""
-    found = open_memory(call).outline(file)
-    return Answer(reads.outline_json(found), reads.outline_text(found))
+    result = open_memory(call).outline(file)
+    return Answer(reads.outline_json(result), reads.outline_text(result))

@@ -1,4 +1,4 @@
-"""The commands that find and list what memory says."""
+"""Commands that search and list."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ def search(
         str | None,
         typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
     ] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day, or the last day of what is said.")] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="DAY", help="Up to this day, or the last day of a month or the like.")
+    ] = None,
     min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="At least this sure, from 0 to 1.")] = None,
     recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Of the logs only the last N days.")] = None,
     combined: Annotated[bool, typer.Option("--combined", help=f"The same as --recent-days {_COMBINED_DAYS}.")] = False,
-    history: Annotated[bool, typer.Option("--history", help="With what was superseded, has expired or was removed.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Include facts that were superseded, have expired or were removed.")] = False,
     as_of: Annotated[
         str | None,
         typer.Option(
             "--as-of", metavar="DATE|COMMIT", help="In memory as it was at the end of that day (in words too), or at that commit."
         ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say of each hit how its score came about.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each hit.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something."""
@@ -64,9 +66,9 @@ def search(
         explain=explain,
     )
     memory = open_memory(call)
-    found = memory.search(request)
-    notes = () if found.hits else memory.empty_answer_notes(file, section)
-    return Answer(hits.search_json(found), hits.search_text(found, use_colour()), (*hits.search_notes(found), *notes))
+    result = memory.search(request)
+    notes = () if result.hits else memory.empty_answer_notes(file, section)
+    return Answer(hits.search_json(result), hits.search_text(result, use_colour()), (*hits.search_notes(result), *notes))
 
 
 def facts(
@@ -74,14 +76,14 @@ def facts(
     tags: Tags = None,
     kind: Kind = None,
     section: SectionOption = None,
-    everything: Annotated[bool, typer.Option("--all", help="With those that no longer hold.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include those that no longer hold.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """List the facts of memory with their ids."""
     memory = open_memory(call)
-    found = memory.facts(ListFacts(tags=tuple(tags or ()), kind=kind, section=section, everything=everything))
-    notes = () if found else ("no facts", *memory.empty_answer_notes(section=section))
-    return Answer(hits.facts_json(found), hits.facts_text(found), notes)
+    listed = memory.facts(ListFacts(tags=tuple(tags or ()), kind=kind, section=section, everything=everything))
+    notes = () if listed else ("no facts", *memory.empty_answer_notes(section=section))
+    return Answer(hits.facts_json(listed), hits.facts_text(listed), notes)
 
 
 def recall(
@@ -93,8 +95,8 @@ def recall(
 
     Those with most of them come first, then the newest.
     """
-    found = open_memory(call).recall(tuple(tags))
-    return Answer(hits.facts_json(found), hits.facts_text(found), () if found else ("no facts",))
+    listed = open_memory(call).recall(tuple(tags))
+    return Answer(hits.facts_json(listed), hits.facts_text(listed), () if listed else ("no facts",))
 
 
 def tags(call: Call, as_json: Json = False) -> Answer:
@@ -102,5 +104,5 @@ def tags(call: Call, as_json: Json = False) -> Answer:
 
     Of each fact the first three labels count.
     """
-    found = open_memory(call).tags()
-    return Answer(hits.tags_json(found), hits.tags_text(found), () if found else ("no tags",))
+    counts = open_memory(call).tags()
+    return Answer(hits.tags_json(counts), hits.tags_text(counts), () if counts else ("no tags",))

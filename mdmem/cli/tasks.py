@@ -1,4 +1,4 @@
-"""The commands that look after memory: tasks under way, and what could be tidied."""
+"""Commands for tasks, reviews and figures."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _SEARCH = "search"
 def task_start(
     call: Call,
     name: TaskName,
-    goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be reached; '-' reads it.")],
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="The goal; '-' reads it.")],
     **shared: Writing,
 ) -> Answer:
-    """Begin a task, or go on with one that is there.
+    """Begin a task, or continue an existing one.
 
-    Its notes stand in memory/tasks.md until it is done. Of one that is there they are shown, and nothing is changed.
+    Its notes are in memory/tasks.md until it is done. Those of an existing task are shown, and nothing is changed.
     """
     memory = open_memory(call)
     result = memory.start_task(name, read_argument(goal), write_options(shared))
@@ -59,10 +59,10 @@ def task_note(
 def task_done(
     call: Call,
     name: TaskName,
-    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="What came of it, for the day's log; '-' reads it.")],
+    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="The outcome, for the day's log; '-' reads it.")],
     **shared: Writing,
 ) -> Answer:
-    """End a task: log its outcome, take its notes out."""
+    """End a task: log its outcome, remove its notes."""
     result = open_memory(call).end_task(name, read_argument(outcome), write_options(shared))
     return write_answer(result, result.added)
 
@@ -97,13 +97,13 @@ def review(
     if not apply and (actor or session or reason):
         raise UsageProblem("--actor, --session and --reason go with --apply")
     memory = open_memory(call)
-    found = memory.apply_advice(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
-    return Answer(maintenance.reviewed_json(found), maintenance.reviewed_text(found), () if found.advice else ("nothing to tidy",))
+    result = memory.apply_advice(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
+    return Answer(maintenance.reviewed_json(result), maintenance.reviewed_text(result), () if result.advice else ("nothing to tidy",))
 
 
 def stats(
     call: Call,
-    what: Annotated[
+    subject: Annotated[
         str | None, typer.Argument(metavar="WHAT", help="search: how its answers looked. [default: what was done, by command]")
     ] = None,
     weeks: Annotated[int, typer.Option("--weeks", metavar="N", help="The last N weeks, the one under way included.")] = 12,
@@ -115,16 +115,16 @@ def stats(
     the share without a hit, hits, the score of the first, how far the median score stays behind it (spread), the age of what was found
     in days; and a sentence where the newest week is unlike those before it by more than chance.
     """
-    if what is None:
-        done = open_memory(call).figures(ShowFigures(weeks))
-        nothing = "" if done.verbs else "nothing was done in these weeks"
-        return Answer(figures.figures_json(done), figures.figures_text(done, use_colour()), figures.notes(done.damaged, nothing))
-    if what != _SEARCH:
-        raise UsageProblem(f"there are no figures of {what!r}", _nearest(what))
-    found = open_memory(call).search_figures(ShowFigures(weeks))
-    nothing = "" if found.weeks else "no search in these weeks"
-    return Answer(figures.searches_json(found), figures.searches_text(found, use_colour()), figures.notes(found.damaged, nothing))
+    if subject is None:
+        by_verb = open_memory(call).figures(ShowFigures(weeks))
+        nothing = "" if by_verb.verbs else "nothing was done in these weeks"
+        return Answer(figures.figures_json(by_verb), figures.figures_text(by_verb, use_colour()), figures.notes(by_verb.damaged, nothing))
+    if subject != _SEARCH:
+        raise UsageProblem(f"there are no figures of {subject!r}", _nearest(subject))
+    weekly = open_memory(call).search_figures(ShowFigures(weeks))
+    nothing = "" if weekly.weeks else "no search in these weeks"
+    return Answer(figures.searches_json(weekly), figures.searches_text(weekly, use_colour()), figures.notes(weekly.damaged, nothing))
 
 
-def _nearest(what: str) -> str:
-    return f"Did you mean {_SEARCH}?" if get_close_matches(what, [_SEARCH]) else f"mdmem stats, or mdmem stats {_SEARCH}"
+def _nearest(word: str) -> str:
+    return f"Did you mean {_SEARCH}?" if get_close_matches(word, [_SEARCH]) else f"mdmem stats, or mdmem stats {_SEARCH}"

@@ -1,4 +1,4 @@
-"""What the commands that change something have in common: the options of a write, and its answer."""
+"""Options and answers that all writing commands share."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mdmem.show import writes
 
 
 def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
-    """What writing commands share (`options.Writing`); only those that can put a fact in the place of another take `supersedes`."""
+    """The record of the options that writing commands share (`options.Writing`); `supersedes` is taken by some."""
     names = ("source", "confidence", "actor", "session", "reason", "dry_run")
     return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=frozenset(shared["allow"] or ()))
 
 
 def write_answer(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
-    """The answer of a write; the last of `facts` is the one that it is about."""
+    """The answer of a write; its id is the last of `facts`."""
     return Answer(writes.write_json(result), writes.write_text(result, facts[-1] if facts else None), result.notes)

@@ -1,4 +1,4 @@
-"""The commands that write."""
+"""Commands that write."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def edit_section(
     body: Annotated[str | None, typer.Option("--body", metavar="TEXT", help="Replace the section's own text. '-' reads it.")] = None,
     append: Annotated[str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")] = None,
     prepend: Annotated[str | None, typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text.")] = None,
-    replace_: Annotated[str | None, typer.Option("--replace", metavar="OLD", help="Replace words that stand once in it.")] = None,
+    replace_: Annotated[str | None, typer.Option("--replace", metavar="OLD", help="Replace words that occur once in it.")] = None,
     replacement: Annotated[str | None, typer.Option("--with", metavar="NEW", help="What --replace puts there.")] = None,
     rename: Annotated[str | None, typer.Option("--rename", metavar="TITLE", help="Give it another title.")] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Take the section out.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Remove the section.")] = False,
     editor: Annotated[bool, typer.Option("--editor", help="Edit its own text in $EDITOR.")] = False,
-    create: Annotated[bool, typer.Option("--create", help="Make what is missing of the path, and the file.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create the missing part of the path, and the file.")] = False,
     after: Annotated[str | None, typer.Option("--after", metavar="SECTION", help="Where --create places it.")] = None,
     nth: Nth = None,
     expect: Annotated[str | None, typer.Option("--expect", metavar="ETAG", help="Refuse if it is no longer what was read.")] = None,
@@ -115,7 +115,7 @@ def remember(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; '-' reads it.")],
     file: File = None,
     section: SectionOption = None,
-    create: Annotated[bool, typer.Option("--create", help="Make the section, and the file, where they are missing.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create the section and the file if they are missing.")] = False,
     key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What the fact is about; one fact a key.")] = None,
     also: Annotated[bool, typer.Option("--also", help="The key has several values; this is one more.")] = False,
     kind: Kind = None,
@@ -126,7 +126,7 @@ def remember(
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
-    Of a key that has a value already the line is replaced, and superseded.
+    If the key has a value already, its line is replaced and superseded.
     """
     change = Remember(
         text=read_argument(text),
@@ -149,15 +149,15 @@ def forget(
     fact: FactArgument,
     file: AnyFile = None,
     section: SectionOption = None,
-    purge: Annotated[bool, typer.Option("--purge", help="Out of all history too. It cannot be undone.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Remove it from all history too. It cannot be undone.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
     supersedes: Supersedes = None,
     **shared: Writing,
 ) -> Answer:
-    """Take a fact out of its file.
+    """Remove a fact from its file.
 
-    History keeps it. A line of a day's log stays and counts no more. With --purge it goes out of all history too, and cannot be brought
-    back.
+    History keeps it. A line of a day's log stays, but no longer counts. With --purge it is removed from all history too, and cannot be
+    restored.
     """
     if yes and not purge:
         raise UsageProblem("--yes goes with --purge")
@@ -173,28 +173,28 @@ def forget(
     return write_answer(result, result.removed)
 
 
-def _purge(call: Call, wanted: Purge, yes: bool, dry_run: bool) -> Answer:
-    workspace = open_memory(call)
+def _purge(call: Call, request: Purge, yes: bool, dry_run: bool) -> Answer:
+    memory = open_memory(call)
     if dry_run:
-        plan = workspace.plan_purge(wanted)
+        plan = memory.plan_purge(request)
         return Answer(maintenance.purge_plan_json(plan), maintenance.purge_plan_text(plan))
     if not yes:
         if call.as_json or not sys.stdin.isatty():
             raise UsageProblem("--purge cannot be undone", "Look at it with --dry-run, then say --yes.")
-        print(maintenance.purge_plan_text(workspace.plan_purge(wanted)), file=sys.stderr)
+        print(maintenance.purge_plan_text(memory.plan_purge(request)), file=sys.stderr)
         if not _agreed("Purge it for good?"):
             return Answer({}, "nothing is changed")
-    done = workspace.purge(wanted)
-    return Answer(maintenance.purged_json(done), maintenance.purged_text(done), done.notices)
+    result = memory.purge(request)
+    return Answer(maintenance.purged_json(result), maintenance.purged_text(result), result.notices)
 
 
 def _agreed(question: str) -> bool:
-    """Whether the user says yes; what ends the input interrupts the command."""
+    """True if the user says yes; the end of input interrupts the command."""
     print(question, "[y/N]: ", end="", file=sys.stderr, flush=True)
-    said = sys.stdin.readline()
-    if not said:
+    answer = sys.stdin.readline()
+    if not answer:
         raise KeyboardInterrupt
-    return said.strip().casefold() in ("y", "yes")
+    return answer.strip().casefold() in ("y", "yes")
 
 
 def save(
@@ -222,33 +222,33 @@ def revert(
 
 def contradicts(
     call: Call,
-    one: FactArgument,
-    other: FactArgument,
+    first: FactArgument,
+    second: FactArgument,
     **shared: Writing,
 ) -> Answer:
-    """Say that two facts contradict each other.
+    """State that two facts contradict each other.
 
-    Both stay and are found; each names the other.
+    Both stay and can be found; each names the other.
     """
-    return write_answer(open_memory(call).apply(Contradict(one, other, write_options(shared))))
+    return write_answer(open_memory(call).apply(Contradict(first, second, write_options(shared))))
 
 
 def conflicts(
     call: Call,
     resolve: Annotated[
         tuple[str, str] | None,
-        typer.Option("--resolve", metavar="FACT FACT", help="Say that these two do not contradict each other, or not any more."),
+        typer.Option("--resolve", metavar="FACT FACT", help="State that these two do not contradict each other, or no longer do."),
     ] = None,
     **shared: Writing,
 ) -> Answer:
     """List the facts that contradict each other.
 
-    Two do that have one key in one section, unless --also was said of it, and two that were marked. None of them is hidden.
+    These are two facts with one key in one section, unless one was written with --also, and two that were marked. None of them is hidden.
     """
     options = write_options(shared)
     if resolve is not None:
         return write_answer(open_memory(call).apply(Resolve(*resolve, options)))
     if options != WriteOptions():
         raise UsageProblem("the options of a write go with --resolve")
-    found = open_memory(call).conflicts()
-    return Answer(hits.conflicts_json(found), hits.conflicts_text(found), () if found else ("no conflicts",))
+    pairs = open_memory(call).conflicts()
+    return Answer(hits.conflicts_json(pairs), hits.conflicts_text(pairs), () if pairs else ("no conflicts",))
