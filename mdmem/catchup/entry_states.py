@@ -30,7 +30,7 @@ class EntryState:
 
 
 def entry_identity(entry: Entry) -> Hashable:
-    """What an entry of a file on disk and the same entry of a commit have in common."""
+    """The part of an entry that is the same on disk and in a commit."""
     return entry.section, with_line_end(entry.text, "\n"), entry.first_line
 
 

@@ -57,7 +57,7 @@ class PageReader:
         self._blobs = first_parent.blobs(workspace.repository, head) if many and head else {}
 
     def read(self, file: ListedFile, before: SnapshotFile | None) -> tuple[SnapshotFile, FileEntries | None]:
-        """What the snapshot keeps of a file, and its entries; None where they are the same as `before`."""
+        """A file for the snapshot, and its entries; None where they are the same as `before`."""
         now, stamp, kind = time.time_ns(), FileStamp.of(file.status), self._workspace.kind_of(file.path)
         try:
             data = files.read(file.full_path) or b""
@@ -112,7 +112,7 @@ class PageReader:
         )
 
     def _uncommitted_removals(self, states: Sequence[EntryState], removed: Sequence[EntryState], is_pending: bool) -> Iterator[IndexRow]:
-        """What HEAD has and a pending edit took out; what the edit only rewrote is found by its time alone.
+        """The rows that HEAD has and a pending edit took out; those that the edit only rewrote are found by their time alone.
 
         So are, with or without an edit, the lifetimes before a mark that was taken back.
         """
@@ -230,7 +230,7 @@ def _lifetime_on_disk(state: EntryState) -> Lifetime:
 
 
 def ended_rows(workspace: Workspace, trail: Trail, after: int, upto: int) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
-    """What the mainline commits after `after` and up to `upto` ended, by commit."""
+    """The rows that mainline commits after `after` and up to `upto` ended, by commit."""
     for number, ended in groupby(trail.occurrences_ended(after, upto), key=lambda occurrence: occurrence.ended):
         commit = trail.commit_numbered(number or 0)
         if commit is not None:

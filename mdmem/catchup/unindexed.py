@@ -101,7 +101,7 @@ def _is_unmarked(row: IndexRow) -> bool:
 
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:
-    """What an entry is matched to one of a commit by."""
+    """The keys by which an entry is matched to one of a commit."""
     return (entry_identity(entry), (entry.section, entry.fact)) if entry.fact else (entry_identity(entry),)
 
 

@@ -1,4 +1,4 @@
-"""What the commits say of sections and facts.
+"""The history of sections and facts, as the commits have it.
 
 The names that every write needs are imported here: the messages, both ways, and what differs between two texts. `replay` turns a commit
 into a step of the trail; `chains` and `section_texts` read the trail.

@@ -14,7 +14,7 @@ _Location = tuple[FilePath, SectionPath]
 
 
 class FactTrail(Protocol):
-    """What the trail says of facts."""
+    """The part of the trail that a chain needs."""
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, oldest first."""
@@ -84,7 +84,7 @@ class _OccurrenceRun:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What it is told apart and sorted by: the commit and the row with which it began."""
+        """The commit and the row with which it began, by which runs are told apart and sorted."""
         return self.occurrences[0].begun, self.occurrences[0].number
 
     @property
@@ -118,7 +118,7 @@ class _ChainBuilder:
         return _OccurrenceRun(tuple(occurrences), last.ended, status, last.successor)
 
     def successors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
-        """What replaced a run: the run of its successor that held when it ended, in the same section before others."""
+        """The run that replaced a run: of its successor, holding when the run ended, in the same section before others."""
         if run.successor is None or run.ended is None:
             return []
         ended, candidates = run.ended, [each for each in self.runs(run.successor) if each.key != run.key]
@@ -128,7 +128,7 @@ class _ChainBuilder:
         return [each for each in candidates if each.key[0] > ended][:1] or candidates[-1:]
 
     def predecessors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
-        """What a run replaced."""
+        """The runs that a run replaced."""
         facts = {each.entry.fact for each in self._trail.predecessors_of(run.occurrences[0].entry.fact or FactId(""))}
         candidates = [each for fact in facts if fact is not None for each in self.runs(fact)]
         return [each for each in candidates if any(successor.key == run.key for successor in self.successors(each))]

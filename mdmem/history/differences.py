@@ -1,4 +1,4 @@
-"""How two texts differ: where they begin to and stop, line by line as a patch, word by word for a reader. Pure."""
+"""The differences of two texts: their common ends, line by line as a patch, word by word for a reader. Pure."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def line_difference(before: str, after: str) -> str:
 
 
 class DiffKind(StrEnum):
-    """What became of a piece of text."""
+    """The fate of a piece of text."""
 
     KEPT = "kept"
     OUT = "out"
@@ -76,7 +76,7 @@ _Piece = tuple[DiffKind, str]
 
 
 def word_difference(before: str, after: str) -> tuple[_Piece, ...]:
-    """What differs between two texts: word by word in a line that was changed, line by line where lines were replaced.
+    """The pieces in which two texts differ: word by word in a line that was changed, line by line where lines were replaced.
 
     The pieces kept and out, joined, are `before`; those kept and in are `after`.
     """

@@ -40,7 +40,7 @@ class MovedEntry:
 
 @dataclass(slots=True)
 class EntryMatches:
-    """What became of the entries of one file. The unmatched ones have no counterpart in it, or after `match_across` in any file."""
+    """The entries of one file by what became of them. The unmatched ones have no counterpart in it, or after `match_across` in any file."""
 
     change: FileChange
     sections: ChangedSections

@@ -42,7 +42,7 @@ class FileChange:
 
 
 class EarlierTrail(Protocol):
-    """What replaying a commit asks of the trail, which ends with the commit before."""
+    """The part of the trail, up to the commit before, that replaying a commit needs."""
 
     def live_occurrences(self, path: FilePath) -> tuple[Occurrence, ...]:
         """The occurrences in a file that have not ended, in the order in which they began."""

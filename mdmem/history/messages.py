@@ -39,7 +39,7 @@ FactPair = tuple[FactId, FactId]
 
 @dataclass(frozen=True, slots=True)
 class CommitNote:
-    """What a commit of mdmem states in its message besides the change itself.
+    """The note in the message of a commit of mdmem: all that it states besides the change itself.
 
     `ended` are facts without a successor; `claimed_by` is the agent that calls a text the user's own.
     """

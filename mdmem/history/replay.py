@@ -28,7 +28,7 @@ def build_step(
     side_commits: Sequence[Commit] = (),
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = MappingProxyType({}),
 ) -> Step:
-    """What a mainline commit did to occurrences, revisions and marks.
+    """Work out what a mainline commit did to occurrences, revisions and marks.
 
     Args:
         commit: the next one; a merge did what differs from its first parent.

@@ -1,4 +1,4 @@
-"""Which commit brought in each line of a section, and when a text was in memory: both read from revisions. Pure."""
+"""The commit that brought in each line of a section, and the periods in which memory held a text, from revisions. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Line = tuple[str, int | None]
 
 
 class TextTrail(Protocol):
-    """What the trail says of texts."""
+    """The part of the trail that text presences need."""
 
     def revisions_containing(self, text: str) -> tuple[Revision, ...]:
         """The revisions that contain a text, oldest first."""

@@ -39,7 +39,7 @@ class SectionPart:
 
     @cached_property
     def own(self) -> str:
-        """That text without the heading."""
+        """The same text without the heading."""
         return self._trimmed(self.body)
 
     @cached_property

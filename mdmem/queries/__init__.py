@@ -1,1 +1,1 @@
-"""What only reads: search, show and history, memory as it was, days in words, which fact is meant."""
+"""The verbs that only read: search, show, history, blame; with memory as it was, dates in words, lookup of facts."""

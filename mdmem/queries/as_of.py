@@ -71,7 +71,7 @@ def hits_as_of(workspace: Workspace, trail: Trail, commit: MainlineCommit, day: 
 
 
 def _contradicting_facts(trail: Trail, commit: MainlineCommit, day: date, entries: Sequence[Entry]) -> dict[_FactInSection, list[FactId]]:
-    """What contradicted each fact among these entries, and each that is marked as a contradiction, by file, section and id."""
+    """The facts that contradicted each fact among these entries, and each that is marked as a contradiction, by file, section and id."""
     marks = trail.pair_marks(commit.number)
     by_key = contradictions.find_conflicts([pages.entry_claim(entry, None) for entry in entries if entry.fact], (), day)
     facts = {claim.id for conflict in by_key for claim in (conflict.one, conflict.other)}

@@ -106,7 +106,7 @@ def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, lim
 
 
 def _change_view(workspace: Workspace, trail: Trail, number: int, revision: Revision | None, before: Revision | None) -> RevisionView:
-    """What mainline commit `number` made of a section; without a revision it took the section out."""
+    """The change that mainline commit `number` made to a section; without a revision it took the section out."""
     commit = trail.commit_numbered(number)
     location = revision or before
     assert commit is not None  # a revision begins and ends with a commit

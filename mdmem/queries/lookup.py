@@ -35,7 +35,7 @@ _QUOTED = 80
 
 
 class FactLocation(NamedTuple):
-    """Where a fact is: its file, the document that this holds, and the list item."""
+    """The location of a fact: its file, the document in that, and the list item."""
 
     path: FilePath
     document: Document

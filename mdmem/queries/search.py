@@ -115,7 +115,7 @@ def _matches(
 
 
 def _decay(workspace: Workspace, request: Search, today: date) -> Decay | None:
-    """How logs lose weight with age, if the settings say so: by the real clock, or as of the day of the request."""
+    """The weight that logs lose with age, if the settings say so: by the real clock, or as of the day of the request."""
     half_life = workspace.settings.half_life_days
     if half_life is None:
         return None
@@ -137,7 +137,7 @@ def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
 
 
 def measure_answer(workspace: Workspace, request: Search, result: SearchResult) -> Quality:
-    """What the event of a search keeps of its answer. Ages are by the real clock; the query is kept only if the settings say so."""
+    """The figures that the event of a search keeps of its answer. Ages are by the real clock; the query is kept only if the settings say so."""
     quality = replace(answer_quality(request.query, result.hits, _real_day(workspace)), behind=result.stale)
     if not workspace.settings.log_queries:
         return quality
@@ -225,7 +225,7 @@ def _location(hit: Hit) -> _HitLocation:
 
 
 def status(workspace: Workspace) -> WorkspaceStatus:
-    """Where the files of a workspace are and how fresh its index is; nothing is changed."""
+    """The files of a workspace and the freshness of its index; nothing is changed."""
     listing = workspace.memory_files()
     kinds = [workspace.kind_of(path) for path in listing]
     index, is_fresh = index_as_is(workspace)

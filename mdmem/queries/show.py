@@ -92,7 +92,7 @@ def _is_committed(document: Document, committed: Document | None, section: Secti
 
 
 def _shown_text(document: Document, section: Section | None, request: Show) -> str:
-    """What is shown, without differences of line ends."""
+    """The text that is shown, without differences of line ends."""
     start, end = (document.front, document.preamble_end) if request.preamble else (0, len(document.lines))
     text = document.slice(section.start, section.end) if section else document.slice(start, end)
     return text.replace("\r\n", "\n").strip()
@@ -119,7 +119,7 @@ def outline(workspace: Workspace, file: str | None) -> Outline:
 
 
 def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, ...]:
-    """What is wrong with some memory files as they are on disk; without names, with all of them.
+    """The problems of some memory files as they are on disk; without names, of all of them.
 
     Raises:
         PathProblem: a file is not there.

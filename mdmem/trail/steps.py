@@ -1,4 +1,4 @@
-"""What one mainline commit did, and the rows that this adds and changes."""
+"""Steps: all that one mainline commit did, and the rows that this adds and changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one mainline commit did.
+    """All that one mainline commit did.
 
     `ended_revisions` are rows; a revision with the lineage 0 begins its own. A mark on an occurrence that begins in this very step has, for
     its row, the negative of its position in `begun`, counted from 1. `reverted_commits` are numbers of mainline commits whose marks end
