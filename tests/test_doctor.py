@@ -40,10 +40,10 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="on
 @pytest.fixture
 def desk(world: World, repository: Path) -> Desk:
     """A workspace in which there is nothing to find. Its hooks step aside, as for a commit of mdmem's own."""
-    made = make_desk(World(world.home, {**world.environment, "MDMEM_COMMIT": "1"}), repository)
-    hookfiles.install(made.workspace.repository.hooks_dir, sys.executable)
-    rebuild(made, False)
-    return made
+    desk = make_desk(World(world.home, {**world.environment, "MDMEM_COMMIT": "1"}), repository)
+    hookfiles.install(desk.workspace.repository.hooks_dir, sys.executable)
+    rebuild(desk, False)
+    return desk
 
 
 def rebuild(desk: Desk, full: bool) -> int:
@@ -55,37 +55,37 @@ def examine(desk: Desk, fix: bool = False, history_seconds: float = doctor.HISTO
     return doctor.examine(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk), fix, history_seconds)
 
 
-def about(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
-    """What one check says beyond that all is well."""
+def findings_of(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
+    """The findings of one check that are not `ok`."""
     workspace = desk.workspace
-    case = doctor.Inspection(
+    inspection = doctor.Inspection(
         workspace=workspace,
         open_index=partial(index.index_as_is, workspace),
         rebuild_index=partial(rebuild, desk),
         fix=fix,
         history_seconds=doctor.HISTORY_SECONDS,
     )
-    return [found for found in doctor.run_check(check, case) if found.level is not Level.OK]
+    return [finding for finding in doctor.run_check(check, inspection) if finding.level is not Level.OK]
 
 
-def only(desk: Desk, check: str, fix: bool = False) -> Finding:
-    (found,) = about(desk, check, fix)
-    return found
+def only_finding(desk: Desk, check: str, fix: bool = False) -> Finding:
+    (finding,) = findings_of(desk, check, fix)
+    return finding
 
 
-def old(place: Path, seconds: float) -> Path:
-    moment = time.time() - seconds
-    os.utime(place, (moment, moment), follow_symlinks=False)
-    return place
+def make_old(path: Path, seconds: float) -> Path:
+    time_stamp = time.time() - seconds
+    os.utime(path, (time_stamp, time_stamp), follow_symlinks=False)
+    return path
 
 
 @pytest.mark.parametrize("fix", [False, True])
 def test_a_sound_workspace(fix: bool, desk: Desk):
     before = desk.tree_state(), sorted(desk.state())
-    found = examine(desk, fix)
-    assert [one for one in found if one.level is not Level.OK] == []
-    assert {one.check for one in found} == SOUND
-    assert exit_status(found) == 0
+    findings = examine(desk, fix)
+    assert [finding for finding in findings if finding.level is not Level.OK] == []
+    assert {finding.check for finding in findings} == SOUND
+    assert exit_status(findings) == 0
     assert (desk.tree_state(), sorted(desk.state())) == before
 
 
@@ -99,9 +99,9 @@ def test_the_exit_status(level: Level, fixed: bool, status: int):
 
 def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
     (desk.workspace.state / events.OLDER_EVENTS_NAME).mkdir()
-    found = examine(desk)
-    assert [one.check for one in found if one.level is Level.ERROR] == ["events"]
-    assert {one.check for one in found} == SOUND
+    findings = examine(desk)
+    assert [finding.check for finding in findings if finding.level is Level.ERROR] == ["events"]
+    assert {finding.check for finding in findings} == SOUND
 
 
 # git and the repository.
@@ -110,8 +110,8 @@ def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
 def test_no_git(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     workspace = desk.workspace
     monkeypatch.setenv("PATH", str(desk.root))
-    (found,) = doctor.examine(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk))
-    assert (found.check, found.level, found.hint) == ("git", Level.ERROR, "Install git.")
+    (finding,) = doctor.examine(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk))
+    assert (finding.check, finding.level, finding.hint) == ("git", Level.ERROR, "Install git.")
 
 
 def test_a_git_that_is_too_old(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -121,9 +121,9 @@ def test_a_git_that_is_too_old(desk: Desk, tmp_path: Path, monkeypatch: pytest.M
     shim.write_text(f'#!/bin/sh\ncase "$*" in *--version) echo git version 2.35.9;; *) exec {real} "$@";; esac\n')
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
-    found = only(desk, "git")
-    assert found.level is Level.WARNING
-    assert "2.35.9" in found.message
+    finding = only_finding(desk, "git")
+    assert finding.level is Level.WARNING
+    assert "2.35.9" in finding.message
 
 
 def test_settings(desk: Desk, monkeypatch: pytest.MonkeyPatch):
@@ -131,7 +131,7 @@ def test_settings(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     desk.write("memory/a.md", "# A\n")
     desk.commit()
     monkeypatch.setenv("MDMEM_NOW", "2026-03-05T10:00:00")
-    missing, now = about(desk, "settings")
+    missing, now = findings_of(desk, "settings")
     assert (missing.level, "notes" in missing.message) == (Level.WARNING, True)
     assert (now.level, "2026-03-05T10:00:00" in now.message) == (Level.NOTE, True)
 
@@ -139,19 +139,19 @@ def test_settings(desk: Desk, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("where", ["workspace", "user"])
 def test_settings_that_have_become_unreadable(where: str, desk: Desk):
     workspace = desk.workspace
-    own = desk.world.home / ".config" / "mdmem" / "config.toml"
-    own.parent.mkdir(parents=True)
-    (desk.root / "mdmem.toml" if where == "workspace" else own).write_text("langage = 'en'\n")
+    user_settings = desk.world.home / ".config" / "mdmem" / "config.toml"
+    user_settings.parent.mkdir(parents=True)
+    (desk.root / "mdmem.toml" if where == "workspace" else user_settings).write_text("langage = 'en'\n")
     findings = doctor.examine(workspace, partial(index.index_as_is, workspace), lambda _: 0)
-    (found,) = (one for one in findings if one.check == "settings")
-    assert (found.level, found.hint) == (Level.ERROR, "Did you mean language?")
+    (finding,) = (each for each in findings if each.check == "settings")
+    assert (finding.level, finding.hint) == (Level.ERROR, "Did you mean language?")
 
 
 def test_nobody_is_known(desk: Desk):
     desk.git("config", "--unset", "user.name")
-    assert only(desk, "identity").level is Level.ERROR
+    assert only_finding(desk, "identity").level is Level.ERROR
     desk.write("mdmem.toml", 'author = "Ada <ada@example.org>"\n')
-    assert about(desk, "identity") == []
+    assert findings_of(desk, "identity") == []
 
 
 REPOSITORY = {
@@ -166,21 +166,21 @@ REPOSITORY = {
 def test_the_state_of_the_repository(name: str, desk: Desk):
     spoil, level, words = REPOSITORY[name]
     spoil(desk)
-    found = only(desk, "repository")
-    assert found.level is level
-    assert words in found.message
+    finding = only_finding(desk, "repository")
+    assert finding.level is level
+    assert words in finding.message
 
 
 def test_a_detached_head_may_be_allowed(desk: Desk):
     desk.write("mdmem.toml", "allow_detached = true\n")
     desk.git("checkout", "-q", "--detach")
-    assert about(desk, "repository") == []
+    assert findings_of(desk, "repository") == []
 
 
 def test_an_empty_repository(world: World, repository: Path):
     desk = Desk(world, repository)
     desk.write("MEMORY.md", "# Memory\n")
-    levels = {found.check: found.level for found in examine(desk)}
+    levels = {finding.check: finding.level for finding in examine(desk)}
     assert Level.ERROR not in levels.values()
     assert levels["history"] is Level.OK
 
@@ -188,37 +188,37 @@ def test_an_empty_repository(world: World, repository: Path):
 def test_a_damaged_repository(desk: Desk):
     blob = desk.git("rev-parse", "HEAD:MEMORY.md").strip()
     (desk.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
-    found = only(desk, "fsck")
-    assert found.level is Level.ERROR
-    assert blob in found.message
+    finding = only_finding(desk, "fsck")
+    assert finding.level is Level.ERROR
+    assert blob in finding.message
     assert exit_status(examine(desk)) == 1
 
 
 @needs_proc
 @pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock", "packed-refs.lock", "objects/maintenance.lock"])
 def test_a_lock_of_a_git_that_is_gone(name: str, desk: Desk):
-    lock = old(desk.write(f".git/{name}", ""), AN_HOUR)
-    before = only(desk, "locks")
+    lock = make_old(desk.write(f".git/{name}", ""), AN_HOUR)
+    before = only_finding(desk, "locks")
     assert (before.level, before.fixed, name in before.message) == (Level.WARNING, False, True)
     assert lock.exists()
-    after = only(desk, "locks", fix=True)
+    after = only_finding(desk, "locks", fix=True)
     assert (after.fixed, lock.exists()) == (True, False)
-    assert about(desk, "locks") == []
+    assert findings_of(desk, "locks") == []
 
 
 def test_a_lock_in_use_stays(desk: Desk):
     lock = desk.write(".git/index.lock", "")
     with lock.open("rb"):
-        old(lock, AN_HOUR)
-        found = only(desk, "locks", fix=True)
-    assert (found.fixed, lock.exists(), "may be in use" in found.message) == (False, True, True)
-    assert "minutes old" in found.message
+        make_old(lock, AN_HOUR)
+        finding = only_finding(desk, "locks", fix=True)
+    assert (finding.fixed, lock.exists(), "may be in use" in finding.message) == (False, True, True)
+    assert "minutes old" in finding.message
 
 
 def test_a_lock_that_git_has_just_taken_stays(desk: Desk):
-    lock = old(desk.write(".git/index.lock", ""), -AN_HOUR)
-    found = only(desk, "locks", fix=True)
-    assert (found.fixed, lock.exists(), "may be in use" in found.message) == (False, True, True)
+    lock = make_old(desk.write(".git/index.lock", ""), -AN_HOUR)
+    finding = only_finding(desk, "locks", fix=True)
+    assert (finding.fixed, lock.exists(), "may be in use" in finding.message) == (False, True, True)
 
 
 @pytest.fixture
@@ -234,9 +234,9 @@ def holder(desk: Desk) -> Iterator[subprocess.Popen[str]]:
 
 @needs_proc
 def test_a_lock_of_mdmem_in_use(desk: Desk, holder: subprocess.Popen[str]):
-    found = only(desk, "locks")
-    assert found.level is Level.NOTE
-    assert f"lock of mdmem is held by another process: {holder.pid}, which has run for" in found.message
+    finding = only_finding(desk, "locks")
+    assert finding.level is Level.NOTE
+    assert f"lock of mdmem is held by another process: {holder.pid}, which has run for" in finding.message
 
 
 # Hooks.
@@ -246,17 +246,17 @@ def test_hooks_that_are_missing_or_outdated(desk: Desk):
     folder = desk.workspace.repository.hooks_dir
     (folder / "post-merge").unlink()
     (folder / "pre-commit").chmod(0o644)
-    before = only(desk, "hooks")
+    before = only_finding(desk, "hooks")
     assert (before.level, before.message) == (Level.WARNING, "pre-commit is outdated, post-merge is missing")
-    assert only(desk, "hooks", fix=True).fixed
-    assert about(desk, "hooks") == []
+    assert only_finding(desk, "hooks", fix=True).fixed
+    assert findings_of(desk, "hooks") == []
 
 
 def test_a_hook_that_is_there_is_kept(desk: Desk):
     hookfiles.uninstall(desk.workspace.repository.hooks_dir)
     theirs = desk.hook("pre-commit", "exit 0").read_text()
-    assert "pre-commit is foreign" in only(desk, "hooks").message
-    assert only(desk, "hooks", fix=True).fixed
+    assert "pre-commit is foreign" in only_finding(desk, "hooks").message
+    assert only_finding(desk, "hooks", fix=True).fixed
     assert (desk.workspace.repository.hooks_dir / "pre-commit.before-mdmem").read_text() == theirs
 
 
@@ -268,9 +268,9 @@ def test_hooks_that_another_manages_are_left_alone(how: str, desk: Desk, tmp_pat
     else:
         desk.hook("pre-commit", "# File generated by pre-commit: https://pre-commit.com")
     before = desk.tree_state().files
-    found = only(desk, "hooks", fix=True)
-    assert (found.level, found.fixed) == (Level.WARNING, False)
-    assert "hooks" in found.hint
+    finding = only_finding(desk, "hooks", fix=True)
+    assert (finding.level, finding.fixed) == (Level.WARNING, False)
+    assert "hooks" in finding.hint
     assert desk.tree_state().files == before
     assert not (tmp_path / "elsewhere").exists()
 
@@ -280,15 +280,15 @@ def test_hooks_that_another_manages_are_left_alone(how: str, desk: Desk, tmp_pat
 
 def test_no_state_folder_yet(world: World, repository: Path):
     desk = make_desk(world, repository)
-    found = {one.check: one.level for one in examine(desk)}
-    assert [found[check] for check in ("state", "versions", "index", "events")] == [Level.NOTE, Level.NOTE, Level.NOTE, Level.OK]
+    levels = {finding.check: finding.level for finding in examine(desk)}
+    assert [levels[check] for check in ("state", "versions", "index", "events")] == [Level.NOTE, Level.NOTE, Level.NOTE, Level.OK]
     assert not desk.workspace.state.exists()
 
 
 def test_a_state_folder_that_cannot_be_written(world: World, repository: Path):
     desk = make_desk(world, repository)
     desk.write(".git/mdmem", "in the way")
-    assert only(desk, "state").level is Level.ERROR
+    assert only_finding(desk, "state").level is Level.ERROR
     assert exit_status(examine(desk, fix=True)) == 1
 
 
@@ -301,21 +301,21 @@ def record(desk: Desk, temporary: str = ".mdmem-0a.tmp") -> Path:
 
 
 def test_an_interrupted_write(desk: Desk):
-    place = record(desk)
+    record_path = record(desk)
     for fix in (False, True):
-        found = only(desk, "record", fix)
-        assert (found.level, found.fixed) == (Level.WARNING, False)
-        assert "MEMORY.md" in found.message
-        assert "next write" in found.hint
-    place.write_bytes(place.read_bytes()[:40])
-    assert "not whole" in only(desk, "record").message
+        finding = only_finding(desk, "record", fix)
+        assert (finding.level, finding.fixed) == (Level.WARNING, False)
+        assert "MEMORY.md" in finding.message
+        assert "next write" in finding.hint
+    record_path.write_bytes(record_path.read_bytes()[:40])
+    assert "not whole" in only_finding(desk, "record").message
     desk.apply(append())
-    assert about(desk, "record") == []
+    assert findings_of(desk, "record") == []
 
 
 def test_a_write_that_is_under_way(desk: Desk, holder: subprocess.Popen[str]):
     record(desk)
-    assert only(desk, "record").level is Level.NOTE
+    assert only_finding(desk, "record").level is Level.NOTE
 
 
 TEMPORARY = ".mdmem-0123456789abcdef.tmp"
@@ -323,7 +323,7 @@ BACK = files.backup_name(TEMPORARY)
 
 
 @pytest.mark.parametrize(
-    ("path", "age", "named", "removed"),
+    ("path", "age", "is_recorded", "removed"),
     [
         (TEMPORARY, TWO_DAYS, False, True),
         (f"memory/deep/{TEMPORARY}", TWO_DAYS, False, True),
@@ -333,47 +333,47 @@ BACK = files.backup_name(TEMPORARY)
         (BACK, TWO_DAYS, True, False),
     ],
 )
-def test_a_temporary_file_left_behind(path: str, age: int, named: bool, removed: bool, desk: Desk):
-    place = old(desk.write(path, "half"), age)
-    if named:
+def test_a_temporary_file_left_behind(path: str, age: int, is_recorded: bool, removed: bool, desk: Desk):
+    temporary = make_old(desk.write(path, "half"), age)
+    if is_recorded:
         record(desk, TEMPORARY)
-    assert path in only(desk, "temporary").message
-    assert place.exists()
-    assert only(desk, "temporary", fix=True).fixed is removed
-    assert place.exists() is not removed
+    assert path in only_finding(desk, "temporary").message
+    assert temporary.exists()
+    assert only_finding(desk, "temporary", fix=True).fixed is removed
+    assert temporary.exists() is not removed
 
 
 @pytest.mark.parametrize("path", [".mdmem-notes.tmp", "memory/x.tmp", "a.mdmem-0123456789abcdef.tmp"])
 def test_a_file_that_is_not_mdmems_is_not_its_business(path: str, desk: Desk):
-    place = old(desk.write(path, "mine"), TWO_DAYS)
-    assert about(desk, "temporary", fix=True) == []
-    assert place.exists()
+    file = make_old(desk.write(path, "mine"), TWO_DAYS)
+    assert findings_of(desk, "temporary", fix=True) == []
+    assert file.exists()
 
 
 # The table of versions.
 
 
-def break_table(place: Path) -> None:
-    place.write_bytes(b"# Memory" * 1000)
+def break_table(path: Path) -> None:
+    path.write_bytes(b"# Memory" * 1000)
 
 
-def break_page(place: Path) -> None:
-    data = place.read_bytes()
-    place.write_bytes(data[:4096] + b"\xff" * 4096 + data[8192:])
+def break_page(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * 4096 + data[8192:])
 
 
-def break_value(place: Path) -> None:
-    with contextlib.closing(sqlite3.connect(place)) as table, table:
+def break_value(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as table, table:
         table.execute("UPDATE occurrences SET section = x'ff'")
 
 
-def break_revision(place: Path) -> None:
-    with contextlib.closing(sqlite3.connect(place)) as table, table:
+def break_revision(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as table, table:
         table.execute("UPDATE revisions SET head = 9")
 
 
-def break_sort(place: Path) -> None:
-    with contextlib.closing(sqlite3.connect(place)) as table, table:
+def break_sort(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as table, table:
         table.execute("PRAGMA writable_schema = ON")
         table.execute(
             "UPDATE sqlite_schema SET sql = 'CREATE INDEX occurrences_fact ON occurrences (path)' WHERE name = 'occurrences_fact'"
@@ -382,25 +382,25 @@ def break_sort(place: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [break_table, break_page, break_value, break_revision, break_sort])
 def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
-    place = desk.workspace.state / trail.TRAIL_NAME
-    spoil(place)
-    before = only(desk, "versions")
+    path = desk.workspace.state / trail.TRAIL_NAME
+    spoil(path)
+    before = only_finding(desk, "versions")
     assert (before.level, before.fixed, before.hint == f"{verb('doctor', 'fix')} discards it; it is rebuilt from the commits.") == (
         Level.WARNING,
         False,
         True,
     )
-    assert place.exists()
-    assert only(desk, "versions", fix=True).fixed
-    assert not place.exists()
-    assert only(desk, "versions").level is Level.NOTE
+    assert path.exists()
+    assert only_finding(desk, "versions", fix=True).fixed
+    assert not path.exists()
+    assert only_finding(desk, "versions").level is Level.NOTE
     rebuild(desk, True)
-    assert about(desk, "versions") == []
+    assert findings_of(desk, "versions") == []
 
 
 def test_a_table_of_versions_for_other_settings_is_whole(desk: Desk):
     desk.write("mdmem.toml", 'extra_paths = ["notes"]\n')
-    assert about(desk, "versions") == []
+    assert findings_of(desk, "versions") == []
 
 
 # The index.
@@ -416,8 +416,8 @@ def break_version(folder: Path) -> None:
 
 
 def break_documents(folder: Path) -> None:
-    for place in folder.rglob("*.store"):
-        place.write_bytes(bytes(200) + place.read_bytes()[200:])
+    for path in folder.rglob("*.store"):
+        path.write_bytes(bytes(200) + path.read_bytes()[200:])
 
 
 def break_meta(folder: Path) -> None:
@@ -427,30 +427,30 @@ def break_meta(folder: Path) -> None:
 @pytest.mark.parametrize("spoil", [break_seen, break_version, break_documents, break_meta])
 def test_a_broken_index(spoil, desk: Desk):
     spoil(desk.workspace.state / "index")
-    assert (only(desk, "index").level, only(desk, "index").fixed) == (Level.WARNING, False)
-    after = only(desk, "index", fix=True)
+    assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (Level.WARNING, False)
+    after = only_finding(desk, "index", fix=True)
     assert after.fixed
     assert "entries: 2" in after.message
-    assert about(desk, "index") == []
+    assert findings_of(desk, "index") == []
 
 
 def test_an_index_that_is_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("mdmem.files.RACY_NS", 0)  # else a file that was just written is read once more
     desk.write("MEMORY.md", "# Memory\n\n- one\n- two\n- three\n")
-    assert (only(desk, "index").level, only(desk, "index").fixed) == (Level.NOTE, False)
-    assert "entries: 3" in only(desk, "index", fix=True).message
-    assert about(desk, "index") == []
+    assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (Level.NOTE, False)
+    assert "entries: 3" in only_finding(desk, "index", fix=True).message
+    assert findings_of(desk, "index") == []
 
 
 def test_an_index_in_many_pieces(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor.state, "_MANY_SEGMENTS", 0)
-    assert "(1 segments)" in only(desk, "index").message
-    assert only(desk, "index", fix=True).fixed
+    assert "(1 segments)" in only_finding(desk, "index").message
+    assert only_finding(desk, "index", fix=True).fixed
 
 
 def test_what_the_index_says_of_itself(desk: Desk):
-    (found,) = (one for one in examine(desk) if one.check == "index")
-    assert found.message.startswith("entries: 2, segments: 1, size: ")
+    (finding,) = (each for each in examine(desk) if each.check == "index")
+    assert finding.message.startswith("entries: 2, segments: 1, size: ")
 
 
 # Memory files.
@@ -460,20 +460,20 @@ def test_a_file_that_cannot_be_indexed(desk: Desk):
     desk.write("memory/odd.md", b"\xff\xfe")
     desk.commit()
     rebuild(desk, False)
-    assert "memory/odd.md" in only(desk, "index").message
-    assert only(desk, "files").hint == verb("check")
+    assert "memory/odd.md" in only_finding(desk, "index").message
+    assert only_finding(desk, "files").hint == verb("check")
 
 
 def test_doubtful_contents_are_counted(desk: Desk):
     desk.write("memory/twice.md", "# T\n\n## A\n\n## A\n\n- x\n- x\n")
     desk.commit()
-    assert only(desk, "files").message.endswith("hold: 2")
+    assert only_finding(desk, "files").message.endswith("hold: 2")
 
 
 def test_both_curated_files(desk: Desk):
     desk.write("memory.md", "# Other\n")
     desk.commit()
-    assert "both MEMORY.md and memory.md" in only(desk, "files").message
+    assert "both MEMORY.md and memory.md" in only_finding(desk, "files").message
 
 
 def test_files_that_git_does_not_keep(desk: Desk):
@@ -481,7 +481,7 @@ def test_files_that_git_does_not_keep(desk: Desk):
     desk.commit()
     desk.write("memory/private.md", "- x\n")
     desk.write("memory/ne:w é.md", "- x\n")
-    new, private = sorted(about(desk, "files"), key=lambda found: found.message)
+    new, private = sorted(findings_of(desk, "files"), key=lambda finding: finding.message)
     assert (new.level, new.message) == (Level.NOTE, "memory/ne:w é.md is in no commit yet")
     assert (private.level, private.message) == (Level.WARNING, "memory/private.md is ignored by .gitignore")
 
@@ -495,7 +495,7 @@ def test_a_name_that_means_something_to_git(world: World, tmp_path: Path):
     for name in ("MEMORY.md", ":!a.md", "\\b.md"):
         desk.write(name, "- x\n")
     desk.write(".gitignore", ":!a.md\n")
-    assert [found.message.split(" is ")[:2] for found in about(desk, "files")] == [
+    assert [finding.message.split(" is ")[:2] for finding in findings_of(desk, "files")] == [
         [":!a.md", "ignored by .gitignore"],
         ["MEMORY.md", "in no commit yet"],
         ["\\b.md", "in no commit yet"],
@@ -511,7 +511,7 @@ def test_links_among_memory_files(desk: Desk, tmp_path: Path):
     }.items():
         (desk.root / link).symlink_to(target)
     desk.commit()
-    assert {found.message.split(" is a symbolic link")[0] for found in about(desk, "files")} == {
+    assert {finding.message.split(" is a symbolic link")[0] for finding in findings_of(desk, "files")} == {
         "memory/link.md",
         "memory/folder",
         "USER.md",
@@ -521,12 +521,12 @@ def test_links_among_memory_files(desk: Desk, tmp_path: Path):
 def test_a_repository_among_memory_files(desk: Desk):
     desk.write("memory/sub/n.md", "- n\n")
     desk.git("init", "-q", "memory/sub")
-    assert only(desk, "files").message == "memory/sub is a repository of its own: nothing in it is committed here"
+    assert only_finding(desk, "files").message == "memory/sub is a repository of its own: nothing in it is committed here"
 
 
 def test_a_memory_folder_that_is_a_link(desk: Desk, tmp_path: Path):
     (desk.root / "memory").symlink_to(tmp_path)
-    assert [found.message.split()[0] for found in about(desk, "files")] == ["memory"]
+    assert [finding.message.split()[0] for finding in findings_of(desk, "files")] == ["memory"]
 
 
 @pytest.mark.parametrize("pair", [("memory/Ada.md", "memory/ada.md"), ("memory/caf\u00e9.md", "memory/cafe\u0301.md")])
@@ -536,7 +536,7 @@ def test_names_that_are_one_on_other_systems(pair: tuple[str, str], desk: Desk):
     desk.commit()
     if len(list((desk.root / "memory").iterdir())) < 2:
         pytest.skip("this system has one file for the two names")
-    assert all(path in only(desk, "files").message for path in pair)
+    assert all(path in only_finding(desk, "files").message for path in pair)
 
 
 # Secrets.
@@ -545,8 +545,8 @@ def test_names_that_are_one_on_other_systems(pair: tuple[str, str], desk: Desk):
 def test_a_secret_in_a_file(desk: Desk):
     desk.write("memory/a.md", f"# A\n\n- the token is {TOKEN}\n")
     findings = examine(desk)
-    (found,) = (one for one in findings if one.check == "secrets")
-    assert (found.level, found.message) == (Level.ERROR, "github-token in memory/a.md:3")
+    (finding,) = (each for each in findings if each.check == "secrets")
+    assert (finding.level, finding.message) == (Level.ERROR, "github-token in memory/a.md:3")
     assert exit_status(findings) == 1
     assert TOKEN not in str(findings)
 
@@ -554,7 +554,7 @@ def test_a_secret_in_a_file(desk: Desk):
 def test_an_allowed_line(desk: Desk):
     desk.write("memory/a.md", f"- {TOKEN} <!-- mdmem: allow secret -->\n")
     desk.commit()
-    assert about(desk, "secrets") == about(desk, "history") == []
+    assert findings_of(desk, "secrets") == findings_of(desk, "history") == []
 
 
 def leak(desk: Desk, path: str, text: str, message: str = "by hand") -> str:
@@ -569,11 +569,11 @@ def leak(desk: Desk, path: str, text: str, message: str = "by hand") -> str:
 def test_a_secret_in_history(desk: Desk):
     commit = leak(desk, "memory/a.md", f"# A\n\n- x\n\n- {TOKEN}\n")
     findings = examine(desk)
-    assert [one for one in findings if one.check == "secrets"] == [
+    assert [each for each in findings if each.check == "secrets"] == [
         Finding(check="secrets", level=Level.OK, message="none in the memory files")
     ]
-    (found,) = (one for one in findings if one.check == "history")
-    assert (found.level, found.message) == (Level.WARNING, f"github-token in commit {commit}, memory/a.md:5")
+    (finding,) = (each for each in findings if each.check == "history")
+    assert (finding.level, finding.message) == (Level.WARNING, f"github-token in commit {commit}, memory/a.md:5")
     assert TOKEN not in str(findings)
 
 
@@ -581,31 +581,31 @@ def test_a_secret_among_lines_that_take_the_place_of_others(desk: Desk):
     desk.write("memory/a.md", "# A\n\n- one\n- two\n- three\n\n## B\n\n- four")
     desk.commit()
     commit = leak(desk, "memory/a.md", f"# A\n\n- eins\n- {TOKEN}\n\n## B\n\n- {KEY}\n")
-    places = sorted(found.message for found in about(desk, "history"))
-    assert places == [f"aws-access-key in commit {commit}, memory/a.md:8", f"github-token in commit {commit}, memory/a.md:4"]
+    messages = sorted(finding.message for finding in findings_of(desk, "history"))
+    assert messages == [f"aws-access-key in commit {commit}, memory/a.md:8", f"github-token in commit {commit}, memory/a.md:4"]
 
 
 def test_where_a_secret_came_in_first(desk: Desk):
     first = leak(desk, "memory/a.md", f"- {TOKEN}\n")
     leak(desk, "memory/b.md", f"- {TOKEN}\n")
-    assert only(desk, "history").message == f"github-token in commit {first}, memory/a.md:1, the first of 2 places"
+    assert only_finding(desk, "history").message == f"github-token in commit {first}, memory/a.md:1, the first of 2 places"
 
 
 def test_a_key_over_several_lines_in_history(desk: Desk):
     body = "\n".join(["MIIEowIBAAKCAQEAx3Zq8vT1bN6kW9mR4cY7fJ2hD5gL0pS8uEiQaXoBnVtCyHwK"] * 5)
     commit = leak(desk, "memory/a.md", f"# A\n\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\n")
-    assert only(desk, "history").message == f"private-key in commit {commit}, memory/a.md:3"
+    assert only_finding(desk, "history").message == f"private-key in commit {commit}, memory/a.md:3"
 
 
 def test_a_secret_in_a_message(desk: Desk):
     desk.write("MEMORY.md", "# Memory\n\n- y\n")
     commit = desk.commit(f"MEMORY.md: append\n\n+ {KEY}\n\nMdmem-Op: append")[:10]
-    assert only(desk, "history").message == f"aws-access-key in the message of commit {commit}:3"
+    assert only_finding(desk, "history").message == f"aws-access-key in the message of commit {commit}:3"
 
 
 def test_a_secret_in_a_mark_that_changes_no_file(desk: Desk):
     commit = desk.commit(f"MEMORY.md: forget\n\nMdmem-Op: forget\nMdmem-Reason: {KEY}")[:10]
-    assert only(desk, "history").message == f"aws-access-key in the message of commit {commit}:4"
+    assert only_finding(desk, "history").message == f"aws-access-key in the message of commit {commit}:4"
 
 
 def test_a_secret_that_came_in_with_a_merge(desk: Desk):
@@ -615,14 +615,14 @@ def test_a_secret_that_came_in_with_a_merge(desk: Desk):
     desk.git("checkout", "-q", "main")
     desk.git("merge", "-q", "--no-ff", "--no-commit", "other")
     commit = leak(desk, "memory/a.md", f"- {TOKEN}\n")
-    assert only(desk, "history").message == f"github-token in commit {commit}, memory/a.md:1"
+    assert only_finding(desk, "history").message == f"github-token in commit {commit}, memory/a.md:1"
 
 
 def test_a_secret_on_another_branch_and_in_an_odd_file(desk: Desk):
     desk.git("checkout", "-q", "-b", "other")
     commit = leak(desk, "memory/tab\there.MD", f"++ a\n-- b\n@@ -1 +1 @@\n- {TOKEN}\n\\ c")
     desk.git("checkout", "-q", "main")
-    assert only(desk, "history").message == f'github-token in commit {commit}, "memory/tab\\there.MD":4'
+    assert only_finding(desk, "history").message == f'github-token in commit {commit}, "memory/tab\\there.MD":4'
 
 
 def test_a_secret_in_the_first_commit_of_a_folder_that_is_a_workspace(world: World, repository: Path):
@@ -631,13 +631,13 @@ def test_a_secret_in_the_first_commit_of_a_folder_that_is_a_workspace(world: Wor
     desk.world.git(repository, "add", "-A")
     commit = desk.git("rev-parse", "HEAD").strip()[:10]
     desk.commit()
-    assert only(desk, "history").message == f"github-token in commit {commit}, MEMORY.md:3"
+    assert only_finding(desk, "history").message == f"github-token in commit {commit}, MEMORY.md:3"
 
 
 def test_no_time_for_all_of_history(desk: Desk):
     leak(desk, "memory/a.md", f"- {TOKEN}\n")
-    (found,) = (one for one in examine(desk, history_seconds=0) if one.check == "history")
-    assert (found.level, found.message) == (
+    (finding,) = (each for each in examine(desk, history_seconds=0) if each.check == "history")
+    assert (finding.level, finding.message) == (
         Level.NOTE,
         "looked at 0 of 3 commits, newest first; there was no time for more",
     )
@@ -645,16 +645,16 @@ def test_no_time_for_all_of_history(desk: Desk):
 
 def test_history_in_pieces(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     leak(desk, "memory/a.md", f"- {TOKEN}\n")
-    whole = only(desk, "history")
+    whole = only_finding(desk, "history")
     monkeypatch.setattr(doctor.contents, "_COMMITS_AT_ONCE", 1)
-    assert only(desk, "history") == whole
+    assert only_finding(desk, "history") == whole
 
 
 def test_many_secrets_are_not_all_named(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor.contents, "_MOST_NAMED", 1)
     leak(desk, "memory/a.md", f"- {TOKEN}\n- {KEY}\n")
-    named, rest = about(desk, "history")
-    assert named.message.startswith("github-token")
+    first, rest = findings_of(desk, "history")
+    assert first.message.startswith("github-token")
     assert rest.message == "secrets that are not listed here: 1"
 
 
@@ -675,8 +675,8 @@ def test_events_of_the_last_days(desk: Desk):
         events.record_event(
             desk.workspace.state, Event(verb=name, ms=ms, outcome=outcome, code=code, bug=bug, time=now - timedelta(days=days))
         )
-    found = [(one.level, one.message) for one in examine(desk) if one.check == "events"]
-    assert found == [
+    findings = [(finding.level, finding.message) for finding in examine(desk) if finding.check == "events"]
+    assert findings == [
         (Level.OK, "6 in the last 7 days; the slowest was edit-section, 1,500 ms"),
         (Level.NOTE, "refused: 2 section-not-found, 1 busy"),
         (Level.WARNING, "failed: 1 storage"),
@@ -689,20 +689,20 @@ def test_events_of_the_last_days(desk: Desk):
 
 def test_nothing_is_mended_while_another_mdmem_writes(desk: Desk):
     desk.write("mdmem.toml", "lock_timeout = 0.05\n")
-    lock = old(desk.write(".git/index.lock", ""), AN_HOUR)
-    place = old(desk.write(TEMPORARY, "half"), TWO_DAYS)
+    lock = make_old(desk.write(".git/index.lock", ""), AN_HOUR)
+    temporary = make_old(desk.write(TEMPORARY, "half"), TWO_DAYS)
     with (desk.workspace.state / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         findings = examine(desk, fix=True)
     assert lock.exists()
-    assert place.exists()
-    assert {one.check for one in findings if one.level is Level.ERROR} == {"locks", "temporary"}
+    assert temporary.exists()
+    assert {finding.check for finding in findings if finding.level is Level.ERROR} == {"locks", "temporary"}
 
 
 def test_a_table_that_is_being_written_is_not_discarded(desk: Desk):
     desk.write("mdmem.toml", "lock_timeout = 0.05\n")
-    place = desk.workspace.state / trail.TRAIL_NAME
-    break_table(place)
+    path = desk.workspace.state / trail.TRAIL_NAME
+    break_table(path)
     with files.lock(desk.workspace.state / files.TRAIL_LOCK, 0):
-        assert only(desk, "versions", fix=True).level is Level.ERROR
-    assert place.exists()
+        assert only_finding(desk, "versions", fix=True).level is Level.ERROR
+    assert path.exists()

@@ -30,8 +30,8 @@ PLAIN = ("time", "verb", "ms", "outcome", "code", "actor", "session")
 
 
 def event(number: int = 0, **fields: Any) -> Event:
-    given: dict[str, Any] = {"verb": "log", "ms": float(number), "outcome": Outcome.DONE, "session": f"s-{number}", "time": WHEN}
-    return Event(**(given | fields))
+    defaults: dict[str, Any] = {"verb": "log", "ms": float(number), "outcome": Outcome.DONE, "session": f"s-{number}", "time": WHEN}
+    return Event(**(defaults | fields))
 
 
 def lines(state: Path) -> list[bytes]:
@@ -60,9 +60,9 @@ def test_what_a_line_says_of_a_search(tmp_path: Path):
         tmp_path,
         event(quality=Quality(words=3, hits=8, first=7.91, last=2.2, spread=0.42, text=5, heading=1, beside=2, age=12.5, query="w" * 1000)),
     )
-    nothing, some = ({name: value for name, value in json.loads(line).items() if name not in PLAIN} for line in lines(tmp_path))
+    nothing, full = ({name: value for name, value in json.loads(line).items() if name not in PLAIN} for line in lines(tmp_path))
     assert nothing == {"words": 3, "hits": 0, "text": 0, "heading": 0, "beside": 0, "behind": True}
-    assert {**some, "query": len(some["query"])} == {
+    assert {**full, "query": len(full["query"])} == {
         **{"words": 3, "hits": 8, "first": 7.91, "last": 2.2, "spread": 0.42, "text": 5, "heading": 1, "beside": 2, "age": 12.5},
         "query": 300,
     }
@@ -86,9 +86,9 @@ def test_the_real_clock_with_its_offset(tmp_path: Path, monkeypatch: pytest.Monk
     before = datetime.now(UTC) - timedelta(milliseconds=1)
     with EventRecorder(tmp_path, "log"):
         pass
-    (found,) = events.read_events(tmp_path)
-    assert before <= found.time <= datetime.now(UTC)
-    assert found.time.utcoffset() == timedelta(0)
+    (recorded,) = events.read_events(tmp_path)
+    assert before <= recorded.time <= datetime.now(UTC)
+    assert recorded.time.utcoffset() == timedelta(0)
 
 
 TEXT = st.none() | st.text(max_size=60)
@@ -121,8 +121,8 @@ EVENTS = st.builds(
 @given(listed=st.lists(EVENTS, max_size=5))
 def test_what_is_recorded_is_read(listed: list[Event], tmp_path_factory: pytest.TempPathFactory):
     state = tmp_path_factory.mktemp("state")
-    for one in listed:
-        events.record_event(state, one)
+    for recorded in listed:
+        events.record_event(state, recorded)
     assert events.read_log(state) == events.EventLog(tuple(listed), 0)
     assert not (state / events.EVENTS_NAME).exists() or len(lines(state)) == len(listed)
 
@@ -135,21 +135,21 @@ def test_texts_are_bounded(tmp_path: Path):
 # Never a reason to fail.
 
 
-def a_file(place: Path) -> None:
-    place.write_text("")
+def a_file(path: Path) -> None:
+    path.write_text("")
 
 
-def a_missing_folder(place: Path) -> None:
+def a_missing_folder(path: Path) -> None:
     pass
 
 
-def with_a_folder_for_a_file(place: Path) -> None:
-    (place / events.EVENTS_NAME).mkdir(parents=True)
+def with_a_folder_for_a_file(path: Path) -> None:
+    (path / events.EVENTS_NAME).mkdir(parents=True)
 
 
-def with_a_link_for_a_file(place: Path) -> None:
-    place.mkdir()
-    (place / events.EVENTS_NAME).symlink_to(place.parent / "elsewhere")
+def with_a_link_for_a_file(path: Path) -> None:
+    path.mkdir()
+    (path / events.EVENTS_NAME).symlink_to(path.parent / "elsewhere")
 
 
 @pytest.mark.parametrize("make", [a_file, a_missing_folder, with_a_folder_for_a_file, with_a_link_for_a_file])
@@ -157,8 +157,8 @@ def test_where_nothing_can_be_written(make, tmp_path: Path):
     state = tmp_path / "state"
     make(state)
     before = sorted(tmp_path.rglob("*"))
-    with EventRecorder(state, "log") as watch:
-        watch.done()
+    with EventRecorder(state, "log") as recorder:
+        recorder.done()
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -178,7 +178,7 @@ def test_a_full_disk(tmp_path: Path):
     assert worker.exitcode == 0
     assert (tmp_path / events.EVENTS_NAME).stat().st_size == room
     events.record_event(tmp_path, event(9))
-    assert [found.session for found in events.read_events(tmp_path)] == ["s-0", "s-9"]
+    assert [recorded.session for recorded in events.read_events(tmp_path)] == ["s-0", "s-9"]
 
 
 def test_no_folder_has_no_events(tmp_path: Path):
@@ -234,9 +234,9 @@ def test_lines_that_are_no_events_are_passed_over(bad: bytes, tmp_path: Path):
     with (tmp_path / events.EVENTS_NAME).open("ab") as file:
         file.write(bad + b"\n")
     events.record_event(tmp_path, event(2))
-    found = events.read_log(tmp_path)
-    assert [one.session for one in found.events] == ["s-1", "s-2"]
-    assert found.damaged == (1 if bad else 0)
+    log = events.read_log(tmp_path)
+    assert [recorded.session for recorded in log.events] == ["s-1", "s-2"]
+    assert log.damaged == (1 if bad else 0)
 
 
 @given(cut=st.integers(1, 120))
@@ -244,13 +244,13 @@ def test_a_line_cut_short_costs_no_other(cut: int, tmp_path_factory: pytest.Temp
     state = tmp_path_factory.mktemp("state")
     for number in range(2):
         events.record_event(state, event(number))
-    place = state / events.EVENTS_NAME
+    path = state / events.EVENTS_NAME
     whole = lines(state)[-1]
-    os.truncate(place, place.stat().st_size - min(cut, len(whole)))
+    os.truncate(path, path.stat().st_size - min(cut, len(whole)))
     events.record_event(state, event(2))
-    found = [one.session for one in events.read_events(state)]
-    assert found[0] == "s-0"
-    assert found[-1] == "s-2"
+    sessions = [recorded.session for recorded in events.read_events(state)]
+    assert sessions[0] == "s-0"
+    assert sessions[-1] == "s-2"
 
 
 # Rotation.
@@ -265,9 +265,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
 def test_rotation_keeps_one_older_file(tmp_path: Path, small: int):
     for number in range(1000):
         events.record_event(tmp_path, event(number))
-    assert sorted(place.name for place in tmp_path.iterdir()) == [events.OLDER_EVENTS_NAME, events.EVENTS_NAME]
-    assert all(place.stat().st_size <= small for place in tmp_path.iterdir())
-    numbers = [int(one.ms) for one in events.read_events(tmp_path)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [events.OLDER_EVENTS_NAME, events.EVENTS_NAME]
+    assert all(path.stat().st_size <= small for path in tmp_path.iterdir())
+    numbers = [int(recorded.ms) for recorded in events.read_events(tmp_path)]
     assert numbers == list(range(numbers[0], 1000))
     assert (tmp_path / events.OLDER_EVENTS_NAME).stat().st_size > small * 0.9
 
@@ -284,11 +284,11 @@ def test_a_file_that_another_process_is_moving_is_left_to_it(tmp_path: Path, sma
     import fcntl
 
     (tmp_path / events.EVENTS_NAME).write_bytes(b"\n" * small)
-    with (tmp_path / events.EVENTS_NAME).open("rb") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
+    with (tmp_path / events.EVENTS_NAME).open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         events.record_event(tmp_path, event(1))
-    assert [place.name for place in tmp_path.iterdir()] == [events.EVENTS_NAME]
-    assert [one.session for one in events.read_events(tmp_path)] == ["s-1"]
+    assert [path.name for path in tmp_path.iterdir()] == [events.EVENTS_NAME]
+    assert [recorded.session for recorded in events.read_events(tmp_path)] == ["s-1"]
 
 
 def test_who_comes_late_does_not_move_the_new_file_over_the_older(tmp_path: Path, small: int):
@@ -299,7 +299,7 @@ def test_who_comes_late_does_not_move_the_new_file_over_the_older(tmp_path: Path
     events.record_event(tmp_path, event(2))
     events._rotate(tmp_path, late)
     os.close(late)
-    assert [one.session for one in events.read_events(tmp_path)] == ["s-1", "s-2"]
+    assert [recorded.session for recorded in events.read_events(tmp_path)] == ["s-1", "s-2"]
 
 
 _WRITER = """
@@ -316,7 +316,7 @@ for number in range(int(each)):
 
 
 def _from_many_processes(state: Path, limit: int) -> list[Event]:
-    """What is left after many processes have written, all at once."""
+    """The events that remain after many processes have written at once."""
     commands = [[sys.executable, "-c", _WRITER, str(state), f"w-{who}", str(EACH), str(limit)] for who in range(PROCESSES)]
     writers = [subprocess.Popen(command, stdin=subprocess.PIPE) for command in commands]
     for writer in writers:
@@ -324,8 +324,8 @@ def _from_many_processes(state: Path, limit: int) -> list[Event]:
         writer.stdin.write(b"now\n")
         writer.stdin.close()
     assert [writer.wait() for writer in writers] == [0] * PROCESSES
-    for place in state.iterdir():
-        for line in place.read_bytes().split(b"\n"):
+    for path in state.iterdir():
+        for line in path.read_bytes().split(b"\n"):
             assert not line or json.loads(line), "a torn line"
     return list(events.read_events(state))
 
@@ -333,27 +333,29 @@ def _from_many_processes(state: Path, limit: int) -> list[Event]:
 def test_many_processes_lose_nothing_in_one_rotation(tmp_path: Path):
     """All events of 8 processes fit into two files: with one rotation between, none may be missing, doubled or torn."""
     limit = PROCESSES * EACH * 130 * 3 // 4
-    found = _from_many_processes(tmp_path, limit)
+    log = _from_many_processes(tmp_path, limit)
     assert (tmp_path / events.OLDER_EVENTS_NAME).exists()
-    assert Counter(one.actor for one in found) == {f"w-{who}": EACH for who in range(PROCESSES)}
-    assert {(one.actor, int(one.ms)) for one in found} == {(f"w-{who}", number) for who in range(PROCESSES) for number in range(EACH)}
+    assert Counter(recorded.actor for recorded in log) == {f"w-{who}": EACH for who in range(PROCESSES)}
+    assert {(recorded.actor, int(recorded.ms)) for recorded in log} == {
+        (f"w-{who}", number) for who in range(PROCESSES) for number in range(EACH)
+    }
 
 
 def test_many_processes_and_many_rotations(tmp_path: Path):
-    """What rotation drops is the oldest; what is left is whole."""
-    found = _from_many_processes(tmp_path, 20_000)
-    assert len(found) * 130 > 20_000 * 0.9, "a full file was moved away before its time"
-    assert len({(one.actor, one.ms) for one in found}) == len(found)
+    """Rotation drops the oldest events; the rest is whole."""
+    log = _from_many_processes(tmp_path, 20_000)
+    assert len(log) * 130 > 20_000 * 0.9, "a full file was moved away before its time"
+    assert len({(recorded.actor, recorded.ms) for recorded in log}) == len(log)
 
 
 # Watching a verb.
 
 
 def test_a_search_that_is_watched(tmp_path: Path):
-    with EventRecorder(tmp_path, "search") as watch:
-        watch.searched(Quality(words=1, hits=2))
-    (found,) = events.read_events(tmp_path)
-    assert (found.verb, found.outcome, found.quality) == ("search", Outcome.DONE, Quality(words=1, hits=2))
+    with EventRecorder(tmp_path, "search") as recorder:
+        recorder.searched(Quality(words=1, hits=2))
+    (recorded,) = events.read_events(tmp_path)
+    assert (recorded.verb, recorded.outcome, recorded.quality) == ("search", Outcome.DONE, Quality(words=1, hits=2))
 
 
 PROBLEMS = [
@@ -373,27 +375,29 @@ def test_a_verb_that_raises(problem: BaseException, outcome: Outcome, code: str,
     with pytest.raises(type(problem)) as raised, EventRecorder(tmp_path, "log", "agent/main", "s-1"):
         raise problem
     assert raised.value is problem
-    (found,) = events.read_events(tmp_path)
-    assert (found.verb, found.outcome, found.code, found.actor, found.session) == ("log", outcome, code, "agent/main", "s-1")
-    assert (found.bug is not None) == (outcome is Outcome.BUG)
+    (recorded,) = events.read_events(tmp_path)
+    assert (recorded.verb, recorded.outcome, recorded.code, recorded.actor, recorded.session) == ("log", outcome, code, "agent/main", "s-1")
+    assert (recorded.bug is not None) == (outcome is Outcome.BUG)
     assert b"secret words" not in lines(tmp_path)[0]
 
 
 def test_a_bug_is_named_with_its_place(tmp_path: Path):
     with pytest.raises(KeyError), EventRecorder(tmp_path, "log"):
         _ = {}["secret words"]
-    (found,) = events.read_events(tmp_path)
-    assert (found.bug or "").startswith(f"KeyError in {__name__}:")
+    (recorded,) = events.read_events(tmp_path)
+    assert (recorded.bug or "").startswith(f"KeyError in {__name__}:")
 
 
 @pytest.mark.parametrize(
     ("changed", "outcome"), [(None, Outcome.DONE), (True, Outcome.DONE), (False, Outcome.UNCHANGED)], ids=["unsaid", "done", "unchanged"]
 )
 def test_a_verb_that_returns(changed: bool | None, outcome: Outcome, tmp_path: Path):
-    with EventRecorder(tmp_path, "log") as watch:
+    with EventRecorder(tmp_path, "log") as recorder:
         if changed is not None:
-            watch.done(changed, "MEMORY.md", CommitId("c" * 40), ("shrink",))
-    (found,) = events.read_events(tmp_path)
-    assert (found.outcome, found.code) == (outcome, None)
-    assert found.ms >= 0
-    assert (found.path, found.commit, found.warnings) == ((None, None, ()) if changed is None else ("MEMORY.md", "c" * 40, ("shrink",)))
+            recorder.done(changed, "MEMORY.md", CommitId("c" * 40), ("shrink",))
+    (recorded,) = events.read_events(tmp_path)
+    assert (recorded.outcome, recorded.code) == (outcome, None)
+    assert recorded.ms >= 0
+    assert (recorded.path, recorded.commit, recorded.warnings) == (
+        (None, None, ()) if changed is None else ("MEMORY.md", "c" * 40, ("shrink",))
+    )

@@ -49,20 +49,20 @@ def test_locks_and_the_record_are_where_another_version_looks_for_them():
 
 
 def test_no_descriptor_stays_open(tmp_path: Path):
-    place = tmp_path / "folder" / "a.md"
+    path = tmp_path / "folder" / "a.md"
     before = descriptors()
-    files.make_folders(place.parent)
-    assert files.replace(place, b"x", None, TEMPORARY)
-    assert files.replace(place, b"y", b"x", TEMPORARY)
-    assert files.read(place) == b"y"
+    files.make_folders(path.parent)
+    assert files.replace(path, b"x", None, TEMPORARY)
+    assert files.replace(path, b"y", b"x", TEMPORARY)
+    assert files.read(path) == b"y"
     with pytest.raises(PathProblem):
-        files.read(place.parent)
+        files.read(path.parent)
     with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 0):
         assert files.is_locked(tmp_path / "lock")
     assert not files.is_locked(tmp_path / "lock")
     assert listing.markdown_paths(tmp_path, ["folder", "none"], lambda status: status.st_size) == {"folder/a.md": 1}
     files.sync_all(tmp_path)
-    files.remove(place)
+    files.remove(path)
     assert descriptors() == before
 
 
@@ -151,26 +151,26 @@ class TestReplace:
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
     @given(before=st.none() | st.binary(), after=st.binary(), expected=st.none() | st.binary())
     def test_all_or_nothing(self, tmp_path: Path, before: bytes | None, after: bytes, expected: bytes | None):
-        place = tmp_path / "a.md"
-        place.unlink(missing_ok=True)
+        path = tmp_path / "a.md"
+        path.unlink(missing_ok=True)
         if before is not None:
-            place.write_bytes(before)
-        done = files.replace(place, after, expected, TEMPORARY)
+            path.write_bytes(before)
+        done = files.replace(path, after, expected, TEMPORARY)
         assert done is (before == expected)
-        assert files.read(place) == (after if done else before)
-        assert [other.name for other in tmp_path.iterdir()] == ["a.md"] * (done or before is not None)
+        assert files.read(path) == (after if done else before)
+        assert [entry.name for entry in tmp_path.iterdir()] == ["a.md"] * (done or before is not None)
 
     @pytest.mark.parametrize("mode", [0o400, 0o644, 0o755, 0o666])
     def test_the_mode_stays_whatever_the_umask(self, tmp_path: Path, mode: int):
-        place = tmp_path / "a.md"
-        place.write_text("x")
-        place.chmod(mode)
+        path = tmp_path / "a.md"
+        path.write_text("x")
+        path.chmod(mode)
         before = os.umask(0o077)
         try:
-            assert files.replace(place, b"y", b"x", TEMPORARY)
+            assert files.replace(path, b"y", b"x", TEMPORARY)
         finally:
             os.umask(before)
-        assert stat.S_IMODE(place.stat().st_mode) == mode
+        assert stat.S_IMODE(path.stat().st_mode) == mode
 
     @pytest.mark.parametrize(("umask", "mode"), [(0o027, 0o640), (0, 0o666)])
     def test_a_new_file_has_the_mode_of_the_umask(self, tmp_path: Path, umask: int, mode: int):
@@ -195,7 +195,7 @@ class TestReplace:
         monkeypatch.setattr(files.os, call, failing(errno.ENOSPC))
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
             files.replace(tmp_path / "a.md", b"y", b"x", TEMPORARY)
-        assert [place.name for place in tmp_path.iterdir()] == ["a.md"]
+        assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
             files.write_durably(tmp_path / "b.md", b"y", 0o600)
         assert not (tmp_path / "b.md").exists()
@@ -204,7 +204,7 @@ class TestReplace:
         (tmp_path / "a.md").mkdir()
         with pytest.raises(PathProblem):
             files.replace(tmp_path / "a.md", b"y", b"x", TEMPORARY)
-        assert [place.name for place in tmp_path.iterdir()] == ["a.md"]
+        assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
 
     def test_a_temporary_file_that_is_there_is_not_written_through(self, tmp_path: Path):
         (tmp_path / TEMPORARY).symlink_to("victim")
@@ -217,78 +217,78 @@ class TestSavedAtTheLastMoment:
     """Between the last look at the file and the moment it is replaced."""
 
     @pytest.fixture
-    def place(self, tmp_path: Path) -> Path:
+    def path(self, tmp_path: Path) -> Path:
         (tmp_path / "a.md").write_text("old")
         return tmp_path / "a.md"
 
     @staticmethod
-    def saving(monkeypatch: pytest.MonkeyPatch, place: Path, *texts: str) -> None:
+    def saving(monkeypatch: pytest.MonkeyPatch, path: Path, *texts: str) -> None:
         """Have a person save before each of the next renames, as editors do it: a new file takes the name."""
-        rename, left = files._rename, list(texts)
+        rename, pending = files._rename, list(texts)
 
         def saved_first(old: Path, new: Path, flags: int) -> bool:
-            if left:
-                place.with_name("editor").write_text(left.pop(0))
-                place.with_name("editor").rename(place)
+            if pending:
+                path.with_name("editor").write_text(pending.pop(0))
+                path.with_name("editor").rename(path)
             return rename(old, new, flags)
 
         monkeypatch.setattr(files, "_rename", saved_first)
 
     @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
     @pytest.mark.parametrize("saved", [("new by hand",), ("first", "second")])
-    def test_the_newest_save_stays(self, place: Path, monkeypatch: pytest.MonkeyPatch, saved: tuple[str, ...]):
-        self.saving(monkeypatch, place, *saved)
-        assert not files.replace(place, b"ours", b"old", TEMPORARY)
-        assert place.read_text() == saved[-1]
-        assert [path.name for path in place.parent.iterdir()] == ["a.md"]
+    def test_the_newest_save_stays(self, path: Path, monkeypatch: pytest.MonkeyPatch, saved: tuple[str, ...]):
+        self.saving(monkeypatch, path, *saved)
+        assert not files.replace(path, b"ours", b"old", TEMPORARY)
+        assert path.read_text() == saved[-1]
+        assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
 
     def test_a_new_file_of_theirs_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        place = tmp_path / "new.md"
-        self.saving(monkeypatch, place, "theirs")
-        assert not files.replace(place, b"ours", None, TEMPORARY)
-        assert place.read_text() == "theirs"
+        path = tmp_path / "new.md"
+        self.saving(monkeypatch, path, "theirs")
+        assert not files.replace(path, b"ours", None, TEMPORARY)
+        assert path.read_text() == "theirs"
         assert [path.name for path in tmp_path.iterdir()] == ["new.md"]
 
-    def test_a_file_that_is_taken_away_stays_away(self, place: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_file_that_is_taken_away_stays_away(self, path: Path, monkeypatch: pytest.MonkeyPatch):
         rename = files._rename
 
         def removed_first(old: Path, new: Path, flags: int) -> bool:
-            place.unlink()
+            path.unlink()
             return rename(old, new, flags)
 
         monkeypatch.setattr(files, "_rename", removed_first)
-        assert not files.replace(place, b"ours", b"old", TEMPORARY)
-        assert list(place.parent.iterdir()) == []
+        assert not files.replace(path, b"ours", b"old", TEMPORARY)
+        assert list(path.parent.iterdir()) == []
 
     @pytest.mark.parametrize("before", [b"old", None])
     @pytest.mark.parametrize("number", [None, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP])
-    def test_without_exchange_it_is_a_rename(self, place: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None, number: int | None):
+    def test_without_exchange_it_is_a_rename(self, path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None, number: int | None):
         monkeypatch.setattr(files, "_renameat2", lambda: failed_call(number) if number else None)
         if before is None:
-            place.unlink()
-        assert files.replace(place, b"ours", before, TEMPORARY)
-        assert place.read_bytes() == b"ours"
-        assert [path.name for path in place.parent.iterdir()] == ["a.md"]
+            path.unlink()
+        assert files.replace(path, b"ours", before, TEMPORARY)
+        assert path.read_bytes() == b"ours"
+        assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
 
     @pytest.mark.parametrize("before", [b"old", None])
-    def test_what_the_exchange_cannot_do_is_not_tried_otherwise(self, place: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None):
+    def test_what_the_exchange_cannot_do_is_not_tried_otherwise(self, path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None):
         if before is None:
-            place.unlink()
+            path.unlink()
         monkeypatch.setattr(files, "_renameat2", lambda: failed_call(errno.EROFS))
         with pytest.raises(OSError, match=os.strerror(errno.EROFS)) as failure:
-            files.replace(place, b"ours", before, TEMPORARY)
-        assert failure.value.filename == str(place)
-        assert [path.read_bytes() for path in place.parent.iterdir()] == ([before] if before else [])
+            files.replace(path, b"ours", before, TEMPORARY)
+        assert failure.value.filename == str(path)
+        assert [entry.read_bytes() for entry in path.parent.iterdir()] == ([before] if before else [])
 
-    def test_nor_does_another_file_take_the_place_of_a_new_one_without_it(self, place: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_nor_does_another_file_take_the_place_of_a_new_one_without_it(self, path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(files, "_renameat2", lambda: None)
-        monkeypatch.setattr(files, "read", lambda place: None)  # it comes right after the last look
-        assert not files.replace(place, b"ours", None, TEMPORARY)
-        assert [path.read_bytes() for path in place.parent.iterdir()] == [b"old"]
+        monkeypatch.setattr(files, "read", lambda path: None)  # it comes right after the last look
+        assert not files.replace(path, b"ours", None, TEMPORARY)
+        assert [entry.read_bytes() for entry in path.parent.iterdir()] == [b"old"]
 
 
 def failed_call(number: int) -> Callable[..., int]:
-    """What renameat2(2) does where it fails."""
+    """A renameat2(2) that fails."""
 
     def call(*_: object) -> int:
         ctypes.set_errno(number)
@@ -315,19 +315,19 @@ def test_folders_that_are_made_are_named_outermost_first(tmp_path: Path):
 
 class TestLock:
     def test_one_at_a_time(self, tmp_path: Path):
-        place = tmp_path / "lock"
-        assert not files.is_locked(place)
-        with files.lock(place, 0):
-            assert files.is_locked(place)
-            with pytest.raises(RepositoryProblem) as failure, files.lock(place, 0):
+        path = tmp_path / "lock"
+        assert not files.is_locked(path)
+        with files.lock(path, 0):
+            assert files.is_locked(path)
+            with pytest.raises(RepositoryProblem) as failure, files.lock(path, 0):
                 pass
             assert failure.value.code == "busy"
-        assert not files.is_locked(place)
-        with files.lock(place, 0):
+        assert not files.is_locked(path)
+        with files.lock(path, 0):
             pass
 
     def test_where_it_has_to_be_open_for_writing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        flock, place = files.fcntl.flock, tmp_path / "lock"
+        flock, path = files.fcntl.flock, tmp_path / "lock"
 
         def as_on_nfs(descriptor: int, operation: int) -> None:
             if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
@@ -335,15 +335,15 @@ class TestLock:
             flock(descriptor, operation)
 
         monkeypatch.setattr(files.fcntl, "flock", as_on_nfs)
-        with files.lock(place, 0):
-            assert files.is_locked(place)
-        assert not files.is_locked(place)
+        with files.lock(path, 0):
+            assert files.is_locked(path)
+        assert not files.is_locked(path)
 
     def test_whoever_gave_up_waiting_does_not_keep_it(self, tmp_path: Path):
-        place = tmp_path / "lock"
-        with files.lock(place, 0), pytest.raises(RepositoryProblem), files.lock(place, 0.01):
+        path = tmp_path / "lock"
+        with files.lock(path, 0), pytest.raises(RepositoryProblem), files.lock(path, 0.01):
             pass
-        with files.lock(place, 30), pytest.raises(RepositoryProblem), files.lock(place, 0):
+        with files.lock(path, 30), pytest.raises(RepositoryProblem), files.lock(path, 0):
             pass
 
     def test_whoever_gave_up_waiting_locks_no_other_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -355,26 +355,26 @@ class TestLock:
             flock(descriptor, operation)
 
         monkeypatch.setattr(files.fcntl, "flock", late)
-        place, other = tmp_path / "lock", tmp_path / "other"
-        with files.lock(place, 0):
-            with pytest.raises(RepositoryProblem), files.lock(place, 0.01):
+        path, other_path = tmp_path / "lock", tmp_path / "other"
+        with files.lock(path, 0):
+            with pytest.raises(RepositoryProblem), files.lock(path, 0.01):
                 pass
-            with other.open("wb"):  # which gets the number of the descriptor that was given up
+            with other_path.open("wb"):  # which gets the number of the descriptor that was given up
                 (waiting,) = set(threading.enumerate()) - before
                 gate.set()
-                assert not files.is_locked(other)
+                assert not files.is_locked(other_path)
         waiting.join()
-        assert not files.is_locked(other)
-        assert not files.is_locked(place)
+        assert not files.is_locked(other_path)
+        assert not files.is_locked(path)
 
     def test_whoever_waits_gets_it(self, tmp_path: Path):
-        place, order = tmp_path / "lock", []
+        path, order = tmp_path / "lock", []
 
         def wait() -> None:
-            with files.lock(place, 30):
+            with files.lock(path, 30):
                 order.append("waited")
 
-        with files.lock(place, 0):
+        with files.lock(path, 0):
             waiting = threading.Thread(target=wait)
             waiting.start()
             order.append("held")
@@ -382,10 +382,10 @@ class TestLock:
         assert order == ["held", "waited"]
 
     def test_whoever_waits_says_so_once(self, tmp_path: Path):
-        said: list[str] = []
-        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 1.2, said.append):
+        messages: list[str] = []
+        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 1.2, messages.append):
             pass
-        assert said == ["waiting for another mdmem to finish"]
+        assert messages == ["waiting for another mdmem to finish"]
 
     def test_whoever_is_not_to_wait_starts_nothing(self, tmp_path: Path):
         before = threading.active_count()
@@ -394,10 +394,10 @@ class TestLock:
         assert threading.active_count() == before
 
     def test_whoever_waits_for_a_second_at_most_says_nothing(self, tmp_path: Path):
-        said: list[str] = []
-        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 1, said.append):
+        messages: list[str] = []
+        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 1, messages.append):
             pass
-        assert said == []
+        assert messages == []
 
     def test_whoever_gave_up_waiting_can_leave(self, world: World, tmp_path: Path):
         script = (
@@ -474,11 +474,11 @@ class TestMarkdownFiles:
         assert self.listed(root, f"{root}/way") == sorted(["B.MD", "a.md", f"{root}/way/o.md"])
 
     def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
-        every, gone = listing.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino), []
+        every, removed = listing.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino), []
 
         def read_status(status: os.stat_result) -> int:
-            if not gone:
-                gone.append(status.st_ino)
+            if not removed:
+                removed.append(status.st_ino)
                 raise FileNotFoundError
             return status.st_ino
 
@@ -486,9 +486,9 @@ class TestMarkdownFiles:
             if start == "memory/deep/er/":
                 shutil.rmtree(folder)
 
-        left = listing.markdown_paths(root, ["memory", "other"], read_status, enter)
-        assert left == {path: number for path, number in every.items() if number not in gone and path != "memory/deep/er/f.md"}
-        assert len(left) == len(every) - 2
+        remaining = listing.markdown_paths(root, ["memory", "other"], read_status, enter)
+        assert remaining == {path: number for path, number in every.items() if number not in removed and path != "memory/deep/er/f.md"}
+        assert len(remaining) == len(every) - 2
 
     def test_what_is_entered(self, root: Path):
         entered: list[tuple[str, str, bool]] = []
@@ -503,9 +503,9 @@ class TestMarkdownFiles:
 
     def test_where_it_is_on_disk(self, root: Path):
         listed = listing.markdown_paths(root, ["memory"], lambda status: status)
-        found = listing.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
-        assert found.full_path == root / "memory/deep/er/f.md"
-        assert found.status.st_size == len("memory/deep/er/f.md")
+        file = listing.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
+        assert file.full_path == root / "memory/deep/er/f.md"
+        assert file.status.st_size == len("memory/deep/er/f.md")
 
 
 class TestRecord:
@@ -530,13 +530,13 @@ class TestRecord:
 
 class TestTellingFilesApart:
     def test_a_stamp(self, tmp_path: Path):
-        place = tmp_path / "a.md"
-        assert files.stamp(str(place)) is files.stamp("\0") is None
-        place.write_text("x")
-        (tmp_path / "link").symlink_to(place)
-        status = place.stat()
+        path = tmp_path / "a.md"
+        assert files.stamp(str(path)) is files.stamp("\0") is None
+        path.write_text("x")
+        (tmp_path / "link").symlink_to(path)
+        status = path.stat()
         expected = (status.st_mtime_ns, status.st_ctime_ns, 1, status.st_ino, status.st_dev)
-        assert files.stamp(str(place)) == files.stamp(str(tmp_path / "link")) == expected
+        assert files.stamp(str(path)) == files.stamp(str(tmp_path / "link")) == expected
 
     def test_an_identity(self, tmp_path: Path):
         assert files.identity(str(tmp_path / "none")) is files.identity("\0") is None

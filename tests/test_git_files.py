@@ -1,8 +1,9 @@
-"""What is read of a repository without git, beside what git says of the same one."""
+"""Reading a repository without git gives the same as git."""
 
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,31 +27,31 @@ def at(world: World, repository: Path) -> Desk:
     return desk(world, repository)
 
 
-def opened(at: Desk) -> Repository:
+def open_repository(at: Desk) -> Repository:
     return repo.discover(at.root)
 
 
-def asked(at: Desk) -> Repository:
-    """The same repository, of which git is asked everything."""
-    found = opened(at)
-    return Repository(found.folder, found.root, found.git_dir, found.common_dir, found.prefix, is_simple=False)
+def without_shortcuts(at: Desk) -> Repository:
+    """A view of the repository that asks git for everything."""
+    repository = open_repository(at)
+    return replace(repository, is_simple=False)
 
 
 class TestFind:
     @pytest.mark.parametrize("folder", ["", "sub", "sub/with blank", "ü/ß"])
     def test_as_git_finds_it(self, at: Desk, folder: str):
-        place = at.root / folder
-        place.mkdir(parents=True, exist_ok=True)
-        found = repo.discover(place)
-        assert found.is_simple
-        said = at.world.git(place, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix").stdout.split("\n")[:3]
-        assert [str(found.root), str(found.git_dir), found.prefix] == said
+        full_path = at.root / folder
+        full_path.mkdir(parents=True, exist_ok=True)
+        repository = repo.discover(full_path)
+        assert repository.is_simple
+        expected = at.world.git(full_path, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix").stdout.split("\n")[:3]
+        assert [str(repository.root), str(repository.git_dir), repository.prefix] == expected
 
     def test_through_a_link(self, at: Desk, tmp_path: Path):
         (at.root / "sub").mkdir()
         (tmp_path / "link").symlink_to(at.root / "sub")
-        found = repo.discover(tmp_path / "link")
-        assert (found.is_simple, found.root, found.prefix) == (True, at.root, "sub/")
+        repository = repo.discover(tmp_path / "link")
+        assert (repository.is_simple, repository.root, repository.prefix) == (True, at.root, "sub/")
 
     @pytest.mark.parametrize(
         "setting",
@@ -87,7 +88,7 @@ class TestFind:
         if packed:
             at.git("pack-refs", "--all")
         assert git_files.find_repository(str(at.root)) is None
-        assert opened(at).state(HERE).pending
+        assert open_repository(at).state(HERE).pending
 
     def test_what_is_no_folder_at_all_is_for_git(self, at: Desk):
         assert git_files.find_repository(str(at.root / "MEMORY.md")) is None
@@ -99,8 +100,8 @@ class TestFind:
         assert git_files.find_repository(str(tmp_path / "linked")) is None
         assert not repo.discover(tmp_path / "linked").is_simple
         at.world.git(tmp_path, "init", "-q", "--bare", "bare.git")
-        for place in (tmp_path, tmp_path / "bare.git", at.root / ".git", at.root / ".git" / "refs", Path("/")):
-            assert git_files.find_repository(str(place)) is None
+        for path in (tmp_path, tmp_path / "bare.git", at.root / ".git", at.root / ".git" / "refs", Path("/")):
+            assert git_files.find_repository(str(path)) is None
 
     def test_a_repository_below_another_is_found_first(self, at: Desk):
         inner = at.root / "sub" / "inner"
@@ -121,7 +122,7 @@ class TestFind:
 
 class TestHead:
     @pytest.mark.parametrize(
-        "make",
+        "prepare",
         [
             lambda at: None,
             lambda at: at.git("switch", "-q", "-c", "topic/one"),
@@ -135,9 +136,9 @@ class TestHead:
             lambda at: at.git("symbolic-ref", "HEAD", "refs/mine/main"),
         ],
     )
-    def test_as_git_says_it(self, at: Desk, make: Callable[[Desk], object]):
-        make(at)
-        assert (opened(at).head(), opened(at).branch()) == (asked(at).head(), asked(at).branch())
+    def test_as_git_says_it(self, at: Desk, prepare: Callable[[Desk], object]):
+        prepare(at)
+        assert (open_repository(at).head(), open_repository(at).branch()) == (without_shortcuts(at).head(), without_shortcuts(at).branch())
 
     @pytest.mark.parametrize("text", [b"", b"0" * 40 + b"\n", b"x" * 40 + b"\n", b"1" * 39 + b"\n", b"ref: refs/heads/other\n"])
     def test_a_branch_that_is_not_plainly_written_is_for_git(self, at: Desk, text: bytes):
@@ -151,17 +152,17 @@ class TestHead:
         assert git_files.read_head(str(at.root / ".git")) is None
 
     @pytest.mark.parametrize(
-        ("name", "known"),
+        ("name", "is_simple"),
         [
             *((name, True) for name in ("HEAD", "-a", "a.b/c", "refs/heads/main", "a.lock.b", "a_b")),
             *((name, False) for name in ("a.lock", ".a", "a/.b", "a//b", "a/", "/a", "a.", "a.lock/b", "@", "a@{b", "ü")),
         ],
     )
-    def test_names_of_branches(self, at: Desk, name: str, known: bool):
+    def test_names_of_branches(self, at: Desk, name: str, is_simple: bool):
         (at.root / ".git" / "HEAD").write_text(f"ref: refs/heads/{name}\n")
-        said = at.world.git(at.root, "symbolic-ref", "HEAD", check=False)
-        assert git_files.read_head(str(at.root / ".git")) == ((name, None) if known else None)
-        assert not known or said.stdout == f"refs/heads/{name}\n"
+        result = at.world.git(at.root, "symbolic-ref", "HEAD", check=False)
+        assert git_files.read_head(str(at.root / ".git")) == ((name, None) if is_simple else None)
+        assert not is_simple or result.stdout == f"refs/heads/{name}\n"
 
     @pytest.mark.parametrize(
         "text", ["ref: refs/heads/../x\n", "ref: refs/heads/\n", "ref: refs/heads/a b\n", "ref: refs/heads/main", "", "x\n"]
@@ -225,9 +226,9 @@ STEPS: dict[str, Callable[[Desk], object]] = {
 
 
 def begin_again(at: Desk) -> None:
-    """Have a repository as its first commit left it, whatever an example before this one did to it."""
-    for place in (at.root / ".git/info/attributes", at.world.home / ".config/git/attributes", at.root / ".git/index"):
-        place.unlink(missing_ok=True)
+    """Bring the repository back to its first commit, whatever an earlier example did to it."""
+    for path in (at.root / ".git/info/attributes", at.world.home / ".config/git/attributes", at.root / ".git/index"):
+        path.unlink(missing_ok=True)
     for name in at.git("replace", "-l").split():
         at.git("replace", "-d", name)
     shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
@@ -242,13 +243,13 @@ class TestState:
         begin_again(at)
         for name in steps:
             STEPS[name](at)
-        said = asked(at)
+        by_git = without_shortcuts(at)
         for path in (HERE, FilePath("other.md"), FilePath("sub/MEMORY.md")):
-            found = opened(at).state(path)
-            if found.settled:
-                known = said.state(path)
-                assert (found.commit, found.branch, found.tracked) == (known.commit, known.branch, known.tracked)
-                assert (found.pending, found.ignored) == (known.pending, known.ignored) == (False, False)
+            state = open_repository(at).state(path)
+            if state.settled:
+                expected = by_git.state(path)
+                assert (state.commit, state.branch, state.tracked) == (expected.commit, expected.branch, expected.tracked)
+                assert (state.pending, state.ignored) == (expected.pending, expected.ignored) == (False, False)
                 assert at.git("diff", "--cached", "--name-only") + at.git("ls-files", "-u") == ""
 
     @pytest.mark.parametrize(
@@ -276,7 +277,7 @@ class TestState:
         at.git("commit", "-q", "--amend", "--no-edit")
         for name in steps:
             STEPS[name](at)
-        assert opened(at).state(HERE).settled == settled
+        assert open_repository(at).state(HERE).settled == settled
 
     @pytest.mark.parametrize(("steps", "settled"), [([], True), (["linked"], False), (["filter"], False)])
     def test_below_the_root_of_the_workspace(self, at: Desk, steps: list[str], settled: bool):
@@ -285,28 +286,28 @@ class TestState:
         at.git("commit", "-q", "--amend", "--no-edit")
         for name in steps:
             STEPS[name](at)
-        found = opened(at).state(FilePath("sub/MEMORY.md"))
-        assert (found.settled, found.pending) == (settled, asked(at).state(FilePath("sub/MEMORY.md")).pending)
+        state = open_repository(at).state(FilePath("sub/MEMORY.md"))
+        assert (state.settled, state.pending) == (settled, without_shortcuts(at).state(FilePath("sub/MEMORY.md")).pending)
 
     @pytest.mark.parametrize(
-        ("name", "known", "first"),
+        ("name", "is_readable", "first"),
         [(b"UNTR", True, False), (b"IEOT", True, True), (b"link", False, True), (b"sdir", False, False), (b"news", False, False)],
     )
-    def test_what_git_must_know_to_read_an_index(self, at: Desk, name: bytes, known: bool, first: bool):
+    def test_what_git_must_know_to_read_an_index(self, at: Desk, name: bytes, is_readable: bool, first: bool):
         at.git("commit", "-q", "--amend", "--no-edit")
         index = at.root / ".git" / "index"
         data = index.read_bytes()
-        place = data.index(b"TREE") if first else len(data) - 20
-        index.write_bytes(data[:place] + name + b"\0\0\0\3abc" + data[place:])
-        told = git_files.is_clean(
+        offset = data.index(b"TREE") if first else len(data) - 20
+        index.write_bytes(data[:offset] + name + b"\0\0\0\3abc" + data[offset:])
+        is_clean = git_files.is_clean(
             str(at.root / ".git"), at.git("rev-parse", "HEAD:").strip(), b"MEMORY.md", at.git("rev-parse", "HEAD:MEMORY.md").strip(), False
         )
-        assert told == known
+        assert is_clean == is_readable
 
     def test_in_a_workspace_below_the_root(self, world: World, repository: Path):
         at = desk(world, repository, "sub")
         at.git("commit", "-q", "--amend", "--no-edit")
-        assert opened(at).state(HERE).settled
+        assert open_repository(at).state(HERE).settled
 
 
 STAGING: dict[str, Callable[[Desk], object]] = STEPS | {
@@ -328,12 +329,12 @@ class TestStaged:
         begin_again(at)
         for name in steps:
             STAGING[name](at)
-        assert opened(at).staged(None) == asked(at).staged(None)
+        assert open_repository(at).staged(None) == without_shortcuts(at).staged(None)
         paths = [*map(FilePath, ("MEMORY.md", "memory/new.MD", "moved.md", "notes.md", "sub", "sub/notes.txt", "none\nat all.md"))]
-        assert opened(at).known_to_git(paths, None) == asked(at).known_to_git(paths, None)
+        assert open_repository(at).known_to_git(paths, None) == without_shortcuts(at).known_to_git(paths, None)
 
     @pytest.mark.parametrize(
-        ("steps", "plainly"),
+        ("steps", "paths"),
         [
             (["edit", "stage"], ["MEMORY.md"]),
             (["edit", "stage", "add", "text"], ["MEMORY.md", "memory/new.MD"]),
@@ -349,34 +350,34 @@ class TestStaged:
             (["unmerge"], None),
         ],
     )
-    def test_when_git_is_not_asked(self, at: Desk, steps: list[str], plainly: list[str] | None):
+    def test_when_git_is_not_asked(self, at: Desk, steps: list[str], paths: list[str] | None):
         for name in steps:
             STAGING[name](at)
-        repository = opened(at)
+        repository = open_repository(at)
         commit = repository.head()
         assert commit
-        found = staged_changes.staged_changes(str(repository.git_dir), f"{repository.git_dir}/index", commit)
-        assert (found and [os.fsdecode(path) for path, _, _ in found]) == plainly
-        assert [file.path for file in repository.staged(None)] == [file.path for file in asked(at).staged(None)]
+        changes = staged_changes.staged_changes(str(repository.git_dir), f"{repository.git_dir}/index", commit)
+        assert (changes and [os.fsdecode(path) for path, _, _ in changes]) == paths
+        assert [file.path for file in repository.staged(None)] == [file.path for file in without_shortcuts(at).staged(None)]
 
     def test_in_an_index_of_its_own(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        """As `git commit -- PATH` has one: the name is relative to the folder in which git runs hooks."""
+        """`git commit -- PATH` has one: its name is relative to the folder in which git runs hooks."""
         STAGING["add"](at)
         shutil.copy(at.root / ".git" / "index", at.root / ".git" / "next-index")
         at.git("reset", "-q")
         monkeypatch.chdir(at.root)
-        assert opened(at).staged(None) == []
-        assert [file.after for file in opened(at).staged(".git/next-index")] == [b"- a\n"]
+        assert open_repository(at).staged(None) == []
+        assert [file.after for file in open_repository(at).staged(".git/next-index")] == [b"- a\n"]
         new = FilePath("memory/new.MD")
-        for one in (opened(at), asked(at)):
-            assert (one.known_to_git([new], None), one.known_to_git([new], ".git/next-index")) == (set(), {new})
+        for repository in (open_repository(at), without_shortcuts(at)):
+            assert (repository.known_to_git([new], None), repository.known_to_git([new], ".git/next-index")) == (set(), {new})
 
     def test_among_many_files_git_is_asked(self, at: Desk):
         for number in range(1000):
             at.write(f"memory/{number}.md", "")
         at.commit()
         STAGING["add"](at)
-        repository = opened(at)
+        repository = open_repository(at)
         assert (
             staged_changes.staged_changes(str(repository.git_dir), f"{repository.git_dir}/index", repository.head() or CommitId("")) is None
         )
@@ -384,7 +385,7 @@ class TestStaged:
 
     @pytest.mark.parametrize("damage", [lambda data: data[:-30], lambda data: data[:100] + b"\xff" * 40 + data[140:], lambda data: b""])
     def test_a_damaged_index_is_for_git(self, at: Desk, damage: Callable[[bytes], bytes]):
-        repository = opened(at)
+        repository = open_repository(at)
         index = at.root / ".git" / "index"
         index.write_bytes(damage(index.read_bytes()))
         assert staged_changes.staged_changes(str(repository.git_dir), str(index), repository.head() or CommitId("")) is None
@@ -398,7 +399,7 @@ class TestObjects:
         (at.root / "memory" / "link.md").symlink_to("run.md")
         at.git("add", ".")
         at.git("commit", "-qm", "x")
-        git_dir, commit = str(at.root / ".git"), opened(at).head()
+        git_dir, commit = str(at.root / ".git"), open_repository(at).head()
         assert commit is not None
         for path in ("MEMORY.md", "memory/deep/er/2026-03-05.md", "memory/run.md"):
             assert git_files.blob_at(git_dir, commit, os.fsencode(path)) == at.git("rev-parse", f"HEAD:{path}").strip()
@@ -413,19 +414,19 @@ class TestObjects:
             at.write(f"memory/{name}", f"{number}\n")
         at.git("add", ".")
         at.git("commit", "-qm", "x")
-        commit = opened(at).head()
+        commit = open_repository(at).head()
         assert commit is not None
         for name in names:
-            found = git_files.blob_at(str(at.root / ".git"), commit, os.fsencode(f"memory/{name}"))
-            assert found == at.git("rev-parse", f"HEAD:memory/{name}").strip()
+            blob = git_files.blob_at(str(at.root / ".git"), commit, os.fsencode(f"memory/{name}"))
+            assert blob == at.git("rev-parse", f"HEAD:memory/{name}").strip()
 
     @pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-5], lambda data: b"x" + data])
     def test_a_damaged_object_is_for_git(self, at: Desk, damage: Callable[[bytes], bytes]):
-        commit = opened(at).head()
+        commit = open_repository(at).head()
         assert commit is not None
-        place = at.root / ".git" / "objects" / commit[:2] / commit[2:]
-        place.chmod(0o644)
-        place.write_bytes(damage(place.read_bytes()))
+        path = at.root / ".git" / "objects" / commit[:2] / commit[2:]
+        path.chmod(0o644)
+        path.write_bytes(damage(path.read_bytes()))
         assert git_files.tree_of(str(at.root / ".git"), commit) is None
 
     @pytest.mark.parametrize("tree", [b"100644 MEMORY.md", b"100644 a\0" + b"x" * 20 + b"40000", b"\0"])
@@ -438,8 +439,8 @@ class TestObjects:
 
 
 def names_a_person(at: Desk) -> bool:
-    known = git_settings.read_settings(str(at.root / ".git"))
-    return known is not None and None not in (known.person("AUTHOR"), known.person("COMMITTER"))
+    settings = git_settings.read_settings(str(at.root / ".git"))
+    return settings is not None and None not in (settings.person("AUTHOR"), settings.person("COMMITTER"))
 
 
 class TestSettings:
@@ -467,9 +468,9 @@ class TestSettings:
 
     def test_the_environment_comes_first(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
-        found = git_settings.read_settings(str(at.root / ".git"))
-        assert found is not None
-        assert (found.person("AUTHOR"), found.person("COMMITTER")) == (b"Bo <ada@example.org>", f"{NAME} <ada@example.org>".encode())
+        values = git_settings.read_settings(str(at.root / ".git"))
+        assert values is not None
+        assert (values.person("AUTHOR"), values.person("COMMITTER")) == (b"Bo <ada@example.org>", f"{NAME} <ada@example.org>".encode())
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(at.world.home / "none"))
         assert git_settings.read_settings(str(at.root / ".git")) is not None
         monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "maybe")
@@ -480,19 +481,19 @@ class TestPeople:
     @pytest.mark.parametrize("name", ["Ada", "Ada Ä. Example", "a.b", "x y"])
     def test_as_git_writes_them(self, at: Desk, name: str):
         at.git("config", "user.name", name)
-        found = git_settings.read_settings(str(at.root / ".git"))
-        said = at.git("var", "GIT_AUTHOR_IDENT").rsplit(" ", 2)[0]
-        assert found is not None
-        assert (found.person("AUTHOR") or b"").decode() == said
+        values = git_settings.read_settings(str(at.root / ".git"))
+        expected = at.git("var", "GIT_AUTHOR_IDENT").rsplit(" ", 2)[0]
+        assert values is not None
+        assert (values.person("AUTHOR") or b"").decode() == expected
 
     @pytest.mark.parametrize("name", ["Ada.", ".Ada", "A<da", "", "'Ada'", "A\\da"])
     def test_out_of_whose_names_git_takes_signs(self, at: Desk, name: str):
         at.git("config", "user.name", name)
-        found = git_settings.read_settings(str(at.root / ".git"))
-        assert found is None or found.person("AUTHOR") is None
+        values = git_settings.read_settings(str(at.root / ".git"))
+        assert values is None or values.person("AUTHOR") is None
 
     @pytest.mark.parametrize(
-        ("own", "local", "known"),
+        ("user_config", "repository_config", "is_complete"),
         [
             ("[user]\n\tname = Ada\n\temail = ada@example.org\n", "", True),
             ('[user]\nname="Ada"\nemail=a@b ; mine\n[core]\nname = x\n', "", True),
@@ -517,21 +518,21 @@ class TestPeople:
             ("[USER]\r\nName = Ölrun\r\nEMAIL = a@b\r\n", "", True),
         ],
     )
-    def test_who_commits(self, at: Desk, own: str, local: str, known: bool):
-        (at.world.home / ".gitconfig").write_bytes(own.encode())
+    def test_who_commits(self, at: Desk, user_config: str, repository_config: str, is_complete: bool):
+        (at.world.home / ".gitconfig").write_bytes(user_config.encode())
         config = at.root / ".git" / "config"
-        config.write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + local)
-        assert names_a_person(at) == known
-        if known:
-            assert asked(at).identity_known()
+        config.write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + repository_config)
+        assert names_a_person(at) == is_complete
+        if is_complete:
+            assert without_shortcuts(at).identity_known()
 
     def test_in_the_file_that_the_environment_names(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         at.git("config", "--remove-section", "user")
         (tmp_path / "other").write_text("[user]\nname = Ada\nemail = a@b\n")
-        assert not opened(at).identity_known()
+        assert not open_repository(at).identity_known()
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "other"))
         assert names_a_person(at)
-        assert asked(at).identity_known()
+        assert without_shortcuts(at).identity_known()
 
     @pytest.mark.parametrize("name", ["GIT_CONFIG_GLOBAL", "HOME"])
     def test_what_is_not_a_whole_path_is_for_git(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
@@ -547,26 +548,26 @@ class TestPeople:
         (at.world.home / ".gitconfig").write_text(config)
         monkeypatch.setenv("EMAIL", "ada@example.org")
         assert names_a_person(at)
-        assert asked(at).identity_known()
-        found = git_settings.read_settings(str(at.root / ".git"))
+        assert without_shortcuts(at).identity_known()
+        values = git_settings.read_settings(str(at.root / ".git"))
         at.world.environment["EMAIL"] = "ada@example.org"
-        said = at.git("var", "GIT_AUTHOR_IDENT")
-        assert found is not None
-        assert found.person("AUTHOR") == said[: said.index(">") + 1].encode()
+        expected = at.git("var", "GIT_AUTHOR_IDENT")
+        assert values is not None
+        assert values.person("AUTHOR") == expected[: expected.index(">") + 1].encode()
 
     def test_where_only_the_settings_are_to_count(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         at.git("config", "--remove-section", "user")
         (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nuseConfigOnly = true\n")
         monkeypatch.setenv("EMAIL", "ada@example.org")
         assert not names_a_person(at)
-        assert not asked(at).identity_known()
+        assert not without_shortcuts(at).identity_known()
         at.git("config", "user.useConfigOnly", "off")
         assert names_a_person(at)
-        assert asked(at).identity_known()
+        assert without_shortcuts(at).identity_known()
 
     def test_the_last_word_counts(self, at: Desk):
         (at.world.home / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")
-        assert opened(at).identity_known()
+        assert open_repository(at).identity_known()
         at.git("config", "user.name", "")
         assert at.world.git(at.root, "var", "GIT_AUTHOR_IDENT", check=False).returncode
-        assert not opened(at).identity_known()
+        assert not open_repository(at).identity_known()

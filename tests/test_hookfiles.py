@@ -24,9 +24,9 @@ MANAGED = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "hooks"
-    made.mkdir()
-    return made
+    folder = tmp_path / "hooks"
+    folder.mkdir()
+    return folder
 
 
 def put(path: Path, text: str = THEIRS, mode: int = 0o755) -> None:
@@ -118,7 +118,7 @@ def test_an_outdated_shim_is_renewed_and_its_kept_hook_stays(folder: Path):
     assert (folder / "pre-commit.before-mdmem").read_text() == THEIRS
 
 
-def test_another_python_is_written_anew(folder: Path, tmp_path: Path):
+def test_another_python_is_written_again(folder: Path, tmp_path: Path):
     install(folder, str(tmp_path / "gone"))
     assert hook_states(folder) == dict.fromkeys(HOOKS, "outdated")
     assert install(folder, PYTHON) == HOOKS

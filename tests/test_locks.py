@@ -1,4 +1,4 @@
-"""Which of git's locks are dead: with real lock files, real processes and real commits; no waiting, time stamps are set."""
+"""Stale locks of git: with real lock files, real processes and real commits; no waiting, time stamps are set."""
 
 import os
 import subprocess
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="wi
 
 
 def lock_in(folder: Path, name: str = "index.lock", age: float = HOUR) -> Path:
-    place = folder / ".git" / name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(b"")
-    moment = time.time() - age
-    os.utime(place, (moment, moment))
-    return place
+    lock = folder / ".git" / name
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.write_bytes(b"")
+    changed_at = time.time() - age
+    os.utime(lock, (changed_at, changed_at))
+    return lock
 
 
 def folders(root: Path) -> tuple[Path, ...]:
@@ -75,7 +75,7 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> float:
     return -60
 
 
-class TestIsDead:
+class TestIsStale:
     @pytest.mark.parametrize(("age", "dead"), [(HOUR, True), (4, True), (0, False), (-HOUR, False)])
     def test_age(self, repository: Path, age: float, dead: bool):
         assert locks.is_stale(lock_in(repository, age=age), folders(repository)) is dead
@@ -149,9 +149,9 @@ class TestIsDead:
         assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_a_git_in_another_repository(self, world: World, repository: Path, start: Start, ahead: float):
-        other = Path(f"{repository}-other")
-        world.git(repository.parent, "init", "-q", other)
-        git(start, other)
+        other_root = Path(f"{repository}-other")
+        world.git(repository.parent, "init", "-q", other_root)
+        git(start, other_root)
         assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
     def test_work_trees_share_the_locks_of_branches(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
@@ -204,10 +204,10 @@ def test_who_holds_a_lock(repository: Path, tmp_path: Path, start: Start):
     first = start(repository, sys.executable, "-c", program, lock)
     start(repository, sys.executable, "-c", program, lock)
     with lock.open():
-        found = locks.holder(lock)
-    assert found
-    assert found.process == first.pid
-    assert 0 <= found.seconds < HOUR
+        holder = locks.holder(lock)
+    assert holder
+    assert holder.process == first.pid
+    assert 0 <= holder.seconds < HOUR
     assert locks.holder(tmp_path / "none") is None
 
 
@@ -224,44 +224,44 @@ def test_the_lock_that_git_names(words: str, path: str | None):
 
 
 class TestWrites:
-    """A write takes a dead lock away; git itself would not."""
+    """A write removes a stale lock; git itself would not."""
 
     @pytest.fixture
-    def made(self, world: World, repository: Path) -> Desk:
+    def at(self, world: World, repository: Path) -> Desk:
         return desk(world, repository)
 
     @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
-    def test_a_dead_lock_is_taken_away(self, made: Desk, name: str):
-        lock = lock_in(made.root, name)
-        (made.root / "x").write_text("x")
-        assert made.world.git(made.root, "commit", "-q", "--allow-empty", "-m", "x", check=False).returncode
-        assert made.apply(Log("met Bo")).commit
+    def test_a_stale_lock_is_removed(self, at: Desk, name: str):
+        lock = lock_in(at.root, name)
+        (at.root / "x").write_text("x")
+        assert at.world.git(at.root, "commit", "-q", "--allow-empty", "-m", "x", check=False).returncode
+        assert at.apply(Log("met Bo")).commit
         assert not lock.exists()
-        assert made.git("status", "--porcelain") == "?? x\n"
-        assert len(made.subjects()) == 2
+        assert at.git("status", "--porcelain") == "?? x\n"
+        assert len(at.subjects()) == 2
 
-    def test_a_lock_in_the_way_of_nothing_stays(self, made: Desk):
-        lock = lock_in(made.root, "packed-refs.lock")
-        assert made.apply(Log("met Bo")).commit
+    def test_a_lock_in_the_way_of_nothing_stays(self, at: Desk):
+        lock = lock_in(at.root, "packed-refs.lock")
+        assert at.apply(Log("met Bo")).commit
         assert lock.exists()
 
-    def test_a_lock_in_use_is_waited_for(self, made: Desk, start: Start, monkeypatch: pytest.MonkeyPatch):
+    def test_a_lock_in_use_is_waited_for(self, at: Desk, start: Start, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("mdmem.repo.commits._LOCK_SECONDS", 0)
-        lock = lock_in(made.root)
+        lock = lock_in(at.root)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
-        start(made.root, sys.executable, "-c", program, lock)
-        before = made.git("rev-parse", "HEAD")
+        start(at.root, sys.executable, "-c", program, lock)
+        before = at.git("rev-parse", "HEAD")
         with pytest.raises(RepositoryProblem, match=r"index\.lock") as failure:
-            made.apply(Log("met Bo"))
+            at.apply(Log("met Bo"))
         assert failure.value.code == "busy"
         assert lock.exists()
-        assert made.git("rev-parse", "HEAD") == before
-        assert not (made.root / "memory").exists()
+        assert at.git("rev-parse", "HEAD") == before
+        assert not (at.root / "memory").exists()
 
-    def test_a_lock_elsewhere_is_not_touched(self, made: Desk, tmp_path: Path):
+    def test_a_lock_elsewhere_is_not_touched(self, at: Desk, tmp_path: Path):
         outside = tmp_path / "outside.lock"
         outside.write_bytes(b"")
         os.utime(outside, (0, 0))
-        made.hook("pre-commit", f"echo \"Unable to create '{outside}': File exists\" >&2; rm .git/hooks/pre-commit; exit 1")
-        assert made.apply(Log("met Bo")).commit
+        at.hook("pre-commit", f"echo \"Unable to create '{outside}': File exists\" >&2; rm .git/hooks/pre-commit; exit 1")
+        assert at.apply(Log("met Bo")).commit
         assert outside.exists()

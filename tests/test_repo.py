@@ -1,4 +1,4 @@
-"""The one door to git: its runner, and what it reads of real repositories."""
+"""git: its runner, and reading and committing in real repositories."""
 
 import contextlib
 import errno
@@ -40,14 +40,14 @@ def opened(at: Desk) -> Repository:
 def script(folder: Path, text: str) -> Path:
     """A `git` of our own, in a folder of its own."""
     folder.mkdir()
-    place = folder / "git"
-    place.write_text(f"#!/bin/sh\n{text}\n")
-    place.chmod(0o755)
+    program = folder / "git"
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
     return folder
 
 
-def ends(number: int) -> bool:
-    """Whether a process has ended, or does so in ten seconds."""
+def has_ended(number: int) -> bool:
+    """True if a process has ended, or ends within ten seconds."""
     try:
         handle = os.pidfd_open(number)
     except ProcessLookupError:
@@ -90,13 +90,13 @@ class TestRunner:
             runner.run(tmp_path, ["x"], seconds=0.3)
         assert failure.value.code == "git-timeout"
         for name in ("pid", "child"):
-            assert ends(int((tmp_path / name).read_text()))
+            assert has_ended(int((tmp_path / name).read_text()))
 
-    def test_all_that_is_said_is_heard(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_all_output_is_read(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         folder = script(tmp_path / "bin", "cat\nhead -c 3000000 /dev/zero\nhead -c 200000 /dev/zero | tr '\\0' x >&2\nexit 7")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        done = runner.run(tmp_path, ["x"], b"y" * 1_000_000)
-        assert (done.status, len(done.output), len(done.error_text)) == (7, 4_000_000, 200_000)
+        result = runner.run(tmp_path, ["x"], b"y" * 1_000_000)
+        assert (result.status, len(result.output), len(result.error_text)) == (7, 4_000_000, 200_000)
 
     @pytest.mark.parametrize("daemon", ["exec cat never", "while :; do echo a; done"], ids=["silent", "talking"])
     def test_what_goes_on_in_the_background_is_not_waited_for(
@@ -106,12 +106,12 @@ class TestRunner:
         folder = script(tmp_path / "bin", f'cd "$2"\necho b\n({daemon}) &\necho $! >child\nexit 3')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         started = time.monotonic()
-        done = runner.run(tmp_path, ["x"], seconds=20)
+        result = runner.run(tmp_path, ["x"], seconds=20)
         with contextlib.suppress(ProcessLookupError):
             os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
         assert time.monotonic() - started < 15
-        assert done.status == 3
-        assert b"b\n" in done.output
+        assert result.status == 3
+        assert b"b\n" in result.output
 
     def test_one_that_says_no_more_but_reads_on(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         folder = script(tmp_path / "bin", 'cd "$2"\nexec >&- 2>&-\ncat >given\nexit 4')
@@ -133,7 +133,7 @@ class TestRunner:
         class Ended(subprocess.Popen[bytes]):
             def __init__(self, *words: Any, **options: Any) -> None:
                 super().__init__(*words, **options)
-                assert ends(self.pid)
+                assert has_ended(self.pid)
 
         monkeypatch.setattr(process.subprocess, "Popen", Ended)
         assert runner.run(tmp_path, ["x"], text).status == 0
@@ -177,12 +177,12 @@ class TestRunner:
         assert int(masks["SigBlk:"], 16) == 0
         assert [ignored >> number - 1 & 1 for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP)] == [0, 0, 1]
 
-    def test_beside_the_main_thread(self, at: Desk):
+    def test_outside_of_the_main_thread(self, at: Desk):
         with ThreadPoolExecutor() as threads:
             heads = list(threads.map(lambda _: runner.run(at.root, ["rev-parse", "HEAD"]).output, range(20)))
         assert set(heads) == {at.git("rev-parse", "HEAD").encode()}
 
-    def test_where_the_ends_of_processes_are_not_told(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_where_ends_of_processes_are_ignored(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         folder = script(tmp_path / "bin", "exit 7")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -219,13 +219,13 @@ class TestRunner:
 
     @pytest.mark.parametrize("failing", range(1, 4))
     def test_where_pipes_run_out_none_is_left_open(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int):
-        made, make = [], os.pipe
+        calls, make_pipe = [], os.pipe
 
         def pipe() -> tuple[int, int]:
-            made.append(failing)
-            if len(made) == failing:
+            calls.append(failing)
+            if len(calls) == failing:
                 raise OSError(errno.EMFILE, "Too many open files")
-            return make()
+            return make_pipe()
 
         monkeypatch.setattr(process.os, "pipe", pipe)
         before = len(list(Path("/proc/self/fd").iterdir()))
@@ -233,12 +233,12 @@ class TestRunner:
             runner.run(tmp_path, ["x"])
         assert len(list(Path("/proc/self/fd").iterdir())) == before
 
-    @pytest.mark.parametrize("place", ["empty", "file", "unusable"])
-    def test_without_git(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str):
+    @pytest.mark.parametrize("folder", ["empty", "file", "unusable"])
+    def test_without_git(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str):
         (tmp_path / "empty").mkdir()
         (tmp_path / "file").touch()
         (script(tmp_path / "unusable", "exit 0") / "git").chmod(0o644)
-        monkeypatch.setenv("PATH", str(tmp_path / place))
+        monkeypatch.setenv("PATH", str(tmp_path / folder))
         with pytest.raises(MdmemError) as failure:
             runner.run(tmp_path, ["version"])
         assert failure.value.code == "git-missing"
@@ -258,11 +258,11 @@ class TestDiscover:
     @pytest.mark.parametrize("folder", ["", "sub", "sub/with blank", "ü"])
     def test_where_it_is(self, at: Desk, folder: str):
         (at.root / folder).mkdir(parents=True, exist_ok=True)
-        found = repo.discover(at.root / folder)
-        assert found.root == at.root
-        assert found.prefix == (f"{folder}/" if folder else "")
-        assert found.git_dir == found.common_dir == at.root / ".git"
-        assert found.hooks_dir == at.root / ".git" / "hooks"
+        repository = repo.discover(at.root / folder)
+        assert repository.root == at.root
+        assert repository.prefix == (f"{folder}/" if folder else "")
+        assert repository.git_dir == repository.common_dir == at.root / ".git"
+        assert repository.hooks_dir == at.root / ".git" / "hooks"
 
     def test_hooks_elsewhere(self, at: Desk, tmp_path: Path):
         at.git("config", "core.hooksPath", tmp_path / "hooks")
@@ -279,7 +279,7 @@ class TestDiscover:
 
 class TestState:
     @pytest.mark.parametrize(
-        ("make", "pending", "ignored"),
+        ("prepare", "pending", "ignored"),
         [
             (lambda at: None, False, False),
             (lambda at: at.write("MEMORY.md", "x"), True, False),
@@ -290,11 +290,11 @@ class TestState:
             (lambda at: at.write(".gitignore", "*.md"), False, False),
         ],
     )
-    def test_of_a_tracked_file(self, at: Desk, make: Callable[[Desk], object], pending: bool, ignored: bool):
-        make(at)
-        found = opened(at).state(FilePath("MEMORY.md"))
-        assert (found.commit, found.branch) == (at.git("rev-parse", "HEAD").strip(), "main")
-        assert (found.pending, found.ignored) == (pending, ignored)
+    def test_of_a_tracked_file(self, at: Desk, prepare: Callable[[Desk], object], pending: bool, ignored: bool):
+        prepare(at)
+        state = opened(at).state(FilePath("MEMORY.md"))
+        assert (state.commit, state.branch) == (at.git("rev-parse", "HEAD").strip(), "main")
+        assert (state.pending, state.ignored) == (pending, ignored)
 
     def test_of_others(self, at: Desk):
         at.write(".gitignore", "ignored/\n")
@@ -315,8 +315,8 @@ class TestReading:
         at.write("memory/ü a.md", b"\xff\0\r\n")
         at.write("memory/empty.md", "")
         commit = CommitId(at.commit())
-        asked = [FilePath(path) for path in ("MEMORY.md", "none.md", "memory/ü a.md", "memory", "odd\nname.md", "memory/empty.md")]
-        assert list(opened(at).read(commit, asked).values()) == [SEED.encode(), None, b"\xff\0\r\n", None, None, b""]
+        paths = [FilePath(path) for path in ("MEMORY.md", "none.md", "memory/ü a.md", "memory", "odd\nname.md", "memory/empty.md")]
+        assert list(opened(at).read(commit, paths).values()) == [SEED.encode(), None, b"\xff\0\r\n", None, None, b""]
         assert opened(at).read(commit, []) == {}
 
     def test_what_must_be_there_and_is_not(self, at: Desk):
@@ -345,14 +345,14 @@ class TestReading:
         third = at.commit("drïtte")
         (at.root / "memory" / "B c.MD").unlink()
         fourth = at.commit("fourth")
-        told = list(first_parent.iterate_commits(opened(at), first_parent.commits_between(opened(at), None, CommitId(fourth)) or []))
-        assert [(one.commit.message, one.commit.author) for one in told] == [
+        history = list(first_parent.iterate_commits(opened(at), first_parent.commits_between(opened(at), None, CommitId(fourth)) or []))
+        assert [(commit.commit.message, commit.commit.author) for commit in history] == [
             ("seed\n", NAME),
             ("second\n", NAME),
             ("drïtte\n", NAME),
             ("fourth\n", NAME),
         ]
-        changes = [change for one in told[1:] for change in one.changes]
+        changes = [change for commit in history[1:] for change in commit.changes]
         assert [(change.path, change.before_path) for change in changes] == [
             ("memory/a.md", "memory/a.md"),
             ("memory/B c.MD", "memory/a.md"),
@@ -365,7 +365,7 @@ class TestReading:
         assert first_parent.commits_between(opened(at), CommitId(fourth), CommitId(second)) is None
         assert first_parent.commits_between(opened(at), CommitId(A), CommitId(second)) is None
 
-    def test_what_two_branches_took_out_goes_by_its_last_name(self, at: Desk):
+    def test_a_file_that_two_branches_removed_has_its_last_name(self, at: Desk):
         at.write("memory/t.md", "- a\n")
         above = CommitId(at.commit("t"))
         at.git("switch", "-q", "-c", "side")
@@ -385,24 +385,24 @@ class TestReading:
         at.git("merge", "-q", "side")
         assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
 
-    def test_what_a_merge_brought(self, at: Desk):
+    def test_the_side_commits_of_a_merge(self, at: Desk):
         at.git("checkout", "-q", "-b", "side")
         at.write("memory/a.md", "- one\n")
-        brought = at.commit("on the side")
+        with_file = at.commit("on the side")
         at.git("commit", "-q", "--allow-empty", "-m", "said\n\nMdmem-Op: retract")
-        said = at.git("rev-parse", "HEAD").strip()
+        with_mark = at.git("rev-parse", "HEAD").strip()
         at.git("commit", "-q", "--allow-empty", "-m", "nothing")
         at.git("checkout", "-q", "-")
         at.write("MEMORY.md", "# Memory\n\n- two\n")
         first = at.commit("meanwhile")
         at.git("merge", "-q", "--no-edit", "side")
         head = CommitId(at.git("rev-parse", "HEAD").strip())
-        assert first_parent.commits_between(opened(at), CommitId(said), head) is None
+        assert first_parent.commits_between(opened(at), CommitId(with_mark), head) is None
         (merge,) = first_parent.iterate_commits(opened(at), first_parent.commits_between(opened(at), CommitId(first), head) or [])
         assert [change.path for change in merge.changes] == ["memory/a.md"]
         assert [(commit.id, patches) for commit, patches in first_parent.side_commits(opened(at), merge)] == [
-            (brought, (FilePatch(FilePath("memory/a.md"), None, ("- one",)),)),
-            (said, ()),
+            (with_file, (FilePatch(FilePath("memory/a.md"), None, ("- one",)),)),
+            (with_mark, ()),
         ]
 
     def test_what_is_pending_and_tracked(self, world: World, repository: Path):

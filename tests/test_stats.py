@@ -36,8 +36,8 @@ class TestFigures:
     def test_verbs(self):
         times = [event(ms=number, weeks_ago=1) for number in range(1, 101)]
         ends = [event("remember", 5, outcome) for outcome in Outcome]
-        found = stats.figures([*times, event(ms=200), *ends], 3, TODAY, UTC, 2)
-        assert found == Figures(
+        counted = stats.figures([*times, event(ms=200), *ends], 3, TODAY, UTC, 2)
+        assert counted == Figures(
             ("2026-W09", "2026-W10"),
             (
                 VerbFigures(verb="log", count=101, median_ms=51, p95_ms=96, refused=0, failed=0, bugs=0, weeks=(100, 1)),
@@ -47,8 +47,8 @@ class TestFigures:
         )
 
     def test_the_most_frequent_first_then_by_name(self):
-        found = stats.figures([event("b"), event("c"), event("c"), event("a")], 0, TODAY, UTC, 1)
-        assert [one.verb for one in found.verbs] == ["c", "a", "b"]
+        counted = stats.figures([event("b"), event("c"), event("c"), event("a")], 0, TODAY, UTC, 1)
+        assert [verb.verb for verb in counted.verbs] == ["c", "a", "b"]
 
     def test_nothing(self):
         assert stats.figures([], 0, TODAY, UTC, 12) == Figures((), (), 0)
@@ -69,7 +69,7 @@ class TestFigures:
 
 class TestSearches:
     def test_a_week(self):
-        found = searches(
+        counted = searches(
             [
                 search(0),
                 search(8, first=9.0, spread=0.5, age=4),
@@ -79,7 +79,7 @@ class TestSearches:
                 event("log"),
             ]
         )
-        assert found.weeks == (
+        assert counted.weeks == (
             Week(
                 week="2026-W10",
                 searches=4,
@@ -115,8 +115,8 @@ def weeks(*values: float, name: str = "median_first", count: int = 20) -> list[W
 
 class TestDrift:
     def test_outside_of_what_the_weeks_before_let_expect(self):
-        (found,) = stats.drift(weeks(5.0, 5.2, 4.9, 5.1, 4.8, 5.0, 2.0))
-        assert found == Drift("median_first", 2.0, pytest.approx(4.37, abs=0.02), pytest.approx(5.63, abs=0.02))
+        (drift,) = stats.drift(weeks(5.0, 5.2, 4.9, 5.1, 4.8, 5.0, 2.0))
+        assert drift == Drift("median_first", 2.0, pytest.approx(4.37, abs=0.02), pytest.approx(5.63, abs=0.02))
 
     @pytest.mark.parametrize(
         "values",
@@ -132,11 +132,11 @@ class TestDrift:
         assert stats.drift(weeks(*values)) == ()
 
     def test_of_few_searches_nothing_is_said(self):
-        known = weeks(5.0, 5.2, 4.9, 5.1, 4.8, 5.0)
-        assert stats.drift([*known, *weeks(2.0)])
-        assert not stats.drift([*known, *weeks(2.0, count=4)])
+        earlier = weeks(5.0, 5.2, 4.9, 5.1, 4.8, 5.0)
+        assert stats.drift([*earlier, *weeks(2.0)])
+        assert not stats.drift([*earlier, *weeks(2.0, count=4)])
         assert not stats.drift([*weeks(5.0, 5.2, 4.9, 5.1, 4.8, 5.0, count=4), *weeks(2.0)])
-        assert stats.drift([*known, Week(week="2026-W09", searches=0), *weeks(2.0)])
+        assert stats.drift([*earlier, Week(week="2026-W09", searches=0), *weeks(2.0)])
 
     @pytest.mark.parametrize(("share", "count", "drifts"), [(0.2, 5, False), (0.2, 100, True), (0.02, 100, False), (1.0, 5, True)])
     def test_a_share_is_judged_by_the_number_of_searches_too(self, share: float, count: int, drifts: bool):
@@ -144,10 +144,10 @@ class TestDrift:
         assert bool(stats.drift([*weeks(*[0.0] * 8, name="without_hit"), *newest])) is drifts
 
     def test_limits_of_a_share_are_shares(self):
-        (found,) = stats.drift(weeks(0.95, 1.0, 0.9, 0.95, 1.0, 0.9, 0.1, name="without_hit"))
-        assert found.high == 1.0
-        (found,) = stats.drift(weeks(0.05, 0.0, 0.1, 0.05, 0.0, 0.1, 0.9, name="without_hit"))
-        assert found.low == 0.0
+        (drift,) = stats.drift(weeks(0.95, 1.0, 0.9, 0.95, 1.0, 0.9, 0.1, name="without_hit"))
+        assert drift.high == 1.0
+        (drift,) = stats.drift(weeks(0.05, 0.0, 0.1, 0.05, 0.0, 0.1, 0.9, name="without_hit"))
+        assert drift.low == 0.0
 
     @pytest.mark.parametrize(("freedom", "expected"), [(5, 4.032), (7, 3.499), (10, 3.169), (30, 2.750)])
     def test_student_s_t(self, freedom: int, expected: float):
@@ -155,8 +155,8 @@ class TestDrift:
 
     def test_chance_alone_is_seldom_a_drift(self):
         chance = random.Random(7)
-        found = [stats.drift(weeks(*(chance.gauss(50, 15) for _ in range(9)))) for _ in range(2000)]
-        assert sum(map(bool, found)) / len(found) < 0.02
+        drifts = [stats.drift(weeks(*(chance.gauss(50, 15) for _ in range(9)))) for _ in range(2000)]
+        assert sum(map(bool, drifts)) / len(drifts) < 0.02
 
 
 FOUND = SearchFigures(
@@ -235,7 +235,7 @@ class TestShown:
         assert set(figures._FIGURES) == set(stats._WATCHED)
 
     def test_verbs(self):
-        found = Figures(
+        counted = Figures(
             ("2026-W08", "2026-W09", "2026-W10"),
             (
                 VerbFigures(verb="search", count=1200, median_ms=12.3, p95_ms=1234.5, refused=2, failed=0, bugs=0, weeks=(600, 0, 6)),
@@ -243,13 +243,13 @@ class TestShown:
             ),
             0,
         )
-        assert figures.figures_text(found, colour=False).splitlines() == [
+        assert figures.figures_text(counted, colour=False).splitlines() == [
             "verb    count  median ms  p95 ms  refused  failed  bugs  by week",
             "search   1200         12   1,234        2       -     -  #.:",
             "lo\ufffdg        3         40      41        -       1     2  =#.",
             "2026-W08 to 2026-W10; a character a week, from . for none to # for the most",
         ]
-        assert figures.figures_json(found)["verbs"][0] == {
+        assert figures.figures_json(counted)["verbs"][0] == {
             **{"verb": "search", "count": 1200, "median_ms": 12.3, "p95_ms": 1234.5, "refused": 2, "failed": 0, "bugs": 0},
             "weeks": [600, 0, 6],
         }
