@@ -141,7 +141,7 @@ class TestHead:
         assert (open_repository(at).head(), open_repository(at).branch()) == (without_shortcuts(at).head(), without_shortcuts(at).branch())
 
     @pytest.mark.parametrize("text", [b"", b"0" * 40 + b"\n", b"x" * 40 + b"\n", b"1" * 39 + b"\n", b"ref: refs/heads/other\n"])
-    def test_a_branch_that_is_not_plainly_written_is_for_git(self, at: Desk, text: bytes):
+    def test_a_branch_that_in_another_form_is_for_git(self, at: Desk, text: bytes):
         (at.root / ".git" / "refs" / "heads" / "main").write_bytes(text)
         assert git_files.read_head(str(at.root / ".git")) is None
 
@@ -167,7 +167,7 @@ class TestHead:
     @pytest.mark.parametrize(
         "text", ["ref: refs/heads/../x\n", "ref: refs/heads/\n", "ref: refs/heads/a b\n", "ref: refs/heads/main", "", "x\n"]
     )
-    def test_a_head_that_is_not_plainly_written_is_for_git(self, at: Desk, text: str):
+    def test_a_head_that_in_another_form_is_for_git(self, at: Desk, text: str):
         (at.root / ".git" / "HEAD").write_text(text)
         assert git_files.read_head(str(at.root / ".git")) is None
 
