@@ -6,17 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
-from mdmem.addresses import address_of, join_path
-from mdmem.document import BlockKind, Document, Section, is_blank, parse
-from mdmem.editors import section as section_editor
+from mdmem.addresses import join_path
+from mdmem.changes.removal import find_removal, removal_command, show_command
+from mdmem.document import BlockKind, Document, Section, is_blank
 from mdmem.editors.likeness import candidate_pairs, word_overlap
-from mdmem.errors import SectionProblem
 from mdmem.facts import Item, find_held_key, item_text, items, normalise
 from mdmem.layout import CURATED_NAMES
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
 from mdmem.model.trail import Claim, Conflict
-from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.startup.records import dataclass
 
 UNTOUCHED_DAYS = 180
@@ -144,110 +142,19 @@ def _quote(text: str) -> str:
 
 
 def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bool, related: tuple[FactId, ...] = ()) -> Advice:
-    change = None if fact.file.read_only else _removal(fact)
+    file, section = fact.file, fact.section
+    change = None if file.read_only else find_removal(file.document, file.path, fact.item, section)
     return Advice(
         kind=kind,
-        path=fact.file.path,
-        section=fact.section.path if fact.section else (),
+        path=file.path,
+        section=section.path if section else (),
         line=fact.line,
         facts=(fact.item.fact.id, *related),
         message=message,
-        command=_command(change) if change else _show_command(fact.file, fact.section),
+        command=removal_command(change) if change else show_command(file.document, file.path, section),
         safe=safe and change is not None,
         change=change,
     )
-
-
-def _removal(fact: _LocatedFact) -> Forget | EditSection | None:
-    """The change that takes one item out: by its id, where that names it alone in the file or in its section, else by its words."""
-    file, item, section = fact.file, fact.item, fact.section
-    same_id = [each for each in items(file.document) if each.fact.id == item.fact.id]
-    if len(same_id) == 1:
-        return Forget(item.fact.id, file.path)
-    address = _address(file, section)
-    if section is not None and address is not None and address.nth is None:
-        in_section = [each for each in same_id if section.body <= each.start < section.end]
-        if len(in_section) == 1:
-            return Forget(item.fact.id, file.path, address.section)
-    return _cut(fact)
-
-
-def _cut(fact: _LocatedFact) -> EditSection | None:
-    """An edit that takes the lines of an item out, named with the line above and as many more as make them unique.
-
-    None where no words name them, or where something else would come to be read in another way.
-    """
-    document, item, section = fact.file.document, fact.item, fact.section
-    address = _address(fact.file, section)
-    if address is None:
-        return None
-    first, last = (section.body, section.end) if section else (document.front, document.preamble_end)
-    own_text = document.slice(first, last)
-    start, end = item.start, item.end
-    while start > first and (start == item.start or is_blank(document.lines[start])):
-        start -= 1
-    while (start == item.start or not _is_unique(document.slice(start, end), own_text)) and (start, end) != (first, last):
-        start, end = (start - 1, end) if start > first else (start, end + 1)
-    old = _without_line_end(document.slice(start, end))
-    new = _without_line_end(document.slice(start, item.start) + document.slice(item.end, end))
-    change = EditSection(section=address.section, action=Action.REPLACE, text=old, replacement=new, file=fact.file.path, nth=address.nth)
-    try:
-        result = parse(section_editor.edit(document, change).text)
-    except SectionProblem:
-        return None
-    rest = [_without_line_end(each.raw) for each in items(document) if each.start != item.start]
-    return change if [_without_line_end(each.raw) for each in items(result)] == rest else None
-
-
-def _is_unique(words: str, text: str) -> bool:
-    return len(section_editor.find_words(_without_line_end(words), text)) == 1
-
-
-def _without_line_end(text: str) -> str:
-    return text.rstrip("\r\n")
-
-
-@dataclass(frozen=True, slots=True)
-class _Address:
-    """The path of a section (None: the text before the first heading), and its number where several have that path."""
-
-    section: str | None
-    nth: int | None = None
-
-
-def _address(file: CuratedFile, section: Section | None) -> _Address | None:
-    """The address of a section, None where it has none of its own (its path, as it is written, means another)."""
-    if section is None:
-        return _Address(None)
-    address = address_of(file.document, section)
-    return _Address(*address) if address else None
-
-
-def _show_command(file: CuratedFile, section: Section | None) -> tuple[str, ...]:
-    """The command that shows a section, or the whole file where the section cannot be named."""
-    address = _address(file, section)
-    return ("mdmem", "show", file.path, *(_address_words(address) if address else ()))
-
-
-def _address_words(address: _Address) -> tuple[str, ...]:
-    if address.section is None:
-        return ("--preamble",)
-    return (address.section, *_option("--nth", str(address.nth) if address.nth else None))
-
-
-def _command(change: Forget | EditSection) -> tuple[str, ...]:
-    """The command line of a change that takes something out."""
-    match change:
-        case Forget():
-            return ("mdmem", "forget", change.fact, *_option("--file", change.file), *_option("--section", change.section))
-        case EditSection():
-            address = _address_words(_Address(change.section, change.nth))
-            replace = ("--replace", change.text, "--with", change.replacement)
-            return ("mdmem", "edit-section", *address, *_option("--file", change.file), *replace)
-
-
-def _option(name: str, value: str | None) -> tuple[str, ...]:
-    return (name, value) if value is not None else ()
 
 
 # Duplicates.
@@ -368,7 +275,7 @@ def _untouched(file: CuratedFile, today: date) -> Iterator[Advice]:
                 line=text.start + 1,
                 facts=(),
                 message=f"{text.title} was last changed on {text.changed}, {age} days ago: does it still hold?",
-                command=_show_command(file, text.section),
+                command=show_command(file.document, file.path, text.section),
             )
 
 
