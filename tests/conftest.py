@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["commandline", "replays"]
+pytest_plugins = ["commandline", "dated_memory", "replays"]
 """Where further fixtures are; the first needs this module before."""
 DATE = "2026-03-05T09:30:00+00:00"
 NAME = "Ada Example"

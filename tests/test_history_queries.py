@@ -1,0 +1,253 @@
+"""The history of sections and facts, and blame, in real repositories."""
+
+import pytest
+from dated_memory import DAYS, DatedMemory, change_employers
+from workspaces import append, code_of, gits
+
+from mdmem.errors import MdmemError
+from mdmem.facts import fact_id
+from mdmem.model import Op, Source, Status
+from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHistory
+from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.wording import verb
+
+
+class TestFactHistory:
+    """Facts are looked up by text or id; where neither fits, the hint names candidates."""
+
+    @pytest.mark.parametrize("ask", [ShowHistory("works at Notion"), Revert("works at Notion"), Forget("works at Notion")], ids=repr)
+    def test_other_words_are_answered_with_the_fact(self, dated: DatedMemory, ask: ShowHistory | Revert | Forget) -> None:
+        ids = change_employers(dated)
+        memory = dated.on("2026-05-01")
+        with pytest.raises(MdmemError) as failure:
+            memory.history(ask) if isinstance(ask, ShowHistory) else memory.apply(ask)
+        assert failure.value.hint == f"Facts with these words: {ids[3]} employer: works at Notion"
+
+    def test_one_that_holds_no_more(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-05-01").apply(Contradict("employer: works at Figma", "lives in Oslo"))
+        assert failure.value.message == "'employer: works at Figma' does not hold any more"
+        assert failure.value.hint == f"{verb('history')} {ids[2]} tells what became of it."
+
+    def test_one_that_stands_elsewhere(self, dated: DatedMemory) -> None:
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-05-01").apply(Forget("lives in Oslo", section="Work"))
+        assert failure.value.hint == "It stands in MEMORY.md: Memory > Home."
+
+    def test_the_status_of_a_fact_that_is_cut_off_by_the_limit(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        history = dated.on("2026-05-01").history(ShowHistory(ids[0], limit=1))
+        assert isinstance(history, FactHistory)
+        assert (history.status, [link.id for link in history.chain]) == (Status.SUPERSEDED, [ids[3]])
+
+    def test_of_one_file(self, dated: DatedMemory) -> None:
+        in_memory = dated.on("2026-01-10").apply(Remember("a cat", section="Home"))
+        in_log = dated.on("2026-01-11").apply(Log("a cat", kind="fact"))
+        memory = dated.on("2026-01-12")
+        for name in ("a cat", str(in_memory.added[0])):
+            for path, commit in (("MEMORY.md", in_memory.commit), (in_log.path, in_log.commit)):
+                history = memory.history(ShowHistory(name, path))
+                assert isinstance(history, FactHistory)
+                assert [(link.path, link.commit) for link in history.chain] == [(path, commit)]
+        dated.at.write("memory/pets.md", "# Pets\n")
+        for name, code in (("a cat", "section-not-found"), (str(in_memory.added[0]), "fact-not-found")):
+            assert code_of(lambda name=name: memory.history(ShowHistory(name, "memory/pets.md"))) == code
+            assert code_of(lambda name=name: memory.history(ShowHistory(name, "memory/none.md"))) == "file-not-found"
+            assert code_of(lambda name=name: memory.history(ShowHistory(name, "MEMORY.md", nth=1))) == "section-not-found"
+
+    def test_one_that_is_not_committed_has_no_past_yet(self, dated: DatedMemory) -> None:
+        dated.at.write("MEMORY.md", dated.at.read("MEMORY.md") + "- has a cat\n- badge 12 (until 2026-01-20)\n")
+        memory = dated.on("2026-02-01")
+        for text, status in (("has a cat", Status.CURRENT), ("badge 12", Status.EXPIRED)):
+            fact = fact_id(text)
+            for name in (text, fact, fact[:6]):
+                assert memory.history(ShowHistory(name)) == memory.history(ShowHistory(name, "MEMORY.md")) == FactHistory(fact, status, ())
+        dated.at.write("memory/pets.md", "# Pets\n")
+        assert code_of(lambda: memory.history(ShowHistory("has a cat", "memory/pets.md"))) == "section-not-found"
+
+    def test_a_line_that_was_written_anew_is_told_as_search_tells_it(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-10").apply(Remember("a cat", section="Home", options=WriteOptions(source=Source.AUTO)))
+        dated.at.write("MEMORY.md", dated.at.read("MEMORY.md").replace("- a cat", "- a cat #pet"))
+        commit = dated.at.commit("by hand")
+        hit, *_ = dated.search("cat")
+        history = dated.on("2026-02-01").history(ShowHistory("a cat"))
+        assert isinstance(history, FactHistory)
+        (link,) = history.chain
+        assert (hit.commit, hit.source, hit.confidence) == (link.commit, link.source, link.confidence) == (commit, Source.AUTO, 0.4)
+        assert (f"{link.start:%Y-%m-%d}", link.op) == ("2026-01-10", None)
+
+    def test_a_link_that_has_expired_says_so(self, dated: DatedMemory) -> None:
+        done = dated.on("2026-01-10").apply(Remember("badge 12", until="2026-01-20"))
+        for day, status in (("2026-01-20", Status.CURRENT), ("2026-01-21", Status.EXPIRED)):
+            history = dated.on(day).history(ShowHistory(str(done.added[0])))
+            assert isinstance(history, FactHistory)
+            assert (history.status, [link.status for link in history.chain]) == (status, [status])
+
+
+class TestSectionHistory:
+    def test_of_a_file_through_its_renames(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/a.md", "# Topic\n\n- one\n")
+        created = at.commit("a")
+        (at.root / "memory/a.md").rename(at.root / "memory/b.md")
+        at.commit("renamed")
+        at.write("memory/b.md", "# Topic\n\n- two\n")
+        changed = at.commit("b")
+        at.write("memory/a.md", "# Another\n")
+        another = at.commit("another a")
+        histories = {name: dated.on("2026-05-01").history(ShowHistory(None, f"memory/{name}.md")) for name in ("a", "b")}
+        commits = {
+            name: [revision.commit for revision in history.revisions]
+            for name, history in histories.items()
+            if isinstance(history, SectionHistory)
+        }
+        assert commits == {"a": [another, created], "b": [changed, created]}
+
+    def test_a_former_section_s_number_begins_with_one(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-10").apply(EditSection("Work", Action.DELETE))
+        assert dated.on("2026-01-10").history(ShowHistory("Work", nth=1))
+        with pytest.raises(MdmemError):
+            dated.on("2026-01-10").history(ShowHistory("Work", nth=0))
+
+    def test_through_renames_of_heading_and_file(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/topic.md", "# Topic\n\n## One\n\n- first\n- second\n- third\n- fourth\n")
+        at.commit("begin")
+        dated.on("2026-02-01").apply(EditSection("One", Action.APPEND, "- fifth", file="memory/topic.md"))
+        dated.on("2026-02-02").apply(EditSection("One", Action.RENAME, "Two", file="memory/topic.md"))
+        at.git("mv", "memory/topic.md", "memory/thing.md")
+        at.commit("another name")
+        dated.on("2026-02-03").apply(EditSection("Two", Action.APPEND, "- sixth", file="memory/thing.md"))
+        history = dated.on("2026-03-01").history(ShowHistory("Two", file="memory/thing.md"))
+        assert isinstance(history, SectionHistory)
+        assert [revision.op for revision in history.revisions] == ["append", "rename", "append", None]
+        assert history.revisions[0].text.startswith("## Two")
+        assert history.revisions[-1].text.startswith("## One")
+        assert "- sixth" in history.revisions[0].text
+
+    def test_of_one_that_is_gone(self, dated: DatedMemory) -> None:
+        dated.on("2026-02-01").apply(EditSection("Home", Action.DELETE))
+        history = dated.on("2026-03-01").history(ShowHistory("Home"))
+        assert isinstance(history, SectionHistory)
+        assert [revision.op for revision in history.revisions] == ["delete", None]
+
+    def test_a_heading_that_is_renamed_and_not_committed(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("## Home", "## House") + "- has a cat\n")
+        history = {name: dated.on("2026-02-01").history(ShowHistory(name)) for name in ("Home", "House")}
+        assert [len(each.revisions) for each in history.values() if isinstance(each, SectionHistory)] == [1, 1]
+        assert [line.commit is None for line in dated.on("2026-02-01").blame(ShowBlame("House")).lines] == [True, False, False, True]
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("## House", "## Work"))
+        assert [line.commit is None for line in dated.on("2026-02-01").blame(ShowBlame("Work", nth=2)).lines] == [True, False, False, True]
+        at.write("MEMORY.md", "# Memory\n\n## Another\n\n- of another kind\n")
+        assert {line.commit for line in dated.on("2026-02-01").blame(ShowBlame("Another")).lines} == {None}
+
+    @pytest.mark.parametrize("staged", [False, True])
+    def test_a_file_that_is_gone_and_not_committed(self, dated: DatedMemory, staged: bool) -> None:
+        at = dated.at
+        at.write("memory/topic.md", "# Topic\n\n- one\n")
+        created = at.commit("topic")
+        at.git("rm", "-q", "memory/topic.md") if staged else (at.root / "memory/topic.md").unlink()
+        history = dated.on("2026-02-01").history(ShowHistory("Topic", "memory/topic.md"))
+        assert isinstance(history, SectionHistory)
+        assert [revision.commit for revision in history.revisions] == [created]
+        assert code_of(lambda: dated.on("2026-02-01").blame(ShowBlame("Topic", "memory/topic.md"))) == "file-not-found"
+
+    def test_of_the_text_before_the_first_heading(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/plain.md", "---\ntags: [a]\n---\n- one\n")
+        created = at.commit("plain")
+        at.write("memory/plain.md", at.read("memory/plain.md") + "- two\n")
+        changed = at.commit("more")
+        at.write("memory/plain.md", at.read("memory/plain.md") + "- three\n")
+        memory = dated.on("2026-02-01")
+        blame = memory.blame(ShowBlame(file="memory/plain.md", preamble=True))
+        assert [(line.line, line.text, line.commit) for line in blame.lines] == [
+            (4, "- one", created),
+            (5, "- two", changed),
+            (6, "- three", None),
+        ]
+        request = ShowHistory(None, "memory/plain.md", preamble=True)
+        history = memory.history(request)
+        assert isinstance(history, SectionHistory)
+        assert [(revision.commit, revision.section) for revision in history.revisions] == [(changed, ()), (created, ())]
+        assert code_of(lambda: memory.history(ShowHistory(preamble=True))) == "section-not-found"
+        at.write("memory/plain.md", "# Plain\n\n- one\n- two\n")
+        for _ in range(2):
+            assert code_of(lambda: memory.blame(ShowBlame(file="memory/plain.md", preamble=True))) == "section-not-found"
+            history = memory.history(request)
+            assert isinstance(history, SectionHistory)
+            assert history.revisions[-1].commit == created
+            at.commit("a heading")
+
+    def test_of_a_file_that_is_not_memory(self, dated: DatedMemory) -> None:
+        dated.at.write("NOTES.md", "# Notes\n\n- one\n")
+        dated.at.commit("notes")
+        memory = dated.on("2026-02-01")
+        for target in (None, "Notes", "one"):
+            assert code_of(lambda target=target: memory.history(ShowHistory(target, "NOTES.md"))) == "not-memory"
+            assert code_of(lambda target=target: memory.history(ShowHistory(target, "NOTE.md"))) == "file-not-found"
+        assert code_of(lambda: memory.blame(ShowBlame("Notes", "NOTES.md"))) == "not-memory"
+
+    def test_blame(self, dated: DatedMemory) -> None:
+        done = dated.on("2026-02-01").apply(EditSection("Home", Action.APPEND, "- has a cat"))
+        dated.at.write("MEMORY.md", dated.at.read("MEMORY.md") + "- not yet\n")
+        lines = dated.on("2026-02-02").blame(ShowBlame("Home")).lines
+        assert [(line.text.strip(), line.commit == done.commit) for line in lines if line.text.strip()] == [
+            ("## Home", False),
+            ("- lives in Oslo", False),
+            ("- has a cat", True),
+            ("- not yet", False),
+        ]
+        assert lines[-1].commit is None
+
+    def test_what_a_merge_brought_is_told_by_who_brought_it(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/pets.md", "# Pets\n\n- a dog\n")
+        at.commit("begin")
+        at.git("checkout", "-q", "-b", "side")
+        options = WriteOptions(source=Source.AUTO, actor="bot")
+        cat = EditSection("Pets", Action.APPEND, "- a cat", file="memory/pets.md", options=options)
+        side_commit = dated.on("2026-01-10").apply(cat).commit
+        at.git("checkout", "-q", "-")
+        dated.on("2026-01-12").apply(append())
+        at.git("merge", "-q", "-m", "merged", "side")
+        merge = at.git("rev-parse", "HEAD").strip()
+        at.git("mv", "memory/pets.md", "memory/animals.md")
+        at.commit("another name")
+        *earlier, last = dated.on("2026-01-13").blame(ShowBlame("Pets", "memory/animals.md")).lines
+        assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (side_commit, Source.AUTO, "01-10")
+        assert {line.source for line in earlier} == {Source.USER_STATED}
+        history = dated.on("2026-01-13").history(ShowHistory("Pets", "memory/animals.md"))
+        assert isinstance(history, SectionHistory)
+        by_merge, by_hand = history.revisions
+        assert (by_merge.commit, by_merge.op, by_merge.source, by_merge.actor) == (merge, Op.APPEND, Source.AUTO, "bot")
+        assert (by_hand.op, by_hand.source) == (None, Source.USER_STATED)
+
+    def test_where_memory_is_merged_no_git_is_started(self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+        at = dated.at
+        for word in ("cat", "dog"):
+            at.git("checkout", "-q", "-b", word)
+            side_commit = dated.on("2026-01-10").apply(EditSection("Home", Action.APPEND, f"- a {word}")).commit
+            at.git("checkout", "-q", "-")
+            at.git("merge", "-q", "--no-ff", "-m", "merged", word)
+        memory = dated.on("2026-02-01")
+        memory.history(ShowHistory())
+        started = gits(monkeypatch)
+        assert memory.blame(ShowBlame("Home")).lines[-1].commit == side_commit
+        history = memory.history(ShowHistory("a dog"))
+        assert isinstance(history, FactHistory)
+        assert [(link.commit, link.op) for link in history.chain] == [(side_commit, Op.APPEND)]
+        for file in (None, "MEMORY.md"):
+            changes = memory.history(ShowHistory(file=file))
+            assert isinstance(changes, SectionHistory)
+            assert [revision.op for revision in changes.revisions[:2]] == [Op.APPEND] * 2
+        memory.history(ShowHistory("Home"))
+        assert started == []
+
+    def test_when(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        assert ids
+        (stay,) = dated.on("2027-01-01").when("works at Linear").stays
+        assert (f"{stay.came_at:%Y-%m-%d}", stay.went_at and f"{stay.went_at:%Y-%m-%d}") == (DAYS[1], DAYS[2])

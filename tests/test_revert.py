@@ -1,0 +1,237 @@
+"""Reverts of commits, facts and marks, in real repositories."""
+
+import pytest
+from dated_memory import DAYS, DatedMemory, change_employers
+from workspaces import append, code_of
+
+from mdmem import write_ahead
+from mdmem.errors import MdmemError
+from mdmem.model.writes import Forget, Log, Remember, Revert
+
+
+class TestRevert:
+    def test_of_a_fact_later_edits_stay(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        dated.on("2026-05-01").apply(Remember("has a cat", section="Home"))
+        done = dated.on("2026-05-02").apply(Revert(ids[3]))
+        assert done.changed
+        assert "works at Figma" in dated.at.read("MEMORY.md")
+        assert "has a cat" in dated.at.read("MEMORY.md")
+        assert dated.texts("works at") == ["employer: works at Figma"]
+
+    def test_of_a_commit_by_hand(self, dated: DatedMemory) -> None:
+        at = dated.at
+        before = at.read("MEMORY.md")
+        at.write("MEMORY.md", before.replace("Oslo", "Rome"))
+        commit = at.commit("moved")
+        dated.on("2026-05-01").apply(append())
+        dated.on("2026-05-02").apply(Revert(commit))
+        assert "lives in Oslo" in at.read("MEMORY.md")
+        assert "the mark of mdmem" in at.read("MEMORY.md")
+
+    def test_what_was_changed_again_is_a_conflict(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        before = dated.at.tree_state()
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-05-02").apply(Revert(str(dated.search("Linear", history=True)[0].commit)))
+        assert failure.value.code == "revert-conflict"
+        assert dated.at.tree_state() == before
+        assert ids
+
+    def test_of_a_log_s_entry_it_counts_no_more(self, dated: DatedMemory) -> None:
+        done = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        dated.on("2026-01-11").apply(Revert(str(done.commit)))
+        assert dated.texts("sky") == []
+        assert "green" in dated.at.read("memory/2026-01-10.md")
+
+    def test_of_a_mark(self, dated: DatedMemory) -> None:
+        fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        forgotten = dated.on("2026-01-11").apply(Forget(fact))
+        dated.on("2026-01-12").apply(Revert(str(forgotten.commit)))
+        assert dated.texts("sky") == ["the sky is green"]
+
+    def test_what_was_forgotten_comes_back(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-10").apply(Forget("lives in Oslo"))
+        dated.on("2026-01-11").apply(Revert("lives in Oslo"))
+        assert dated.texts("Oslo") == ["lives in Oslo"]
+
+    def test_of_a_fact_others_that_came_with_it_stay(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("MEMORY.md", at.read("MEMORY.md") + "- has a dog\n- has a dog house\n- has a cat\n  called Tom\n")
+        at.commit("pets")
+        dated.on("2026-05-01").apply(Revert("has a dog"))
+        assert at.read("MEMORY.md").endswith("Oslo\n- has a dog house\n- has a cat\n  called Tom\n")
+        dated.on("2026-05-01").apply(Revert("has a cat\n  called Tom"))
+        assert at.read("MEMORY.md").endswith("Oslo\n- has a dog house\n")
+
+    def test_of_the_first_fact_of_a_section_that_has_more_now(self, dated: DatedMemory) -> None:
+        ids = [dated.on(day).apply(Remember(f"likes {word}")).added[0] for day, word in zip(DAYS, ("tea", "jam"), strict=False)]
+        done = dated.on("2026-05-01").apply(Revert(ids[0]))
+        assert (done.section, done.removed) == (("Memory", "Facts"), (ids[0],))
+        assert dated.texts("likes") == ["likes jam"]
+
+    def test_again_changes_nothing(self, dated: DatedMemory) -> None:
+        forgotten = dated.on("2026-01-10").apply(Forget("lives in Oslo"))
+        back = dated.on("2026-01-11").apply(Revert(str(forgotten.commit)))
+        before = dated.at.tree_state()
+        for reference in (str(forgotten.commit), "lives in Oslo"):
+            again = dated.on("2026-01-12").apply(Revert(reference))
+            assert (again.changed, again.commit, dated.at.tree_state()) == (False, None, before)
+        assert str(back.commit)[:10] in again.notes[0]
+        dated.on("2026-01-12").apply(Revert(str(back.commit)))
+        assert dated.texts("Oslo") == []
+
+    def test_again_of_what_changed_no_text_changes_nothing(self, dated: DatedMemory) -> None:
+        logged = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        forgotten = dated.on("2026-01-11").apply(Forget(logged.added[0]))
+        for commit in (forgotten.commit, logged.commit):
+            back = dated.on("2026-01-12").apply(Revert(str(commit)))
+            before = dated.at.tree_state()
+            again = dated.on("2026-01-13").apply(Revert(str(commit)))
+            assert (again.changed, again.commit, again.path, dated.at.tree_state()) == (False, None, back.path, before)
+            assert str(back.commit)[:10] in again.notes[0]
+        logged = dated.on("2026-01-14").apply(Log("the sky is blue", kind="fact"))
+        dated.on("2026-01-15").apply(Forget(logged.added[0]))
+        assert code_of(lambda: dated.on("2026-01-16").apply(Revert(str(logged.commit)))) == "cannot-revert"
+
+    def test_of_markdown_that_is_not_memory(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("NOTES.md", "# N\n\n- one\n")
+        at.commit("notes")
+        changed = dated.on("2026-05-01").apply(append("- oops", "N", "NOTES.md"))
+        at.git("mv", "NOTES.md", "OTHER.md")
+        at.commit("renamed")
+        done = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
+        assert (done.changed, done.path, at.read("OTHER.md")) == (True, "OTHER.md", "# N\n\n- one\n")
+        assert not dated.on("2026-05-03").apply(Revert(str(changed.commit))).changed
+
+    def test_where_a_commit_changed_memory_too_other_markdown_stays(self, dated: DatedMemory) -> None:
+        at = dated.at
+        before = at.read("MEMORY.md")
+        at.write("MEMORY.md", before.replace("Oslo", "Rome"))
+        at.write("NOTES.md", "# N\n\n- one\n")
+        dated.on("2026-05-02").apply(Revert(at.commit("both")))
+        assert (at.read("MEMORY.md"), at.read("NOTES.md")) == (before, "# N\n\n- one\n")
+
+    def test_of_several_files_it_goes_on_where_it_was_interrupted(self, dated: DatedMemory) -> None:
+        at = dated.at
+        for name in ("a", "b"):
+            at.write(f"memory/{name}.md", "# T\n\n- one\n")
+        at.commit("two files")
+        for name in ("a", "b"):
+            at.write(f"memory/{name}.md", "# T\n\n- two\n")
+        both = at.commit("both")
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("as an interrupted revert leaves it")
+        done = dated.on("2026-05-01").apply(Revert(both))
+        assert (done.changed, done.path, done.commit) == (True, "memory/b.md", at.git("rev-parse", "HEAD").strip())
+        assert at.read("memory/b.md") == at.read("memory/a.md") == "# T\n\n- one\n"
+
+    def test_of_several_files_each_is_named(self, dated: DatedMemory) -> None:
+        at = dated.at
+        before = at.git("rev-parse", "HEAD").strip()
+        for name in ("a", "b"):
+            at.write(f"memory/{name}.md", "# T\n\n- one\n")
+        both = at.commit("both")
+        done = dated.on("2026-05-01").apply(Revert(both))
+        assert before != both
+        assert (done.path, done.commit) == ("memory/b.md", at.git("rev-parse", "HEAD").strip())
+        assert done.notes == (f"reverted in memory/a.md too, by {at.git('rev-parse', 'HEAD~').strip()[:10]}",)
+
+    @pytest.mark.parametrize("refused", ["memory/c.md", "memory/a.md", ""])
+    @pytest.mark.parametrize("pending", [False, True])
+    @pytest.mark.parametrize("before", ["# T\n\n- one\n", None])
+    def test_of_several_files_all_or_none_is_done(self, dated: DatedMemory, refused: str, pending: bool, before: str | None) -> None:
+        """`refused` is the file whose commit a hook refuses; none: that of an entry of a log."""
+        at = dated.at
+        paths = [f"memory/{name}.md" for name in ("a", "b", "c")]
+        for path in paths if before else []:
+            at.write(path, str(before))
+        at.write("memory/2026-01-10.md", "# 2026-01-10\n\n- one\n")
+        at.commit("before")
+        for path in [*paths, "memory/2026-01-10.md"]:
+            at.write(path, f"{before or ''}- two\n")
+        changed = at.commit("all of them")
+        if pending:
+            for path in paths[:2]:
+                at.write(path, f"{before or ''}- two\n- staged\n")
+            at.git("add", "memory/a.md")
+            at.write("memory/a.md", f"{before or ''}- two\n- by hand\n")
+        at.hook("pre-commit", f'names=$(git diff --cached --name-only)\n[ "$names" != "{refused}" ]')
+        before_revert = at.tree_state()
+        assert code_of(lambda: dated.on("2026-05-01").apply(Revert(changed))) == "commit-failed"
+        assert at.tree_state() == before_revert
+        assert not (at.workspace.state / write_ahead.RECORD_NAME).exists()
+        at.hook("pre-commit", "exit 0")
+        assert dated.on("2026-05-01").apply(Revert(changed)).commit == at.git("rev-parse", "HEAD").strip()
+
+    def test_a_conflict_names_the_file_and_shows_both_texts(self, dated: DatedMemory) -> None:
+        change_employers(dated)
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-05-02").apply(Revert(str(dated.search("Linear", history=True)[0].commit)))
+        assert failure.value.message == "MEMORY.md: line 5 was changed again since"
+        assert "\nNow: - employer: works at Notion\nThen: - employer: works at Stripe" in failure.value.hint
+
+    def test_a_file_keeps_its_new_name(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        (at.root / "memory/a.md").rename(at.root / "memory/b.md")
+        renamed = at.commit("renamed")
+        before = at.tree_state()
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-05-02").apply(Revert(renamed))
+        assert (failure.value.code, at.tree_state()) == ("cannot-revert", before)
+        assert "memory/a.md was renamed to memory/b.md" in failure.value.hint
+
+    @pytest.mark.parametrize("names", [["b"], ["b", "c"], ["b", "a"]])
+    def test_of_a_file_under_the_name_that_it_has_now(self, dated: DatedMemory, names: list[str]) -> None:
+        at = dated.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        changed = dated.on("2026-05-01").apply(append("- two", "T", "memory/a.md"))
+        for old, new in zip(["a", *names], names, strict=False):
+            at.git("mv", f"memory/{old}.md", f"memory/{new}.md")
+            at.commit("renamed")
+        at.write("memory/a.md" if names[-1] != "a" else "memory/b.md", "# Another\n\n- two\n")
+        at.commit("another")
+        done = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
+        assert (done.path, at.read(f"memory/{names[-1]}.md")) == (f"memory/{names[-1]}.md", "# T\n\n- one\n")
+        assert at.git("status", "--porcelain") == ""
+        again = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
+        assert (again.changed, again.path) == (False, done.path)
+
+    def test_of_a_fact_of_a_file_that_was_renamed(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        changed = dated.on("2026-05-01").apply(append("- two", "T", "memory/a.md"))
+        at.git("mv", "memory/a.md", "memory/b.md")
+        at.commit("renamed")
+        assert dated.on("2026-05-02").apply(Revert("two")).path == "memory/b.md"
+        assert at.read("memory/b.md") == "# T\n\n- one\n"
+        assert changed.commit
+
+    @pytest.mark.parametrize(("after", "code"), [("- one\n- two\n", None), ("- uno\n", "revert-conflict"), ("", "revert-conflict")])
+    def test_of_a_file_that_is_gone(self, dated: DatedMemory, after: str, code: str | None) -> None:
+        at = dated.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        at.write("memory/a.md", f"# T\n\n{after}")
+        changed = at.commit("changed")
+        at.git("rm", "-q", "memory/a.md")
+        at.commit("gone")
+        before = at.tree_state()
+        if code:
+            assert code_of(lambda: dated.on("2026-05-02").apply(Revert(changed))) == code
+        else:
+            assert not dated.on("2026-05-02").apply(Revert(changed)).changed
+        assert at.tree_state() == before
+
+    def test_that_took_a_file_out_it_comes_back(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        at.git("rm", "-q", "memory/a.md")
+        dated.on("2026-05-02").apply(Revert(at.commit("gone")))
+        assert at.read("memory/a.md") == "# T\n\n- one\n"
