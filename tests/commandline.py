@@ -66,7 +66,7 @@ HIT = [
 
 
 @dataclass
-class Place:
+class Shell:
     """A workspace with a person's edits, saved, staged and new, that nobody has committed yet."""
 
     world: World
@@ -120,44 +120,44 @@ class Done:
 
 
 @pytest.fixture
-def place(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Place]:
+def shell(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     monkeypatch.chdir(repository)
-    made = Place(world, repository, monkeypatch, capsys)
+    prepared = Shell(world, repository, monkeypatch, capsys)
     for name, text in FILES.items():
-        made.write(name, text)
-    made.git("add", ".")
-    made.git("commit", "-q", "-m", "first")
-    made.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
-    made.write("staged.txt", "staged\n")
-    made.git("add", "staged.txt")
-    yield made
-    for thing in made.kept:
-        thing.close()
+        prepared.write(name, text)
+    prepared.git("add", ".")
+    prepared.git("commit", "-q", "-m", "first")
+    prepared.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
+    prepared.write("staged.txt", "staged\n")
+    prepared.git("add", "staged.txt")
+    yield prepared
+    for opened in prepared.kept:
+        opened.close()
 
 
-def elsewhere(place: Place) -> None:
-    place.patch.chdir(tempfile.mkdtemp(dir=place.world.home))
+def elsewhere(shell: Shell) -> None:
+    shell.patch.chdir(tempfile.mkdtemp(dir=shell.world.home))
 
 
-def commits(place: Place, *parents: str) -> str:
+def commits(shell: Shell, *parents: str) -> str:
     """A commit on HEAD's branch that changes nothing."""
-    made = place.git("commit-tree", "HEAD^{tree}", *(word for parent in parents for word in ("-p", parent)), "-m", "made").strip()
-    place.git("update-ref", "refs/heads/main", made)
-    return made
+    commit = shell.git("commit-tree", "HEAD^{tree}", *(word for parent in parents for word in ("-p", parent)), "-m", "made").strip()
+    shell.git("update-ref", "refs/heads/main", commit)
+    return commit
 
 
 def mdmem(*words: str) -> list[str]:
     return [sys.executable, "-m", "mdmem", *words]
 
 
-def on_terminal(place: Place, *command: str, typed: bytes = b"", **environment: str) -> Done:
+def on_terminal(shell: Shell, *command: str, typed: bytes = b"", **environment: str) -> Done:
     """A command with a terminal for all of its streams; what it printed there, and what was typed, with plain line ends."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         command,
-        cwd=place.folder,
-        env={**place.world.environment, "MDMEM_NOW": NOW, "TERM": "xterm", **environment},
+        cwd=shell.folder,
+        env={**shell.world.environment, "MDMEM_NOW": NOW, "TERM": "xterm", **environment},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -2,7 +2,7 @@
 
 import re
 
-from commandline import TOKEN, Place, elsewhere
+from commandline import TOKEN, Shell, elsewhere
 from conftest import EMAIL, NAME
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -11,63 +11,63 @@ from mdmem import __version__
 
 
 class TestOthers:
-    def test_init(self, place: Place):
-        done = place.run("init", str(place.world.home / "new"))
+    def test_init(self, shell: Shell):
+        done = shell.run("init", str(shell.world.home / "new"))
         assert re.fullmatch(r"workspace in \S+/new, wrote MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml [0-9a-f]{10}\n", done.out)
         assert "mdmem <mdmem@localhost>" in done.err
-        again = place.run("init", str(place.world.home / "new"), "--json").found
+        again = shell.run("init", str(shell.world.home / "new"), "--json").found
         assert list(again) == ["workspace", "made_repository", "written", "commit", "hooks", "notes"]
         assert (again["made_repository"], again["written"], again["commit"], again["hooks"]) == (False, [], None, [])
 
-    def test_init_adopts_and_alters_nothing(self, place: Place):
-        before = place.snapshot()
-        assert place.run("init").status == 0
-        assert place.snapshot() == before
+    def test_init_adopts_and_alters_nothing(self, shell: Shell):
+        before = shell.snapshot()
+        assert shell.run("init").status == 0
+        assert shell.snapshot() == before
 
-    def test_save(self, place: Place):
-        place.write("memory/new.md", "- new\n")
-        assert re.fullmatch(r"saved MEMORY.md, memory/new.md [0-9a-f]{10}\n", place.run("save", "-m", "by hand").out)
-        assert place.git("log", "-1", "--format=%an <%ae> %s").strip() == f"{NAME} <{EMAIL}> by hand"
-        assert place.run("save").out == "nothing to save\n"
-        assert place.run("save", "--json").found == {"changed": False, "commit": None, "paths": []}
+    def test_save(self, shell: Shell):
+        shell.write("memory/new.md", "- new\n")
+        assert re.fullmatch(r"saved MEMORY.md, memory/new.md [0-9a-f]{10}\n", shell.run("save", "-m", "by hand").out)
+        assert shell.git("log", "-1", "--format=%an <%ae> %s").strip() == f"{NAME} <{EMAIL}> by hand"
+        assert shell.run("save").out == "nothing to save\n"
+        assert shell.run("save", "--json").found == {"changed": False, "commit": None, "paths": []}
 
-    def test_save_lets_through_what_is_allowed(self, place: Place):
-        place.write("memory/new.md", f"- {TOKEN}\n")
-        assert place.run("save").status == 1
-        assert place.run("save", "--allow", "secret").out.startswith("saved MEMORY.md, memory/new.md ")
+    def test_save_lets_through_what_is_allowed(self, shell: Shell):
+        shell.write("memory/new.md", f"- {TOKEN}\n")
+        assert shell.run("save").status == 1
+        assert shell.run("save", "--allow", "secret").out.startswith("saved MEMORY.md, memory/new.md ")
 
-    def test_hooks(self, place: Place):
-        assert "pre-commit: missing" in place.run("hooks", "status").out
-        assert place.run("hooks", "install").out.startswith("installed pre-commit, ")
-        assert place.run("hooks", "install").out == "all hooks are there\n"
-        assert set(place.run("hooks", "status", "--json").found["hooks"].values()) == {"installed"}
-        assert place.run("hooks", "uninstall").out.startswith("removed pre-commit, ")
-        assert place.run("hooks", "uninstall", "--json").found == {"removed": []}
+    def test_hooks(self, shell: Shell):
+        assert "pre-commit: missing" in shell.run("hooks", "status").out
+        assert shell.run("hooks", "install").out.startswith("installed pre-commit, ")
+        assert shell.run("hooks", "install").out == "all hooks are there\n"
+        assert set(shell.run("hooks", "status", "--json").found["hooks"].values()) == {"installed"}
+        assert shell.run("hooks", "uninstall").out.startswith("removed pre-commit, ")
+        assert shell.run("hooks", "uninstall", "--json").found == {"removed": []}
 
-    def test_help_and_version(self, place: Place):
-        assert place.run("--version").out == f"mdmem {__version__}\n"
-        everything = place.run("--help")
+    def test_help_and_version(self, shell: Shell):
+        assert shell.run("--version").out == f"mdmem {__version__}\n"
+        everything = shell.run("--help")
         assert (everything.status, everything.err) == (0, "")
-        assert place.run().out == everything.out
-        assert place.run("-h").out == everything.out
+        assert shell.run().out == everything.out
+        assert shell.run("-h").out == everything.out
         assert "..." not in everything.out.split("Commands:")[1]
-        assert place.run("edit-section", "-h").out.startswith("Usage: mdmem edit-section ")
+        assert shell.run("edit-section", "-h").out.startswith("Usage: mdmem edit-section ")
 
-    def test_a_workspace_can_be_named(self, place: Place):
-        elsewhere(place)
-        assert place.run("-C", str(place.folder), "show", "Employer").out == "- works at Stripe\n"
-        place.patch.setenv("MDMEM_WORKSPACE", str(place.folder))
-        assert place.run("show", "Employer").out == "- works at Stripe\n"
+    def test_a_workspace_can_be_named(self, shell: Shell):
+        elsewhere(shell)
+        assert shell.run("-C", str(shell.folder), "show", "Employer").out == "- works at Stripe\n"
+        shell.patch.setenv("MDMEM_WORKSPACE", str(shell.folder))
+        assert shell.run("show", "Employer").out == "- works at Stripe\n"
 
 
-# One place serves for all examples, since none of the commands changes it.
+# One workspace serves for all examples, since none of the commands changes it.
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec=None), max_size=30))
 @example("\0")
 @example("\ud800")
 @example("caf\udce9")
 @example("HEAD")
-def test_no_text_is_a_bug_or_reaches_a_terminal_raw(place: Place, text: str):
+def test_no_text_is_a_bug_or_reaches_a_terminal_raw(shell: Shell, text: str):
     for words in (
         ("search", "--", text),
         ("show", "--", text),
@@ -89,6 +89,6 @@ def test_no_text_is_a_bug_or_reaches_a_terminal_raw(place: Place, text: str):
         ("task", "start", "--dry-run", "--", text, text),
         ("task", "note", "--dry-run", "--", "x", text),
     ):
-        done = place.run(*words)
+        done = shell.run(*words)
         assert done.status in (0, 1, 2), words
         assert re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out + done.err) is None

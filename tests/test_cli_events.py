@@ -1,6 +1,6 @@
 """What the commands leave in the list of events."""
 
-from commandline import TOKEN, Place
+from commandline import TOKEN, Shell
 from workspaces import STATE
 
 from mdmem import events, githooks
@@ -42,31 +42,31 @@ EVENTS = [
 ]
 
 
-def test_every_verb_leaves_an_event_and_no_text(place: Place):
-    place.write("memory/new.md", "- new\n")
+def test_every_verb_leaves_an_event_and_no_text(shell: Shell):
+    shell.write("memory/new.md", "- new\n")
     for words, expected in EVENTS:
-        place.run(*words)
-        *_, last = events.read_events(place.folder / STATE)
+        shell.run(*words)
+        *_, last = events.read_events(shell.folder / STATE)
         assert (last.verb, last.outcome, last.code) == expected, words
         assert last.ms >= 0
-    written = list(events.read_events(place.folder / STATE))
+    written = list(events.read_events(shell.folder / STATE))
     assert [event.verb for event in written] == [expected[0] for _, expected in EVENTS]
     assert [(event.actor, event.session) for event in written if event.session] == [("agent/a", "s1")]
-    kept = b"".join(path.read_bytes() for path in (place.folder / STATE).glob("events*.jsonl"))
+    kept = b"".join(path.read_bytes() for path in (shell.folder / STATE).glob("events*.jsonl"))
     assert b"zebra" not in kept
     assert TOKEN.encode() not in kept
 
 
-def test_a_refused_commit_is_an_event_and_one_that_passes_is_none(place: Place):
-    place.run("reindex")
-    state = place.folder / STATE
+def test_a_refused_commit_is_an_event_and_one_that_passes_is_none(shell: Shell):
+    shell.run("reindex")
+    state = shell.folder / STATE
     before = len(list(events.read_events(state)))
-    place.write("memory/keys.md", f"- {TOKEN}\n")
-    place.write("outside.md", "# no memory\n")
-    place.git("add", "outside.md")
+    shell.write("memory/keys.md", f"- {TOKEN}\n")
+    shell.write("outside.md", "# no memory\n")
+    shell.git("add", "outside.md")
     assert githooks.main(["pre-commit"]) == 0
     assert len(list(events.read_events(state))) == before
-    place.git("add", "memory/keys.md")
+    shell.git("add", "memory/keys.md")
     assert githooks.main(["pre-commit"]) == 1
     *_, last = events.read_events(state)
     assert (last.verb, last.outcome, last.code, last.path) == ("pre-commit", "refused", "secret-found", None)

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from commandline import LOG, MEMORY, TOKEN, Place, commits, elsewhere
+from commandline import LOG, MEMORY, TOKEN, Shell, commits, elsewhere
 from test_docs import raised
 from workspaces import STATE
 
@@ -22,89 +22,89 @@ ETAG = re.compile(r"[0-9a-f]{12}")
 # What is prepared for a failure.
 
 
-def settings_file(text: str) -> Callable[[Place], None]:
-    return lambda place: place.write("mdmem.toml", text) and None
+def settings_file(text: str) -> Callable[[Shell], None]:
+    return lambda shell: shell.write("mdmem.toml", text) and None
 
 
-def file(name: str, text: str | bytes) -> Callable[[Place], None]:
-    return lambda place: place.write(name, text) and None
+def file(name: str, text: str | bytes) -> Callable[[Shell], None]:
+    return lambda shell: shell.write(name, text) and None
 
 
-def git(*words: str) -> Callable[[Place], None]:
-    return lambda place: place.git(*words) and None
+def git(*words: str) -> Callable[[Shell], None]:
+    return lambda shell: shell.git(*words) and None
 
 
-def no_repository(place: Place) -> None:
-    elsewhere(place)
+def no_repository(shell: Shell) -> None:
+    elsewhere(shell)
     Path("MEMORY.md").write_text("# Memory\n")
 
 
-def bare(place: Place) -> None:
-    place.git("config", "core.bare", "true")
+def bare(shell: Shell) -> None:
+    shell.git("config", "core.bare", "true")
 
 
-def link(place: Place) -> None:
-    (place.folder / "link.md").symlink_to("MEMORY.md")
+def link(shell: Shell) -> None:
+    (shell.folder / "link.md").symlink_to("MEMORY.md")
 
 
-def locked(place: Place) -> None:
-    place.write("mdmem.toml", "lock_timeout = 0.01\n")
-    lock = place.write(f"{STATE}/lock", "").open("w")
+def locked(shell: Shell) -> None:
+    shell.write("mdmem.toml", "lock_timeout = 0.01\n")
+    lock = shell.write(f"{STATE}/lock", "").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
-    place.kept.append(lock)
+    shell.kept.append(lock)
 
 
-def no_git(place: Place) -> None:
-    place.patch.setenv("PATH", str(place.world.home))
+def no_git(shell: Shell) -> None:
+    shell.patch.setenv("PATH", str(shell.world.home))
 
 
-def slow_hook(place: Place) -> None:
-    place.write("mdmem.toml", "hook_timeout = 0.3\n")
-    place.hook("commit-msg", "exec sleep 50")  # until the time is up: nobody waits for it
+def slow_hook(shell: Shell) -> None:
+    shell.write("mdmem.toml", "hook_timeout = 0.3\n")
+    shell.hook("commit-msg", "exec sleep 50")  # until the time is up: nobody waits for it
 
 
-def refusing_hook(place: Place) -> None:
+def refusing_hook(shell: Shell) -> None:
     """It takes the person's own edits and refuses ours, so that the first of two commits has to go back."""
-    place.hook("commit-msg", 'grep -q Mdmem-Op "$1" || exit 0; echo not today >&2; exit 1')
+    shell.hook("commit-msg", 'grep -q Mdmem-Op "$1" || exit 0; echo not today >&2; exit 1')
 
 
-def lost_worktree(place: Place) -> None:
-    there = place.world.home / "linked"
-    place.git("worktree", "add", "-q", "--detach", str(there))
+def lost_worktree(shell: Shell) -> None:
+    there = shell.world.home / "linked"
+    shell.git("worktree", "add", "-q", "--detach", str(there))
     shutil.rmtree(there)
 
 
-def nobody(place: Place) -> None:
-    place.git("config", "--unset", "user.name")
-    place.git("config", "--unset", "user.email")
+def nobody(shell: Shell) -> None:
+    shell.git("config", "--unset", "user.name")
+    shell.git("config", "--unset", "user.email")
 
 
-def off_the_line(place: Place) -> None:
+def off_the_line(shell: Shell) -> None:
     """A commit that HEAD does not have, called off."""
-    place.git("tag", "off", place.git("commit-tree", "HEAD^{tree}", "-m", "off").strip())
+    shell.git("tag", "off", shell.git("commit-tree", "HEAD^{tree}", "-m", "off").strip())
 
 
-def merged(place: Place) -> None:
-    first = place.git("rev-parse", "HEAD").strip()
-    commits(place, first, commits(place, first))
+def merged(shell: Shell) -> None:
+    first = shell.git("rev-parse", "HEAD").strip()
+    commits(shell, first, commits(shell, first))
 
 
-def cut_off(place: Place) -> None:
-    place.write(".git/shallow", place.git("rev-parse", "HEAD"))
+def cut_off(shell: Shell) -> None:
+    shell.write(".git/shallow", shell.git("rev-parse", "HEAD"))
 
 
-def twice_changed(place: Place) -> None:
+def twice_changed(shell: Shell) -> None:
     """A line that was changed by the commit called light, and then again."""
     for name in ("light", "no"):
-        place.write("memory/rooms.md", f"# Rooms\n\n- likes {name} rooms\n")
-        place.git("commit", "-q", "-m", name, "memory/rooms.md")
-        place.git("tag", name)
+        shell.write("memory/rooms.md", f"# Rooms\n\n- likes {name} rooms\n")
+        shell.git("commit", "-q", "-m", name, "memory/rooms.md")
+        shell.git("tag", name)
 
 
-def shortened(place: Place) -> None:
-    place.write("memory/rooms.md", "# Rooms\n" + "- a room\n" * 50)
-    place.git("commit", "-q", "-m", "rooms", "memory/rooms.md")
-    place.write("memory/rooms.md", "# Rooms\n")
+def shortened(shell: Shell) -> None:
+    shell.write("memory/rooms.md", "# Rooms\n" + "- a room\n" * 50)
+    shell.git("commit", "-q", "-m", "rooms", "memory/rooms.md")
+    shell.write("memory/rooms.md", "# Rooms\n")
 
 
 def twins() -> tuple[str, str]:
@@ -120,10 +120,10 @@ def twins() -> tuple[str, str]:
 TWINS = twins()
 
 
-def with_twins(place: Place) -> None:
-    place.write("memory/twins.md", "".join(f"- {text}\n" for text in TWINS))
-    place.git("add", "memory/twins.md")
-    place.git("commit", "-q", "-m", "twins", "memory/twins.md")
+def with_twins(shell: Shell) -> None:
+    shell.write("memory/twins.md", "".join(f"- {text}\n" for text in TWINS))
+    shell.git("add", "memory/twins.md")
+    shell.git("commit", "-q", "-m", "twins", "memory/twins.md")
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Failure:
 
     code: str
     words: tuple[str, ...]
-    prepare: Callable[[Place], None] | None = None
+    prepare: Callable[[Shell], None] | None = None
     hints: str = ""
     stdin: bytes = b""
     label: bool = False
@@ -180,7 +180,7 @@ FAILURES = [
     Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--yes"), lost_worktree, "git worktree prune"),
     Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--dry-run"), lost_worktree, "git worktree prune"),
     Failure("cannot-revert", ("revert", "HEAD"), merged, "one of the commits"),
-    Failure("cannot-revert", ("revert", "HEAD"), lambda place: commits(place, "HEAD") and None),
+    Failure("cannot-revert", ("revert", "HEAD"), lambda shell: commits(shell, "HEAD") and None),
     Failure("cannot-revert", ("revert", "HEAD"), cut_off, "git fetch --unshallow"),
     Failure("cannot-revert", ("revert", "likes dark rooms"), cut_off, "git fetch --unshallow"),
     Failure("commit-failed", APPEND, refusing_hook, "nothing was changed"),
@@ -252,7 +252,7 @@ FAILURES = [
     Failure("repository-busy", APPEND, file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
     Failure("repository-busy", ("forget", "likes dark rooms", "--purge", "--yes"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
     Failure("repository-busy", ("contradicts", "pet: cat", "pet: dog"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
-    Failure("repository-busy", ("save",), lambda place: (place.folder / ".git/rebase-merge").mkdir(), "git status"),
+    Failure("repository-busy", ("save",), lambda shell: (shell.folder / ".git/rebase-merge").mkdir(), "git status"),
     Failure("revert-conflict", ("revert", "light"), twice_changed, "later change"),
     Failure("same-fact", ("contradicts", "pet: cat", fact_id("pet: cat"))),
     Failure("secret-found", ("contradicts", "pet: cat", "pet: dog", "--reason", TOKEN)),
@@ -312,7 +312,7 @@ FAILURES = [
     Failure("usage", ("log", "x", "--fact", "--kind", "task")),
     Failure("usage", ("log", "x", "--date", "yesterday"), hints="2026-"),
     Failure("usage", ("log", "x", "--time", "9:30"), hints="14:05"),
-    Failure("usage", ("log", "x"), lambda place: place.patch.setenv("MDMEM_NOW", "soon"), "2026-"),
+    Failure("usage", ("log", "x"), lambda shell: shell.patch.setenv("MDMEM_NOW", "soon"), "2026-"),
     Failure("usage", ("remember", "x", "--until", "2026-02-30"), hints="2026-"),
     Failure("usage", ("forget", "likes dark rooms", "--yes")),
     Failure("usage", ("forget", "likes dark rooms", "--purge"), hints="--yes"),
@@ -327,7 +327,7 @@ FAILURES = [
     Failure("usage", ("show", "one", "two")),
     Failure("usage", ("show", "one", "--preamble")),
     Failure("usage", ("show", "a.md", "b", "c"), hints="mdmem show --help"),
-    Failure("usage", ("log", "x"), lambda place: place.patch.setenv("MDMEM_NOW", "1969-12-31T12:00:00"), ""),
+    Failure("usage", ("log", "x"), lambda shell: shell.patch.setenv("MDMEM_NOW", "1969-12-31T12:00:00"), ""),
     Failure("usage", ("log", "- an item"), hints="goes behind --"),
     Failure("usage", ("search",), hints="mdmem search --help"),
     Failure("usage", ("search", "x", "-n", "0")),
@@ -361,13 +361,13 @@ def test_every_code_that_can_be_provoked_is_provoked():
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: f"{failure.code} {' '.join(failure.words)[:70]!r}")
-def test_failures(place: Place, failure: Failure):
+def test_failures(shell: Shell, failure: Failure):
     if failure.prepare:
-        failure.prepare(place)
-    before = place.snapshot()
-    text = place.run(*failure.words, stdin=failure.stdin)
-    as_json = place.run(*failure.words, "--json", stdin=failure.stdin)
-    assert place.snapshot() == before
+        failure.prepare(shell)
+    before = shell.snapshot()
+    text = shell.run(*failure.words, stdin=failure.stdin)
+    as_json = shell.run(*failure.words, "--json", stdin=failure.stdin)
+    assert shell.snapshot() == before
     status = 2 if failure.code == "usage" or failure.label else 1
     assert (text.status, text.out, as_json.status, as_json.out) == (status, "", status, "")
     (line,) = as_json.err.splitlines()
@@ -381,17 +381,17 @@ def test_failures(place: Place, failure: Failure):
     assert TOKEN not in text.err + as_json.err
 
 
-def test_a_failure_names_what_a_program_needs(place: Place):
-    changed = json.loads(place.run("edit-section", "Employer", "--expect", "0" * 12, "--body", "x", "--json").err)
+def test_a_failure_names_what_a_program_needs(shell: Shell):
+    changed = json.loads(shell.run("edit-section", "Employer", "--expect", "0" * 12, "--body", "x", "--json").err)
     assert changed["text"].strip() == "- works at Stripe"
     assert ETAG.fullmatch(changed["etag"])
-    assert place.run("edit-section", "Employer", "--expect", changed["etag"], "--body", "- works at Linear", "--json").found["changed"]
-    several = json.loads(place.run("show", "Twice", "--json").err)
+    assert shell.run("edit-section", "Employer", "--expect", changed["etag"], "--body", "- works at Linear", "--json").found["changed"]
+    several = json.loads(shell.run("show", "Twice", "--json").err)
     assert several["sections"] == [{"section": "Memory > Twice", "line": 21}, {"section": "Memory > Twice", "line": 25}]
-    values = json.loads(place.run("remember", "x", "--key", "pet", "--json").err)
+    values = json.loads(shell.run("remember", "x", "--key", "pet", "--json").err)
     assert [fact["text"] for fact in values["facts"]] == ["pet: cat", "pet: dog"]
-    secret = json.loads(place.run("edit-section", "Employer", "--append", f"- {TOKEN}", "--json").err)
+    secret = json.loads(shell.run("edit-section", "Employer", "--append", f"- {TOKEN}", "--json").err)
     assert (secret["line"], secret["kind"]) == (15, "github-token")
-    place.write("MEMORY.md", f"# Memory\n\n- {TOKEN}\n")
-    pending = json.loads(place.run("edit-section", "Memory", "--append", "- x", "--json").err)
+    shell.write("MEMORY.md", f"# Memory\n\n- {TOKEN}\n")
+    pending = json.loads(shell.run("edit-section", "Memory", "--append", "- x", "--json").err)
     assert (pending["line"], pending["kind"]) == (3, "github-token")

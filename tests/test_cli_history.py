@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from commandline import FACT, HIT, MEMORY, NOW, WRITE, Done, Place, commits, mdmem, on_terminal
+from commandline import FACT, HIT, MEMORY, NOW, WRITE, Done, Shell, commits, mdmem, on_terminal
 from conftest import EMAIL, NAME
 
 from mdmem.facts import fact_id
@@ -23,36 +23,36 @@ LINK = ["id", "text", "from", "to", "source", "confidence", "commit", "path", "s
 class Year:
     """A workspace in which some things changed: what was done in it, by the day on which it was."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        place.write("MEMORY.md", MEMORY.replace("- works at Stripe\n", "Since when.\n"))
-        place.git("commit", "-q", "-m", "to begin with", "MEMORY.md")
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        shell.write("MEMORY.md", MEMORY.replace("- works at Stripe\n", "Since when.\n"))
+        shell.git("commit", "-q", "-m", "to begin with", "MEMORY.md")
         self.on("2026-03-06", "remember", "works at Stripe", "--key", "employer", "--section", "Employer", "--source", "user-stated")
         self.on("2026-03-10", "log", "we deploy with Jenkins", "--fact", "--tag", "deploy")
         by_agent = ("--actor", "agent/main", "--reason", "new badge", "--confidence", "0.8")
         self.on("2026-04-02", "remember", "works at Linear", "--key", "employer", "--section", "Employer", *by_agent)
         instead = ("--supersedes", "we deploy with Jenkins")
         self.on("2026-04-09", "log", "deploys go through GitHub Actions", "--fact", "--tag", "deploy", "--tag", "ci", *instead)
-        memory = place.folder / "MEMORY.md"
+        memory = shell.folder / "MEMORY.md"
         memory.write_text(memory.read_text().replace("works at Linear", "works at Figma"))
         dated = {"GIT_AUTHOR_DATE": "2026-05-01T10:00:00+00:00"}
-        place.world.git(place.folder, "commit", "-q", "-m", "moved on", "MEMORY.md", environment=dated)
+        shell.world.git(shell.folder, "commit", "-q", "-m", "moved on", "MEMORY.md", environment=dated)
 
     def on(self, day: str, *words: str) -> Done:
-        self.place.patch.setenv("MDMEM_NOW", f"{day}T12:00:00")
-        return self.place.run(*words)
+        self.shell.patch.setenv("MDMEM_NOW", f"{day}T12:00:00")
+        return self.shell.run(*words)
 
     def now(self, *words: str) -> Done:
         return self.on(LATER, *words)
 
     def commit(self, subject: str) -> str:
         """The first commit whose message has these words."""
-        return self.place.git("log", "--reverse", "--format=%H", f"--grep={subject}").split()[0]
+        return self.shell.git("log", "--reverse", "--format=%H", f"--grep={subject}").split()[0]
 
 
 @pytest.fixture
-def year(place: Place) -> Iterator[Year]:
-    return Year(place)
+def year(shell: Shell) -> Iterator[Year]:
+    return Year(shell)
 
 
 class TestHistory:
@@ -116,23 +116,23 @@ class TestHistory:
     def test_of_other_line_ends(self, year: Year):
         rooms = "# Rooms\n\n- likes dark rooms\n"
         for text in (rooms.replace("\n", "\r\n"), rooms.replace("\n", "\r\n") + "- and tea\r\n"):
-            year.place.write("memory/rooms.md", text)
-            year.place.git("commit", "-q", "-m", "line ends", "memory/rooms.md")
+            year.shell.write("memory/rooms.md", text)
+            year.shell.git("commit", "-q", "-m", "line ends", "memory/rooms.md")
         more, ends, _ = year.now("history", "Rooms", "--file", "memory/rooms.md", "--json").found["revisions"]
         assert more["diff"] == "@@ -1,3 +1,4 @@\n # Rooms\r\n \r\n - likes dark rooms\r\n+- and tea\r\n"
         assert ends["diff"] == "@@ -1,3 +1,3 @@\n-# Rooms\n-\n+# Rooms\r\n+\r\n - likes dark rooms\r\n"
 
     def test_of_a_fact_that_a_merge_brought(self, year: Year):
-        year.place.git("checkout", "-q", "-b", "side")
+        year.shell.git("checkout", "-q", "-b", "side")
         year.on("2026-05-10", "log", "on the side", "--actor", "agent/side", "--reason", "why not")
-        year.place.git("checkout", "-q", "main")
+        year.shell.git("checkout", "-q", "main")
         year.on("2026-05-11", "log", "on the line")
-        year.place.git("reset", "-q")  # a merge takes nothing that is staged
-        year.place.git("merge", "-q", "--no-edit", "side")
+        year.shell.git("reset", "-q")  # a merge takes nothing that is staged
+        year.shell.git("merge", "-q", "--no-edit", "side")
         assert ', by agent/side, "why not"  ' in year.now("history", "on the side").out
 
     def test_who_claims_that_the_user_said_so(self, year: Year):
-        year.place.write("mdmem.toml", 'agents = ["agent/main"]\n')
+        year.shell.write("mdmem.toml", 'agents = ["agent/main"]\n')
         year.on("2026-05-10", "remember", "coffee", "--key", "drink", "--actor", "agent/main", "--source", "user-stated")
         assert "user-stated (claimed by agent/main) 0.95" in year.now("history", "drink: coffee").out
         assert year.now("history", "drink: coffee", "--json").found["chain"][-1]["claimed_by"] == "agent/main"
@@ -152,20 +152,20 @@ class TestHistory:
         assert lines[1].endswith("by hand, Ada Example  MEMORY.md: Memory > Work > Employer")
 
     def test_of_what_is_not_committed(self, year: Year):
-        year.place.write("MEMORY.md", "# Memory\n\n## New\n\n- x\n")
+        year.shell.write("MEMORY.md", "# Memory\n\n## New\n\n- x\n")
         assert (year.now("history", "New").out, year.now("history", "New").err) == ("", "mdmem: nothing is committed yet\n")
 
     def test_on_a_terminal_in_colour_unless_it_is_not_wanted(self, year: Year):
         words = mdmem("history", "Employer", "-p")
-        assert "works at \x1b[31mLinear\x1b[0m\x1b[32mFigma\x1b[0m" in on_terminal(year.place, *words).out
-        shown = on_terminal(year.place, *words, NO_COLOR="1").out
+        assert "works at \x1b[31mLinear\x1b[0m\x1b[32mFigma\x1b[0m" in on_terminal(year.shell, *words).out
+        shown = on_terminal(year.shell, *words, NO_COLOR="1").out
         assert "works at [-Linear-]{+Figma+}" in shown
         assert "\x1b" not in shown
 
 
 class TestBlame:
     def test_lines(self, year: Year):
-        year.place.write("MEMORY.md", (year.place.folder / "MEMORY.md").read_text().replace("Figma\n", "Figma\n- not yet\twith a tab\n"))
+        year.shell.write("MEMORY.md", (year.shell.folder / "MEMORY.md").read_text().replace("Figma\n", "Figma\n- not yet\twith a tab\n"))
         lines = year.now("blame", "Employer").out.splitlines()
         assert re.fullmatch(r"[0-9a-f]{10} 2026-03-05 user-stated  ### Employer", lines[0])
         assert re.fullmatch(r"[0-9a-f]{10} 2026-05-01 user-stated  - employer: works at Figma", lines[-2])
@@ -259,13 +259,13 @@ class TestSearch:
 
 class TestMarks:
     def test_of_a_log_s_line(self, year: Year):
-        log = (year.place.folder / "memory/2026-04-09.md").read_text()
+        log = (year.shell.folder / "memory/2026-04-09.md").read_text()
         found = year.on("2026-05-10", "forget", ACTIONS, "--dry-run", "--json").found
         assert (found["changed"], found["commit"], found["diff"], found["removed"]) == (True, None, "", [ACTIONS])
         assert year.on("2026-05-10", "forget", ACTIONS, "--dry-run").out == "no text changes: a commit would say so\n"
         assert year.on("2026-05-10", "forget", ACTIONS).out == f"retracted in memory/2026-04-09.md: 2026-04-09 > 12:00 {ACTIONS}\n"
-        assert (year.place.folder / "memory/2026-04-09.md").read_text() == log
-        assert "Mdmem-Op: retract\n" in year.place.git("log", "-1", "--format=%B")
+        assert (year.shell.folder / "memory/2026-04-09.md").read_text() == log
+        assert "Mdmem-Op: retract\n" in year.shell.git("log", "-1", "--format=%B")
         assert ACTIONS not in year.now("facts").out
         assert (
             f"#ci (removed)  memory/2026-04-09.md:{log.splitlines().index('- [fact] deploys go through GitHub Actions #deploy #ci') + 1}"
@@ -275,13 +275,13 @@ class TestMarks:
     def test_what_takes_the_place_of_what_stands(self, year: Year):
         done = year.on("2026-05-10", "remember", "works at Figma", "--key", "employer", "--section", "Employer", "--supersedes", ACTIONS)
         assert re.fullmatch(rf"superseded {ACTIONS} by what stands in MEMORY.md: Memory > Work > Employer [0-9a-f]{{10}}\n", done.out)
-        assert "Mdmem-Op: supersede\n" in year.place.git("log", "-1", "--format=%B")
+        assert "Mdmem-Op: supersede\n" in year.shell.git("log", "-1", "--format=%B")
 
     def test_contradictions(self, year: Year):
-        before = (year.place.folder / "MEMORY.md").read_bytes()
+        before = (year.shell.folder / "MEMORY.md").read_bytes()
         marked = year.on("2026-05-10", "contradicts", "employer: works at Figma", ACTIONS)
         assert re.fullmatch(r"marked as a contradiction in MEMORY.md: Memory > Work > Employer [0-9a-f]{10}\n", marked.out)
-        assert (year.place.folder / "MEMORY.md").read_bytes() == before
+        assert (year.shell.folder / "MEMORY.md").read_bytes() == before
         again = year.now("contradicts", ACTIONS, FIGMA, "--json").found
         assert (list(again), again["changed"], again["commit"]) == (WRITE, False, None)
         assert f"[{FIGMA}] (contradicts {ACTIONS})" in year.now("search", "Figma").out
@@ -300,9 +300,9 @@ class TestMarks:
         assert by_key["one"]["since"].startswith("2026-03-05")
 
     def test_resolved(self, year: Year):
-        before = year.place.snapshot()
+        before = year.shell.snapshot()
         dry = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--dry-run")
-        assert (dry.out, year.place.snapshot()) == ("no text changes: a commit would say so\n", before)
+        assert (dry.out, year.shell.snapshot()) == ("no text changes: a commit would say so\n", before)
         done = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--reason", "two pets")
         assert re.fullmatch(r"resolved in MEMORY.md: Memory > Pets [0-9a-f]{10}\n", done.out)
         assert (year.now("conflicts").out, year.now("conflicts").err) == ("", "mdmem: no conflicts\n")
@@ -317,19 +317,19 @@ class TestRevert:
         done = year.now("revert", FIGMA, "--reason", "a mistake")
         assert re.fullmatch(r"reverted in MEMORY.md: Memory > Work > Employer [0-9a-f]{10}\n", done.out)
         assert year.now("show", "Employer").out.endswith("- employer: works at Linear\n")
-        assert "Mdmem-Reason: a mistake" in year.place.git("log", "-1", "--format=%B")
+        assert "Mdmem-Reason: a mistake" in year.shell.git("log", "-1", "--format=%B")
 
     def test_a_commit_as_json(self, year: Year):
         found = year.now("revert", year.commit("moved on"), "--json").found
         assert list(found) == WRITE
         assert (found["changed"], found["added"], found["removed"]) == (True, [LINEAR], [FIGMA])
-        assert found["commit"] == year.place.git("rev-parse", "HEAD").strip()
+        assert found["commit"] == year.shell.git("rev-parse", "HEAD").strip()
 
     def test_of_a_mark(self, year: Year):
         year.on("2026-05-10", "forget", ACTIONS)
-        before = year.place.snapshot()
+        before = year.shell.snapshot()
         assert year.now("revert", ACTIONS, "--dry-run").out == "no text changes: a commit would say so\n"
-        assert year.place.snapshot() == before
+        assert year.shell.snapshot() == before
         assert year.now("revert", ACTIONS).out.startswith("reverted in memory/2026-04-09.md: 2026-04-09 > 12:00 ")
         assert ACTIONS in year.now("facts").out
 
@@ -343,11 +343,11 @@ class TestRevert:
 
     def test_what_is_not_committed_stays(self, year: Year):
         """A person's pending edits become a commit of their own, and what is staged stays staged."""
-        year.place.write("MEMORY.md", (year.place.folder / "MEMORY.md").read_text() + "\n- by hand\n")
+        year.shell.write("MEMORY.md", (year.shell.folder / "MEMORY.md").read_text() + "\n- by hand\n")
         done = year.now("revert", FIGMA)
         assert done.err == "mdmem: committed the pending edits of MEMORY.md first, as yours\n"
         assert "- by hand" in year.now("show", "MEMORY.md").out
-        assert "A  staged.txt\n" in year.place.git("status", "--porcelain")
+        assert "A  staged.txt\n" in year.shell.git("status", "--porcelain")
 
 
 class TestLabels:
@@ -362,10 +362,10 @@ class TestLabels:
         found = year.now("recall", "--tag", "ci", "--json").found
         assert [list(fact) for fact in found["facts"]] == [FACT, FACT]
 
-    def test_none(self, place: Place):
-        assert place.run("recall", "--tag", "zebra").err == "mdmem: no facts\n"
-        place.write("memory/2026-03-05.md", "# Day\n")
-        assert (place.run("tags").out, place.run("tags").err) == ("", "mdmem: no tags\n")
+    def test_none(self, shell: Shell):
+        assert shell.run("recall", "--tag", "zebra").err == "mdmem: no facts\n"
+        shell.write("memory/2026-03-05.md", "# Day\n")
+        assert (shell.run("tags").out, shell.run("tags").err) == ("", "mdmem: no tags\n")
 
     def test_all_facts_with_how_they_stand(self, year: Year):
         out = year.now("facts", "--all").out
@@ -380,8 +380,8 @@ class TestShallow:
     @pytest.fixture
     def clone(self, year: Year, tmp_path: Path) -> Year:
         """A clone that begins with the last commit but one."""
-        year.place.git("clone", "-q", "--depth", "2", f"file://{year.place.folder}", str(tmp_path / "clone"))
-        year.place.patch.chdir(tmp_path / "clone")
+        year.shell.git("clone", "-q", "--depth", "2", f"file://{year.shell.folder}", str(tmp_path / "clone"))
+        year.shell.patch.chdir(tmp_path / "clone")
         return year
 
     @pytest.mark.parametrize(
@@ -406,75 +406,75 @@ class TestShallow:
 
     def test_where_it_begins_nothing_is_taken_back(self, clone: Year):
         for name, value in (("name", NAME), ("email", EMAIL)):
-            clone.place.world.git(Path(), "config", f"user.{name}", value)
+            clone.shell.world.git(Path(), "config", f"user.{name}", value)
         assert clone.now("revert", "HEAD").status == 0
         assert json.loads(clone.now("revert", "HEAD~2", "--json").err)["error"] == "cannot-revert"
 
 
 def test_a_commit_that_a_merge_brought_can_be_taken_back(year: Year):
-    year.place.git("checkout", "-q", "-b", "side")
+    year.shell.git("checkout", "-q", "-b", "side")
     year.on("2026-05-10", "remember", "sleeps late")
-    side = year.place.git("rev-parse", "HEAD").strip()
-    year.place.git("checkout", "-q", "main")
-    commits(year.place, "HEAD")
-    year.place.git("reset", "-q")  # a merge takes nothing that is staged
-    year.place.git("merge", "-q", "--no-edit", "side")
+    side = year.shell.git("rev-parse", "HEAD").strip()
+    year.shell.git("checkout", "-q", "main")
+    commits(year.shell, "HEAD")
+    year.shell.git("reset", "-q")  # a merge takes nothing that is staged
+    year.shell.git("merge", "-q", "--no-edit", "side")
     assert year.now("revert", side).status == 0
     assert "sleeps late" not in year.now("show", "MEMORY.md").out
 
 
 class TestTasks:
-    def test_from_start_to_done(self, place: Place):
-        assert re.fullmatch(r"made memory/tasks.md: Tasks > Move it [0-9a-f]{10}\n", place.run("task", "start", "Move it", "to Redis").out)
-        assert place.run("task", "note", "move it", "-", stdin=b"half of it\n").out.startswith(
+    def test_from_start_to_done(self, shell: Shell):
+        assert re.fullmatch(r"made memory/tasks.md: Tasks > Move it [0-9a-f]{10}\n", shell.run("task", "start", "Move it", "to Redis").out)
+        assert shell.run("task", "note", "move it", "-", stdin=b"half of it\n").out.startswith(
             "appended to memory/tasks.md: Tasks > Move it "
         )
-        again = place.run("task", "start", "Move it", "to Postgres")
+        again = shell.run("task", "start", "Move it", "to Postgres")
         assert re.fullmatch(
             r"unchanged: memory/tasks.md: Tasks > Move it [0-9a-f]{12}\n- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n", again.out
         )
-        resumed = place.run("task", "start", "Move it", "x", "--json").found
+        resumed = shell.run("task", "start", "Move it", "x", "--json").found
         assert (list(resumed), resumed["changed"]) == ([*WRITE, "text"], False)
-        assert place.run("task", "show").out == "Move it\n"
-        assert place.run("task", "show", "--json").found == {"tasks": ["Move it"]}
-        assert place.run("task", "show", "Move it").out == "- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n"
-        assert place.run("task", "show", "Move it", "--json").found["section"] == "Tasks > Move it"
-        done = place.run("task", "done", "Move it", "moved")
+        assert shell.run("task", "show").out == "Move it\n"
+        assert shell.run("task", "show", "--json").found == {"tasks": ["Move it"]}
+        assert shell.run("task", "show", "Move it").out == "- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n"
+        assert shell.run("task", "show", "Move it", "--json").found["section"] == "Tasks > Move it"
+        done = shell.run("task", "done", "Move it", "moved")
         assert done.out == f"logged in memory/2026-03-05.md: 2026-03-05 > 09:30 {fact_id('Move it: moved')}\n"
-        assert (place.folder / "memory/tasks.md").read_text() == "# Tasks\n\n"
-        assert place.run("task", "show").err == "mdmem: no tasks\n"
+        assert (shell.folder / "memory/tasks.md").read_text() == "# Tasks\n\n"
+        assert shell.run("task", "show").err == "mdmem: no tasks\n"
 
-    def test_a_dry_run(self, place: Place):
-        before = place.snapshot()
-        assert "+## Move it\n" in place.run("task", "start", "Move it", "x", "--dry-run").out
-        assert place.snapshot() == before
-        place.run("task", "start", "Move it", "x")
-        before = place.snapshot()
-        found = place.run("task", "done", "Move it", "moved", "--dry-run", "--json").found
+    def test_a_dry_run(self, shell: Shell):
+        before = shell.snapshot()
+        assert "+## Move it\n" in shell.run("task", "start", "Move it", "x", "--dry-run").out
+        assert shell.snapshot() == before
+        shell.run("task", "start", "Move it", "x")
+        before = shell.snapshot()
+        found = shell.run("task", "done", "Move it", "moved", "--dry-run", "--json").found
         assert "+- [task] Move it: moved" in found["diff"]
         assert "-## Move it" in found["diff"]
-        assert place.snapshot() == before
+        assert shell.snapshot() == before
 
-    def test_done_as_json(self, place: Place):
-        place.run("task", "start", "Move it", "x")
-        found = place.run("task", "done", "Move it", "moved", "--json").found
+    def test_done_as_json(self, shell: Shell):
+        shell.run("task", "start", "Move it", "x")
+        found = shell.run("task", "done", "Move it", "moved", "--json").found
         assert list(found) == WRITE
         assert (found["path"], found["added"], len(found["removed"])) == ("memory/2026-03-05.md", [fact_id("Move it: moved")], 1)
-        assert found["commit"] == place.git("rev-parse", "HEAD").strip()
+        assert found["commit"] == shell.git("rev-parse", "HEAD").strip()
 
 
 class TestReview:
     @pytest.fixture
-    def untidy(self, place: Place) -> Place:
+    def untidy(self, shell: Shell) -> Shell:
         text = (
             "# Memory\n\n## Facts\n\n- on leave (until 2026-01-31)\n- pet: cat\n- pet: dog\n- likes tea\n- likes tea\n- deploys on Monday\n"
         )
-        place.write("MEMORY.md", text)
-        place.git("commit", "-q", "-m", "untidy", "MEMORY.md")
-        place.run("log", "deploys on Friday", "--fact", "--supersedes", "deploys on Monday")
-        return place
+        shell.write("MEMORY.md", text)
+        shell.git("commit", "-q", "-m", "untidy", "MEMORY.md")
+        shell.run("log", "deploys on Friday", "--fact", "--supersedes", "deploys on Monday")
+        return shell
 
-    def test_lists_and_changes_nothing(self, untidy: Place):
+    def test_lists_and_changes_nothing(self, untidy: Shell):
         before = untidy.snapshot()
         out = untidy.run("review").out
         assert f"MEMORY.md:10: superseded-standing: 'deploys on Monday' was superseded by {fact_id('deploys on Friday')}" in out
@@ -483,7 +483,7 @@ class TestReview:
         assert "contradiction: 'pet: cat' and 'pet: dog' contradict each other (pet)" in out
         assert untidy.snapshot() == before
 
-    def test_json(self, untidy: Place):
+    def test_json(self, untidy: Shell):
         found = untidy.run("review", "--json").found
         assert list(found) == ["advice", "applied"]
         assert {advice["kind"]: advice["safe"] for advice in found["advice"]} | {"untouched": False} == {
@@ -493,7 +493,7 @@ class TestReview:
             found["advice"]
         )
 
-    def test_apply_does_what_is_safe_one_commit_each(self, untidy: Place):
+    def test_apply_does_what_is_safe_one_commit_each(self, untidy: Shell):
         head = untidy.git("rev-parse", "HEAD").strip()
         done = untidy.run("review", "--apply", "--reason", "tidy")
         assert [line.split(": ")[0] for line in done.out.splitlines()][:3] == ["done"] * 3
@@ -504,17 +504,17 @@ class TestReview:
         found = untidy.run("review", "--apply", "--json").found
         assert (found["applied"], [advice["kind"] for advice in found["advice"]]) == ([], ["contradiction"])
 
-    def test_the_commands_do_it_too(self, untidy: Place):
+    def test_the_commands_do_it_too(self, untidy: Shell):
         while safe := [advice for advice in untidy.run("review", "--json").found["advice"] if advice["safe"]]:
             assert untidy.run(*safe[0]["command"][1:]).status == 0, shlex.join(safe[0]["command"])
         assert (untidy.folder / "MEMORY.md").read_text() == "# Memory\n\n## Facts\n\n- pet: cat\n- pet: dog\n- likes tea\n"
 
-    def test_what_is_old(self, place: Place):
-        place.git("checkout", "-q", "MEMORY.md")
-        place.patch.setenv("MDMEM_NOW", NOW.replace("2026", "2027"))
-        assert "MEMORY.md:8: untouched: Memory > Work was last changed on 2026-03-05, 365 days ago" in place.run("review").out
+    def test_what_is_old(self, shell: Shell):
+        shell.git("checkout", "-q", "MEMORY.md")
+        shell.patch.setenv("MDMEM_NOW", NOW.replace("2026", "2027"))
+        assert "MEMORY.md:8: untouched: Memory > Work was last changed on 2026-03-05, 365 days ago" in shell.run("review").out
 
-    def test_nothing(self, place: Place):
-        place.write("MEMORY.md", "# Memory\n\n- a fact\n")
-        place.git("commit", "-q", "-m", "tidy", "MEMORY.md")
-        assert place.run("review").err == "mdmem: nothing to tidy\n"
+    def test_nothing(self, shell: Shell):
+        shell.write("MEMORY.md", "# Memory\n\n- a fact\n")
+        shell.git("commit", "-q", "-m", "tidy", "MEMORY.md")
+        assert shell.run("review").err == "mdmem: nothing to tidy\n"

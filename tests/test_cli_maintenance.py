@@ -5,39 +5,39 @@ import sys
 from pathlib import Path
 
 import pytest
-from commandline import TOKEN, Place, mdmem, on_terminal
+from commandline import TOKEN, Shell, mdmem, on_terminal
 from conftest import World
 
 
 class TestDoctor:
-    def test_a_sound_workspace(self, place: Place):
-        place.run("save")
-        place.run("reindex")
-        place.run("hooks", "install")  # last, so that no commit starts a catch-up
-        done = place.run("doctor")
+    def test_a_sound_workspace(self, shell: Shell):
+        shell.run("save")
+        shell.run("reindex")
+        shell.run("hooks", "install")  # last, so that no commit starts a catch-up
+        done = shell.run("doctor")
         assert (done.status, done.err) == (0, "")
         # Notes: MDMEM_NOW is set; two headings are called Twice.
         assert done.out.endswith("\nerrors: 0, warnings: 0, notes: 2\n"), done.out
-        found = place.run("doctor", "--json").found
+        found = shell.run("doctor", "--json").found
         assert list(found) == ["findings", "sound"]
         assert [list(row) for row in found["findings"]] == [["check", "level", "message", "fixed", "hint"]] * len(found["findings"])
         assert found["sound"]
 
-    def test_an_error_is_the_exit_status(self, place: Place):
-        place.write("memory/keys.md", f"- {TOKEN}\n")
-        before = place.snapshot()
-        done = place.run("doctor")
+    def test_an_error_is_the_exit_status(self, shell: Shell):
+        shell.write("memory/keys.md", f"- {TOKEN}\n")
+        before = shell.snapshot()
+        done = shell.run("doctor")
         assert (done.status, done.err) == (1, "")
         assert "error   secrets: github-token in memory/keys.md:1\n        Take it out" in done.out
-        as_json = place.run("doctor", "--json")
+        as_json = shell.run("doctor", "--json")
         assert (as_json.status, as_json.found["sound"]) == (1, False)
         assert TOKEN not in done.out + as_json.out
-        assert place.snapshot() == before
+        assert shell.snapshot() == before
 
-    def test_fix(self, place: Place):
-        assert "warning hooks: pre-commit is missing" in place.run("doctor").out
-        assert "fixed   hooks: installed" in place.run("doctor", "--fix").out
-        assert "ok      hooks: all are installed" in place.run("doctor").out
+    def test_fix(self, shell: Shell):
+        assert "warning hooks: pre-commit is missing" in shell.run("doctor").out
+        assert "fixed   hooks: installed" in shell.run("doctor", "--fix").out
+        assert "ok      hooks: all are installed" in shell.run("doctor").out
 
 
 class TestRedact:
@@ -56,17 +56,17 @@ class TestRedact:
         done = subprocess.run(mdmem("redact"), cwd=tmp_path, env=dict(world.environment), input=given, capture_output=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, printed, b"")
 
-    def test_json(self, place: Place):
-        found = place.run("redact", "--json", stdin=f"a\n{TOKEN}\n".encode()).found
+    def test_json(self, shell: Shell):
+        found = shell.run("redact", "--json", stdin=f"a\n{TOKEN}\n".encode()).found
         assert found == {"text": "a\n[REDACTED:github-token]\n", "secrets": [{"kind": "github-token", "line": 2}]}
-        assert place.run("redact", "--json", stdin=b"").found == {"text": "", "secrets": []}
-        assert place.run("redact", "--json", stdin=b"\xe9").found["text"] == "\udce9"
+        assert shell.run("redact", "--json", stdin=b"").found == {"text": "", "secrets": []}
+        assert shell.run("redact", "--json", stdin=b"\xe9").found["text"] == "\udce9"
 
-    def test_too_much(self, place: Place):
-        done = place.run("redact", stdin=b"x" * 6_000_000)
+    def test_too_much(self, shell: Shell):
+        done = shell.run("redact", stdin=b"x" * 6_000_000)
         assert (done.status, done.out) == (1, "")
         assert "standard input has more than 5,000,000 bytes" in done.err
 
-    def test_a_terminal_is_not_steered(self, place: Place):
-        done = on_terminal(place, "sh", "-c", f"printf 'a\\033[31m {TOKEN}\\r\\n' | '{sys.executable}' -m mdmem redact")
+    def test_a_terminal_is_not_steered(self, shell: Shell):
+        done = on_terminal(shell, "sh", "-c", f"printf 'a\\033[31m {TOKEN}\\r\\n' | '{sys.executable}' -m mdmem redact")
         assert (done.status, done.out) == (0, "a\ufffd[31m [REDACTED:github-token]\n")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commandline import NOW, Place, mdmem, on_terminal
+from commandline import NOW, Shell, mdmem, on_terminal
 
 HEAVY = {"mdmem.doctor", "mdmem.changes.purge_history", "mdmem.changes.purge", "mdmem.repo.history_rewrite"}
 
@@ -24,8 +24,8 @@ HEAVY = {"mdmem.doctor", "mdmem.changes.purge_history", "mdmem.changes.purge", "
     ],
     ids=" ".join,
 )
-def test_everyday_commands_do_not_load_what_they_do_not_need(place: Place, words: tuple[str, ...], loaded: str):
-    said = place.world.run(place.folder, [sys.executable, "-X", "importtime", "-m", *words]).stderr
+def test_everyday_commands_do_not_load_what_they_do_not_need(shell: Shell, words: tuple[str, ...], loaded: str):
+    said = shell.world.run(shell.folder, [sys.executable, "-X", "importtime", "-m", *words]).stderr
     names = {line.rpartition("|")[2].strip() for line in said.splitlines() if line.startswith("import time:")}
     assert loaded in names
     assert names & HEAVY == (HEAVY - {"mdmem.doctor"} if loaded in HEAVY else set())
@@ -33,7 +33,7 @@ def test_everyday_commands_do_not_load_what_they_do_not_need(place: Place, words
 
 class TestProcess:
     @pytest.mark.parametrize("words", [("facts",), ("facts", "--json"), ("--help",)], ids=" ".join)
-    def test_a_broken_pipe_is_done(self, place: Place, words: tuple[str, ...]):
+    def test_a_broken_pipe_is_done(self, shell: Shell, words: tuple[str, ...]):
         reading, writing = os.pipe()
         os.close(reading)
         try:
@@ -45,39 +45,39 @@ class TestProcess:
         assert b"Exception" not in done.stderr
 
     @pytest.mark.parametrize(("closed", "words", "status"), [(">&-", "facts", 0), ("2>&-", "search zebra", 0), ("<&-", "log -", 1)])
-    def test_closed_streams(self, place: Place, closed: str, words: str, status: int):
-        done = place.world.run(place.folder, ["sh", "-c", f"'{sys.executable}' -m mdmem {words} {closed}"], check=False)
+    def test_closed_streams(self, shell: Shell, closed: str, words: str, status: int):
+        done = shell.world.run(shell.folder, ["sh", "-c", f"'{sys.executable}' -m mdmem {words} {closed}"], check=False)
         assert done.returncode == status
         assert "Traceback" not in done.stderr
 
     @pytest.mark.parametrize("locale", ["C", "POSIX"])
-    def test_locales(self, place: Place, locale: str):
+    def test_locales(self, shell: Shell, locale: str):
         speaks = {"LC_ALL": locale, "LANG": "", "MDMEM_NOW": NOW}
-        place.world.run(place.folder, mdmem("remember", "naïve 日本語"), environment=speaks)
-        assert "naïve 日本語\n" in place.world.run(place.folder, mdmem("search", "日本"), environment=speaks).stdout
-        assert "naïve 日本語" in place.git("show", "--format=", "HEAD")
+        shell.world.run(shell.folder, mdmem("remember", "naïve 日本語"), environment=speaks)
+        assert "naïve 日本語\n" in shell.world.run(shell.folder, mdmem("search", "日本"), environment=speaks).stdout
+        assert "naïve 日本語" in shell.git("show", "--format=", "HEAD")
 
-    def test_what_is_printed_is_utf8_whatever_the_locale(self, place: Place):
-        place.write("MEMORY.md", "# Memory\n\nnaïve 日本語\n")
+    def test_what_is_printed_is_utf8_whatever_the_locale(self, shell: Shell):
+        shell.write("MEMORY.md", "# Memory\n\nnaïve 日本語\n")
         speaks = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-        assert place.world.run(place.folder, mdmem("show", "Memory"), environment=speaks).stdout == "naïve 日本語\n"
+        assert shell.world.run(shell.folder, mdmem("show", "Memory"), environment=speaks).stdout == "naïve 日本語\n"
 
-    def test_an_empty_environment(self, place: Place, tmp_path: Path):
+    def test_an_empty_environment(self, shell: Shell, tmp_path: Path):
         git = str(Path(shutil.which("git") or "").parent)
-        bare = ["env", "-i", f"PATH={git}:/usr/bin:/bin", f"HOME={place.world.home}"]
-        place.world.run(tmp_path, [*bare, *mdmem("init", "new")])
-        assert place.world.run(tmp_path / "new", [*bare, *mdmem("log", "x")]).stdout.startswith("logged in memory/")
+        bare = ["env", "-i", f"PATH={git}:/usr/bin:/bin", f"HOME={shell.world.home}"]
+        shell.world.run(tmp_path, [*bare, *mdmem("init", "new")])
+        assert shell.world.run(tmp_path / "new", [*bare, *mdmem("log", "x")]).stdout.startswith("logged in memory/")
 
-    def test_interrupted(self, place: Place):
+    def test_interrupted(self, shell: Shell):
         """The editor interrupts the command that waits for it."""
-        before = place.snapshot()
-        stop = place.world.home / "stop"
+        before = shell.snapshot()
+        stop = shell.world.home / "stop"
         stop.write_text("#!/bin/sh\nkill -INT $PPID\nexec sleep 50\n")  # it goes with the terminal: nobody waits for it
         stop.chmod(0o755)
-        done = on_terminal(place, *mdmem("edit-section", "Work", "--editor"), EDITOR=str(stop))
+        done = on_terminal(shell, *mdmem("edit-section", "Work", "--editor"), EDITOR=str(stop))
         assert done.status == 130
         assert "Traceback" not in done.out
-        assert place.snapshot() == before
+        assert shell.snapshot() == before
 
 
 # On a terminal.
@@ -86,19 +86,19 @@ EVIL = "- evil \x1b[31mred\x9b2J \u202eback \x07 word\n"
 
 
 class TestTerminal:
-    def test_colours(self, place: Place):
-        shown = on_terminal(place, *mdmem("search", "stripe")).out
+    def test_colours(self, shell: Shell):
+        shown = on_terminal(shell, *mdmem("search", "stripe")).out
         assert "works at \x1b[1mStripe\x1b[0m" in shown
         assert "\x1b[2mMEMORY.md:14 " in shown
 
     @pytest.mark.parametrize("words", [("search", "stripe"), ("show", "Nowhere")], ids=" ".join)
-    def test_no_color(self, place: Place, words: tuple[str, ...]):
-        shown = on_terminal(place, *mdmem(*words), NO_COLOR="1").out
+    def test_no_color(self, shell: Shell, words: tuple[str, ...]):
+        shown = on_terminal(shell, *mdmem(*words), NO_COLOR="1").out
         assert shown
         assert "\x1b" not in shown
 
-    def test_a_pipe_is_plain(self, place: Place):
-        assert "\x1b" not in place.world.run(place.folder, mdmem("search", "stripe")).stdout
+    def test_a_pipe_is_plain(self, shell: Shell):
+        assert "\x1b" not in shell.world.run(shell.folder, mdmem("search", "stripe")).stdout
 
     @pytest.mark.parametrize(
         "words",
@@ -110,38 +110,38 @@ class TestTerminal:
         ],
         ids=" ".join,
     )
-    def test_control_characters_do_not_reach_it(self, place: Place, words: tuple[str, ...]):
-        place.write("MEMORY.md", f"# Memory\n\n## Evil\n\n{EVIL}{EVIL}\n## \x1b]0;title\x07\n")
-        shown = on_terminal(place, *mdmem(*words), NO_COLOR="1").out
+    def test_control_characters_do_not_reach_it(self, shell: Shell, words: tuple[str, ...]):
+        shell.write("MEMORY.md", f"# Memory\n\n## Evil\n\n{EVIL}{EVIL}\n## \x1b]0;title\x07\n")
+        shown = on_terminal(shell, *mdmem(*words), NO_COLOR="1").out
         assert re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown) is None
         assert "evil" in shown.casefold()
 
-    def test_a_file_is_what_it_is_where_it_is_read_by_a_program(self, place: Place):
-        place.write("MEMORY.md", f"# Memory\n\n{EVIL}")
-        assert EVIL in place.world.run(place.folder, mdmem("show")).stdout
-        assert json.loads(place.world.run(place.folder, mdmem("show", "--json")).stdout)["text"].endswith(EVIL)
+    def test_a_file_is_what_it_is_where_it_is_read_by_a_program(self, shell: Shell):
+        shell.write("MEMORY.md", f"# Memory\n\n{EVIL}")
+        assert EVIL in shell.world.run(shell.folder, mdmem("show")).stdout
+        assert json.loads(shell.world.run(shell.folder, mdmem("show", "--json")).stdout)["text"].endswith(EVIL)
 
-    def test_progress_of_a_long_rebuild(self, place: Place):
+    def test_progress_of_a_long_rebuild(self, shell: Shell):
         for number in range(220):
-            place.write(f"memory/topics/{number}.md", f"- topic {number}\n")
-        place.write("memory/last.md", "- last\n")
-        assert "indexing" in (first := on_terminal(place, *mdmem("search", "topic")).out)
+            shell.write(f"memory/topics/{number}.md", f"- topic {number}\n")
+        shell.write("memory/last.md", "- last\n")
+        assert "indexing" in (first := on_terminal(shell, *mdmem("search", "topic")).out)
         assert "100%" in first
-        assert "indexing" not in on_terminal(place, *mdmem("search", "topic")).out
-        quiet = place.world.run(place.folder, mdmem("reindex", "--full"))
+        assert "indexing" not in on_terminal(shell, *mdmem("search", "topic")).out
+        quiet = shell.world.run(shell.folder, mdmem("reindex", "--full"))
         assert (re.fullmatch(r"\d+ entries indexed\n", quiet.stdout) is not None, quiet.stderr) == (True, "")
-        assert "indexing" not in on_terminal(place, *mdmem("reindex", "--full", "--json")).out
+        assert "indexing" not in on_terminal(shell, *mdmem("reindex", "--full", "--json")).out
 
-    def test_an_editor(self, place: Place):
-        editor = place.world.home / "my editor"
+    def test_an_editor(self, shell: Shell):
+        editor = shell.world.home / "my editor"
         editor.write_text('#!/bin/sh\necho "- by the editor" >>"$1"\n')
         editor.chmod(0o755)
-        done = on_terminal(place, *mdmem("edit-section", "Employer", "--editor"), EDITOR=f"'{editor}'")
+        done = on_terminal(shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR=f"'{editor}'")
         assert "changed MEMORY.md: Memory > Work > Employer " in done.out
-        assert place.run("show", "Employer").out == "- works at Stripe\n- by the editor\n"
-        unchanged = on_terminal(place, *mdmem("edit-section", "Employer", "--editor"), EDITOR="true")
+        assert shell.run("show", "Employer").out == "- works at Stripe\n- by the editor\n"
+        unchanged = on_terminal(shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR="true")
         assert (unchanged.status, unchanged.out.startswith("unchanged: ")) == (0, True)
-        before = place.snapshot()
+        before = shell.snapshot()
         for program in ("false", "'no end", "no-such-program"):
-            assert on_terminal(place, *mdmem("edit-section", "Employer", "--editor"), EDITOR=program).status == 2
-        assert place.snapshot() == before
+            assert on_terminal(shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR=program).status == 2
+        assert shell.snapshot() == before

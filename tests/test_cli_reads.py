@@ -2,95 +2,95 @@
 
 import re
 
-from commandline import FACT, FILES, HIT, LOG, Place
+from commandline import FACT, FILES, HIT, LOG, Shell
 
 SHOWN = ["path", "section", "level", "text", "etag", "tree_etag", "start_line", "end_line", "commit", "uncommitted", "subsections"]
 
 
 class TestReads:
-    def test_show(self, place: Place):
-        assert place.run("show", "Employer").out == "- works at Stripe\n"
-        assert place.run("show", "memory/rooms.md", "Rooms").out == "- likes dark rooms\n"
-        assert place.run("show", "memory/rooms.md").out == FILES["memory/rooms.md"]
-        assert place.run("show", "Twice", "--nth", "2").out == "- two\n"
-        found = place.run("show", "Work", "--json").found
+    def test_show(self, shell: Shell):
+        assert shell.run("show", "Employer").out == "- works at Stripe\n"
+        assert shell.run("show", "memory/rooms.md", "Rooms").out == "- likes dark rooms\n"
+        assert shell.run("show", "memory/rooms.md").out == FILES["memory/rooms.md"]
+        assert shell.run("show", "Twice", "--nth", "2").out == "- two\n"
+        found = shell.run("show", "Work", "--json").found
         assert list(found) == SHOWN
         assert (found["section"], found["level"], found["subsections"]) == ("Memory > Work", 2, ["Memory > Work > Employer"])
-        assert found["commit"] == place.git("rev-parse", "HEAD").strip()
+        assert found["commit"] == shell.git("rev-parse", "HEAD").strip()
         assert not found["uncommitted"]
-        assert place.run("show", "By hand", "--json").found["uncommitted"]
+        assert shell.run("show", "By hand", "--json").found["uncommitted"]
 
-    def test_outline(self, place: Place):
-        lines = place.run("outline").out.splitlines()
+    def test_outline(self, shell: Shell):
+        lines = shell.run("outline").out.splitlines()
         assert re.fullmatch(r"Memory  \(line 1\) [0-9a-f]{12}", lines[0])
         assert re.fullmatch(r"    Employer  \(line 12\) [0-9a-f]{12}", lines[3])
-        found = place.run("outline", "--json").found
+        found = shell.run("outline", "--json").found
         assert list(found) == ["path", "sections"]
         assert [list(row) for row in found["sections"]] == [["section", "level", "line", "etag", "lines"]] * len(lines)
-        assert place.run("outline", "memory/rooms.md").out.startswith("Rooms  (line 1) ")
+        assert shell.run("outline", "memory/rooms.md").out.startswith("Rooms  (line 1) ")
 
-    def test_search(self, place: Place):
-        assert place.run("search", "stripe").out.splitlines()[0].startswith("MEMORY.md:14 Memory > Work > Employer [")
-        assert "(uncommitted)" in place.run("search", "committed", "yet").out
-        found = place.run("search", "stripe", "-n", "1", "--json").found
+    def test_search(self, shell: Shell):
+        assert shell.run("search", "stripe").out.splitlines()[0].startswith("MEMORY.md:14 Memory > Work > Employer [")
+        assert "(uncommitted)" in shell.run("search", "committed", "yet").out
+        found = shell.run("search", "stripe", "-n", "1", "--json").found
         assert list(found) == ["query", "as_of", "commit", "stale", "hits"]
         assert [list(hit) for hit in found["hits"]] == [HIT]
-        only = place.run("search", "rooms", "--file", "memory", "--json").found
+        only = shell.run("search", "rooms", "--file", "memory", "--json").found
         assert [hit["path"] for hit in only["hits"]] == ["memory/rooms.md"]
 
-    def test_no_match_is_done(self, place: Place):
-        done = place.run("search", "zebra")
+    def test_no_match_is_done(self, shell: Shell):
+        done = shell.run("search", "zebra")
         assert (done.status, done.out, done.err) == (0, "", "mdmem: no match\n")
-        assert place.run("search", "zebra", "--json").found["hits"] == []
-        assert place.run("facts", "--tag", "zebra").err == "mdmem: no facts\n"
-        assert place.run("facts", "--tag", "zebra", "--json").found == {"facts": []}
+        assert shell.run("search", "zebra", "--json").found["hits"] == []
+        assert shell.run("facts", "--tag", "zebra").err == "mdmem: no facts\n"
+        assert shell.run("facts", "--tag", "zebra", "--json").found == {"facts": []}
 
-    def test_where_nothing_is_there_at_all_it_says_so(self, place: Place):
+    def test_where_nothing_is_there_at_all_it_says_so(self, shell: Shell):
         section, file = "mdmem: memory holds nothing in a section 'Nope'\n", "mdmem: memory holds nothing in a file 'nope.md'\n"
-        assert place.run("search", "tea", "--section", "Nope", "--file", "nope.md").err == f"mdmem: no match\n{file}{section}"
-        assert place.run("search", "zebra", "--section", "Work", "--file", "memory").err == "mdmem: no match\n"
-        assert place.run("search", "zebra", "--file", "nope.md", "--json").found["hits"] == []
-        assert place.run("facts", "--section", "Nope").err == f"mdmem: no facts\n{section}"
-        assert place.run("facts", "--section", "Work", "--tag", "zebra").err == "mdmem: no facts\n"
+        assert shell.run("search", "tea", "--section", "Nope", "--file", "nope.md").err == f"mdmem: no match\n{file}{section}"
+        assert shell.run("search", "zebra", "--section", "Work", "--file", "memory").err == "mdmem: no match\n"
+        assert shell.run("search", "zebra", "--file", "nope.md", "--json").found["hits"] == []
+        assert shell.run("facts", "--section", "Nope").err == f"mdmem: no facts\n{section}"
+        assert shell.run("facts", "--section", "Work", "--tag", "zebra").err == "mdmem: no facts\n"
 
-    def test_facts(self, place: Place):
+    def test_facts(self, shell: Shell):
         assert re.search(
-            r"^[0-9a-f]{8}  \[fact\] the heating was mended #house  memory/2026-03-05.md:5$", place.run("facts").out, re.MULTILINE
+            r"^[0-9a-f]{8}  \[fact\] the heating was mended #house  memory/2026-03-05.md:5$", shell.run("facts").out, re.MULTILINE
         )
-        found = place.run("facts", "--kind", "preference", "--json").found
+        found = shell.run("facts", "--kind", "preference", "--json").found
         assert [list(fact) for fact in found["facts"]] == [FACT]
         assert found["facts"][0] | {"id": ""} == {
             **{"id": "", "text": "drink: tea", "key": "drink", "kind": "preference", "tags": [], "path": "MEMORY.md", "line": 5},
             **{"section": "Memory > Preferences", "source": "user-stated", "confidence": 0.95, "status": "current", "until": None},
         }
 
-    def test_check(self, place: Place):
-        clean = place.run("check", "memory/rooms.md")
+    def test_check(self, shell: Shell):
+        clean = shell.run("check", "memory/rooms.md")
         assert (clean.status, clean.out, clean.err) == (0, "", "mdmem: no problems\n")
-        done = place.run("check")
+        done = shell.run("check")
         assert (done.status, done.err) == (0, "")
         assert done.out.startswith("MEMORY.md:25: warning: the heading 'Twice' stands in line 21 already")
-        (problem,) = place.run("check", "--json").found["problems"]
+        (problem,) = shell.run("check", "--json").found["problems"]
         assert list(problem) == ["path", "line", "code", "level", "message"]
 
-    def test_check_staged(self, place: Place):
-        place.write(LOG, "# 2026-03-05\n")
-        place.git("add", LOG)
-        done = place.run("check", "--staged")
+    def test_check_staged(self, shell: Shell):
+        shell.write(LOG, "# 2026-03-05\n")
+        shell.git("add", LOG)
+        done = shell.run("check", "--staged")
         assert (done.status, done.err) == (1, "")
         assert done.out.startswith(f"{LOG}:1: error: an earlier entry of the daily log is lost or changed")
-        place.patch.setenv("MDMEM_ALLOW", "append")
-        assert place.run("check", "--staged", "--json").status == 0
+        shell.patch.setenv("MDMEM_ALLOW", "append")
+        assert shell.run("check", "--staged", "--json").status == 0
 
-    def test_status(self, place: Place):
-        place.write("memory/latin.md", b"caf\xe9\n")
-        assert place.run("reindex").status == 0
-        out = place.run("status").out
+    def test_status(self, shell: Shell):
+        shell.write("memory/latin.md", b"caf\xe9\n")
+        assert shell.run("reindex").status == 0
+        out = shell.run("status").out
         for said in ("branch     main at ", "uncommitted  MEMORY.md\n", "skipped    memory/latin.md: the file is not UTF-8"):
             assert said in out
-        found = place.run("status", "--json").found
+        found = shell.run("status", "--json").found
         assert list(found) == ["workspace", "branch", "commit", "files", "uncommitted", "skipped", "index", "hooks"]
 
-    def test_reindex(self, place: Place):
-        assert re.fullmatch(r"[1-9]\d* entries indexed\n", place.run("reindex").out)
-        assert list(place.run("reindex", "--full", "--json").found) == ["entries"]
+    def test_reindex(self, shell: Shell):
+        assert re.fullmatch(r"[1-9]\d* entries indexed\n", shell.run("reindex").out)
+        assert list(shell.run("reindex", "--full", "--json").found) == ["entries"]

@@ -7,25 +7,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from commandline import NOW, TOKEN, Place, elsewhere, on_terminal
+from commandline import NOW, TOKEN, Shell, elsewhere, on_terminal
 
 from mdmem import events, files
 from mdmem.model.searches import Quality
 
 
-def state(place: Place) -> Path:
-    (found,) = (place.folder / ".git" / "mdmem").iterdir()
+def state(shell: Shell) -> Path:
+    (found,) = (shell.folder / ".git" / "mdmem").iterdir()
     return found
 
 
-def last(place: Place) -> events.Event:
-    return events.read_events(state(place))[-1]
+def last(shell: Shell) -> events.Event:
+    return events.read_events(state(shell))[-1]
 
 
 class TestWhatASearchLeaves:
-    def test_how_its_answer_looked(self, place: Place):
-        place.run("search", "stripe")
-        quality = last(place).quality
+    def test_how_its_answer_looked(self, shell: Shell):
+        shell.run("search", "stripe")
+        quality = last(shell).quality
         assert quality is not None
         assert (quality.words, quality.text, quality.behind, quality.query) == (1, 1, False, None)
         assert quality.hits == quality.text + quality.heading + quality.beside
@@ -34,103 +34,103 @@ class TestWhatASearchLeaves:
         by_the_real_clock = (datetime.now(UTC).date() - datetime.fromisoformat(NOW).date()).days
         assert quality.age == max(0, by_the_real_clock)
 
-    def test_an_index_that_is_behind(self, place: Place):
-        place.write("mdmem.toml", "lock_timeout = 0.1\n")
-        place.run("reindex")
-        place.write("memory/new.md", "- new\n")
-        with files.lock(state(place) / files.INDEX_LOCK, 1):
-            assert place.run("search", "stripe", "--json", "--explain").found["stale"]
-        quality = last(place).quality
+    def test_an_index_that_is_behind(self, shell: Shell):
+        shell.write("mdmem.toml", "lock_timeout = 0.1\n")
+        shell.run("reindex")
+        shell.write("memory/new.md", "- new\n")
+        with files.lock(state(shell) / files.INDEX_LOCK, 1):
+            assert shell.run("search", "stripe", "--json", "--explain").found["stale"]
+        quality = last(shell).quality
         assert quality is not None
         assert quality.behind
 
-    def test_nothing_found(self, place: Place):
-        place.run("search", "zebra")
-        line = (state(place) / events.EVENTS_NAME).read_text().splitlines()[-1]
+    def test_nothing_found(self, shell: Shell):
+        shell.run("search", "zebra")
+        line = (state(shell) / events.EVENTS_NAME).read_text().splitlines()[-1]
         assert {name: value for name, value in json.loads(line).items() if name not in ("time", "ms")} == {
             **{"verb": "search", "outcome": "done", "code": None, "actor": None, "session": None},
             **{"words": 1, "hits": 0, "text": 0, "heading": 0, "beside": 0},
         }
 
-    def test_the_query_only_where_the_settings_say_so(self, place: Place):
-        place.run("search", "zebra crossing")
-        assert "zebra" not in (state(place) / events.EVENTS_NAME).read_text()
-        place.write("mdmem.toml", "log_queries = true\n")
-        place.run("search", "zebra", "crossing", TOKEN)
-        assert (last(place).quality or Quality(0, 0)).query == "zebra crossing [REDACTED:github-token]"
-        assert TOKEN not in (state(place) / events.EVENTS_NAME).read_text()
-        place.run("search", "zebra " * 1000)
-        assert len((state(place) / events.EVENTS_NAME).read_text().splitlines()[-1]) < 600
+    def test_the_query_only_where_the_settings_say_so(self, shell: Shell):
+        shell.run("search", "zebra crossing")
+        assert "zebra" not in (state(shell) / events.EVENTS_NAME).read_text()
+        shell.write("mdmem.toml", "log_queries = true\n")
+        shell.run("search", "zebra", "crossing", TOKEN)
+        assert (last(shell).quality or Quality(0, 0)).query == "zebra crossing [REDACTED:github-token]"
+        assert TOKEN not in (state(shell) / events.EVENTS_NAME).read_text()
+        shell.run("search", "zebra " * 1000)
+        assert len((state(shell) / events.EVENTS_NAME).read_text().splitlines()[-1]) < 600
 
-    def test_a_purge_takes_queries_along(self, place: Place):
-        place.write("mdmem.toml", "log_queries = true\n")
-        place.run("search", "the heating")
-        place.git("add", ".")
-        place.git("commit", "-q", "-m", "all")
-        assert place.run("forget", "the heating was mended", "--purge", "--yes").status == 0
-        assert b"heating" not in b"".join(path.read_bytes() for path in state(place).glob("events*"))
+    def test_a_purge_takes_queries_along(self, shell: Shell):
+        shell.write("mdmem.toml", "log_queries = true\n")
+        shell.run("search", "the heating")
+        shell.git("add", ".")
+        shell.git("commit", "-q", "-m", "all")
+        assert shell.run("forget", "the heating was mended", "--purge", "--yes").status == 0
+        assert b"heating" not in b"".join(path.read_bytes() for path in state(shell).glob("events*"))
 
-    def test_events_without_queries_outlast_a_purge(self, place: Place):
-        place.run("search", "the heating")
-        place.git("add", ".")
-        place.git("commit", "-q", "-m", "all")
-        assert place.run("forget", "the heating was mended", "--purge", "--yes").status == 0
-        assert [event.verb for event in events.read_events(state(place))] == ["search", "purge"]
+    def test_events_without_queries_outlast_a_purge(self, shell: Shell):
+        shell.run("search", "the heating")
+        shell.git("add", ".")
+        shell.git("commit", "-q", "-m", "all")
+        assert shell.run("forget", "the heating was mended", "--purge", "--yes").status == 0
+        assert [event.verb for event in events.read_events(state(shell))] == ["search", "purge"]
 
 
-def test_what_is_seldom_asked_for_is_loaded_where_it_is_asked_for(place: Place):
+def test_what_is_seldom_asked_for_is_loaded_where_it_is_asked_for(shell: Shell):
     code = "import sys; from mdmem.cli import main; main(['search', 'stripe']); print(*sys.modules)"
-    loaded = place.world.run(place.folder, [sys.executable, "-c", code]).stdout.split()
+    loaded = shell.world.run(shell.folder, [sys.executable, "-c", code]).stdout.split()
     assert not {"mdmem.stats", "mdmem.show.figures", "statistics"} & set(loaded)
 
 
 class TestStats:
-    def test_verbs(self, place: Place):
-        place.run("search", "stripe")
-        place.run("log", "zebra one")
-        place.run("search", "zebra", "--since", "zebra")
-        out = place.run("stats").out
+    def test_verbs(self, shell: Shell):
+        shell.run("search", "stripe")
+        shell.run("log", "zebra one")
+        shell.run("search", "zebra", "--since", "zebra")
+        out = shell.run("stats").out
         assert re.search(r"^search +2 .* 1 +- +-  #$", out, re.MULTILINE)
-        found = place.run("stats", "--json").found
+        found = shell.run("stats", "--json").found
         assert list(found) == ["weeks", "verbs", "damaged"]
         assert [(one["verb"], one["count"], one["refused"]) for one in found["verbs"]] == [("search", 2, 1), ("log", 1, 0)]
 
-    def test_searches(self, place: Place):
+    def test_searches(self, shell: Shell):
         for word in ("stripe", "zebra", "tea", "rooms"):
-            place.run("search", word)
-        head, row = place.run("stats", "search").out.splitlines()
+            shell.run("search", word)
+        head, row = shell.run("stats", "search").out.splitlines()
         assert head.startswith("week      searches  no hit")
         assert re.fullmatch(r"\d{4}-W\d\d +4 +25%.*  #{15}\.{5}", row)
-        found = place.run("stats", "search", "--json").found
+        found = shell.run("stats", "search", "--json").found
         assert list(found) == ["weeks", "drift", "damaged"]
         (week,) = found["weeks"]
         assert (week["searches"], week["without_hit"]) == (4, 0.25)
 
-    def test_nothing_yet(self, place: Place):
-        assert (place.run("stats").out, place.run("stats").err) == ("", "mdmem: nothing was done in these weeks\n")
-        assert place.run("stats", "search").err == "mdmem: no search in these weeks\n"
-        assert place.run("stats", "search", "--json").found == {"weeks": [], "drift": [], "damaged": 0}
+    def test_nothing_yet(self, shell: Shell):
+        assert (shell.run("stats").out, shell.run("stats").err) == ("", "mdmem: nothing was done in these weeks\n")
+        assert shell.run("stats", "search").err == "mdmem: no search in these weeks\n"
+        assert shell.run("stats", "search", "--json").found == {"weeks": [], "drift": [], "damaged": 0}
 
-    def test_it_changes_nothing_and_is_no_event(self, place: Place):
-        place.run("search", "tea")
-        before = (place.snapshot(), (state(place) / events.EVENTS_NAME).read_bytes())
-        place.run("stats")
-        place.run("stats", "search")
-        assert (place.snapshot(), (state(place) / events.EVENTS_NAME).read_bytes()) == before
+    def test_it_changes_nothing_and_is_no_event(self, shell: Shell):
+        shell.run("search", "tea")
+        before = (shell.snapshot(), (state(shell) / events.EVENTS_NAME).read_bytes())
+        shell.run("stats")
+        shell.run("stats", "search")
+        assert (shell.snapshot(), (state(shell) / events.EVENTS_NAME).read_bytes()) == before
 
-    def test_damaged_lines_are_counted(self, place: Place):
-        place.run("search", "tea")
-        with (state(place) / events.EVENTS_NAME).open("ab") as file:
+    def test_damaged_lines_are_counted(self, shell: Shell):
+        shell.run("search", "tea")
+        with (state(shell) / events.EVENTS_NAME).open("ab") as file:
             file.write(b'{"half\nodd\n')
-        done = place.run("stats", "search")
+        done = shell.run("stats", "search")
         assert (done.status, done.err) == (0, "mdmem: lines of the events that could not be read: 2\n")
-        assert place.run("stats", "--json").found["damaged"] == 2
+        assert shell.run("stats", "--json").found["damaged"] == 2
 
-    def test_a_file_that_cannot_be_read(self, place: Place):
-        place.run("reindex")
-        (state(place) / events.EVENTS_NAME).unlink()
-        (state(place) / events.EVENTS_NAME).mkdir()
-        done = place.run("stats", "--json")
+    def test_a_file_that_cannot_be_read(self, shell: Shell):
+        shell.run("reindex")
+        (state(shell) / events.EVENTS_NAME).unlink()
+        (state(shell) / events.EVENTS_NAME).mkdir()
+        done = shell.run("stats", "--json")
         assert (done.status, json.loads(done.err)["error"]) == (1, "storage")
 
     @pytest.mark.parametrize(
@@ -142,24 +142,24 @@ class TestStats:
             (("search", "--weeks", "521"), "--weeks is 521, which is not from 1 to 520", ""),
         ],
     )
-    def test_wrong_usage(self, place: Place, words: tuple[str, ...], message: str, hint: str):
-        done = place.run("stats", *words, "--json")
+    def test_wrong_usage(self, shell: Shell, words: tuple[str, ...], message: str, hint: str):
+        done = shell.run("stats", *words, "--json")
         assert (done.status, json.loads(done.err)) == (2, {"error": "usage", "message": message, "hint": hint})
 
-    def test_outside_of_a_workspace(self, place: Place):
-        elsewhere(place)
-        assert json.loads(place.run("stats", "--json").err)["error"] == "no-workspace"
+    def test_outside_of_a_workspace(self, shell: Shell):
+        elsewhere(shell)
+        assert json.loads(shell.run("stats", "--json").err)["error"] == "no-workspace"
 
-    def test_plain_with_no_color(self, place: Place):
-        place.run("search", "tea")
+    def test_plain_with_no_color(self, shell: Shell):
+        shell.run("search", "tea")
         command = (sys.executable, "-m", "mdmem", "stats", "search")
-        assert "\x1b" in on_terminal(place, *command).out
-        assert "\x1b" not in on_terminal(place, *command, NO_COLOR="1").out
+        assert "\x1b" in on_terminal(shell, *command).out
+        assert "\x1b" not in on_terminal(shell, *command, NO_COLOR="1").out
 
 
 class TestExplain:
-    def test_text(self, place: Place):
-        out = place.run("search", "heats", "--explain").out
+    def test_text(self, shell: Shell):
+        out = shell.run("search", "heats", "--explain").out
         first = out.splitlines()[:4]
         assert first[1:3] == ["    the heating was mended", first[2]]
         assert re.fullmatch(r"      score \d+\.\d\d", first[2])
@@ -167,8 +167,8 @@ class TestExplain:
         assert re.search(r"^      x\d\.\d\d  by its confidence, 0\.95$", out, re.MULTILINE)
 
     @pytest.mark.parametrize("more", [(), ("--history",), ("--as-of", "today")], ids=["now", "history", "as of"])
-    def test_parts_times_factors_are_the_score(self, place: Place, more: tuple[str, ...]):
-        found = place.run("search", "when was the heating mended", "--explain", "--json", *more).found
+    def test_parts_times_factors_are_the_score(self, shell: Shell, more: tuple[str, ...]):
+        found = shell.run("search", "when was the heating mended", "--explain", "--json", *more).found
         assert found["hits"]
         for hit in found["hits"]:
             score = sum(part["score"] for part in hit["explain"]["parts"])
@@ -177,16 +177,16 @@ class TestExplain:
                 score *= factor["value"]
             assert score == pytest.approx(hit["score"], rel=1e-3, abs=1e-3)
 
-    def test_what_is_not_committed(self, place: Place):
-        out = place.run("search", "committed yet", "--explain").out
+    def test_what_is_not_committed(self, shell: Shell):
+        out = shell.run("search", "committed yet", "--explain").out
         assert "      x0.99  not committed yet, and so a person's" in out
 
-    def test_an_index_in_memory(self, place: Place):
-        (place.folder / ".git" / "mdmem").write_text("in the way")
-        done = place.run("search", "stripe", "--explain")
+    def test_an_index_in_memory(self, shell: Shell):
+        (shell.folder / ".git" / "mdmem").write_text("in the way")
+        done = shell.run("search", "stripe", "--explain")
         assert "in its text" in done.out
         assert "searched an index in memory" in done.err
 
-    def test_unasked_nothing_is_explained(self, place: Place):
-        assert "explain" not in place.run("search", "stripe", "--json").found["hits"][0]
-        assert "score" not in place.run("search", "stripe").out
+    def test_unasked_nothing_is_explained(self, shell: Shell):
+        assert "explain" not in shell.run("search", "stripe", "--json").found["hits"][0]
+        assert "score" not in shell.run("search", "stripe").out

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from commandline import WRITE, Place
+from commandline import WRITE, Shell
 
 WRITES = [
     (("log", "it rained"), "logged in memory/2026-03-05.md: 2026-03-05 > 09:30 "),
@@ -26,81 +26,81 @@ WRITES = [
 
 @pytest.mark.parametrize(("words", "line"), WRITES, ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "")
 class TestWrites:
-    def test_text_is_one_line_that_ends_in_an_id(self, place: Place, words: tuple[str, ...], line: str):
-        done = place.run(*words)
+    def test_text_is_one_line_that_ends_in_an_id(self, shell: Shell, words: tuple[str, ...], line: str):
+        done = shell.run(*words)
         assert (done.status, done.out.count("\n")) == (0, 1)
         assert re.fullmatch(re.escape(line) + r"([0-9a-f]{8}|[0-9a-f]{10})\n", done.out)
         pending = "mdmem: committed the pending edits of MEMORY.md first, as yours\n"
         assert done.err == (pending if "MEMORY.md" in line else "")
-        assert "A  staged.txt\n" in place.git("status", "--porcelain")
-        assert "Mdmem-Op: " in place.git("log", "-1", "--format=%B")
+        assert "A  staged.txt\n" in shell.git("status", "--porcelain")
+        assert "Mdmem-Op: " in shell.git("log", "-1", "--format=%B")
 
-    def test_json_and_dry_run(self, place: Place, words: tuple[str, ...], line: str):
-        before = place.snapshot()
-        dry = place.run(*words, "--dry-run", "--json").found
+    def test_json_and_dry_run(self, shell: Shell, words: tuple[str, ...], line: str):
+        before = shell.snapshot()
+        dry = shell.run(*words, "--dry-run", "--json").found
         assert list(dry) == [*WRITE, "diff"]
-        shown = place.run(*words, "--dry-run")
+        shown = shell.run(*words, "--dry-run")
         assert (shown.status, shown.err, shown.out.rstrip("\n")) == (0, "", dry["diff"].rstrip("\n"))
-        assert place.snapshot() == before
-        done = place.run(*words, "--json").found
+        assert shell.snapshot() == before
+        done = shell.run(*words, "--json").found
         assert list(done) == WRITE
-        assert done == {name: value for name, value in dry.items() if name != "diff"} | {"commit": place.git("rev-parse", "HEAD").strip()}
-        added = place.git("show", "--format=", "--unified=0", "HEAD").splitlines()
+        assert done == {name: value for name, value in dry.items() if name != "diff"} | {"commit": shell.git("rev-parse", "HEAD").strip()}
+        added = shell.git("show", "--format=", "--unified=0", "HEAD").splitlines()
         assert {text for text in added if text[:1] == "+" and text[:3] != "+++"} <= set(dry["diff"].splitlines())
 
 
 class TestWritesAsked:
     @pytest.mark.parametrize("text", ["# A\n\n- a\n- b\n", "# A\n\n- a\n- b", "# A\r\n\r\n- a\r\n- b\r\n", "# A\r\n\r\n- a\n- b"], ids=repr)
     @pytest.mark.parametrize("words", [("--append", "- c"), ("--replace", "- b", "--with", "- c"), ("--prepend", "- c")], ids=" ".join)
-    def test_what_a_dry_run_prints_is_a_patch(self, place: Place, text: str, words: tuple[str, ...]):
-        path = place.write("memory/a.md", text)
-        place.git("add", "memory/a.md")
-        place.git("commit", "-q", "-m", "a", "memory/a.md")
+    def test_what_a_dry_run_prints_is_a_patch(self, shell: Shell, text: str, words: tuple[str, ...]):
+        path = shell.write("memory/a.md", text)
+        shell.git("add", "memory/a.md")
+        shell.git("commit", "-q", "-m", "a", "memory/a.md")
         change = ("edit-section", "A", "--file", "memory/a.md", *words)
-        place.world.git(place.folder, "apply", stdin=place.run(*change, "--dry-run").out)
+        shell.world.git(shell.folder, "apply", stdin=shell.run(*change, "--dry-run").out)
         patched = path.read_bytes()
-        place.git("checkout", "-q", "--", "memory/a.md")
-        place.run(*change)
+        shell.git("checkout", "-q", "--", "memory/a.md")
+        shell.run(*change)
         assert path.read_bytes() == patched != text.encode()
 
-    def test_again_changes_nothing(self, place: Place):
+    def test_again_changes_nothing(self, shell: Shell):
         for words in (("log", "it rained"), ("remember", "coffee", "--key", "drink"), ("edit-section", "Employer", "--append", "- x")):
-            assert place.run(*words).status == 0
-            before = place.snapshot()
-            again = place.run(*words)
+            assert shell.run(*words).status == 0
+            before = shell.snapshot()
+            again = shell.run(*words)
             assert again.status == 0
             assert again.out.startswith("unchanged: ")
-            found = place.run(*words, "--json").found
+            found = shell.run(*words, "--json").found
             assert (found["changed"], found["commit"]) == (False, None)
-            assert place.snapshot() == before
+            assert shell.snapshot() == before
 
-    def test_what_nothing_took_the_place_of_is_told(self, place: Place):
+    def test_what_nothing_took_the_place_of_is_told(self, shell: Shell):
         for words in (("edit-section", "Employer", "--body", "prose"), ("forget", "likes dark rooms", "--file", "MEMORY.md")):
-            fact = place.run("log", f"until {words[0]}", "--json").found["added"][0]
-            assert place.run(*words, "--supersedes", fact, "--json").found["supersedes"] == [{"old": fact, "new": None}]
-            assert f"Mdmem-Supersedes: {fact} -\n" in place.git("log", "-1", "--format=%B")
+            fact = shell.run("log", f"until {words[0]}", "--json").found["added"][0]
+            assert shell.run(*words, "--supersedes", fact, "--json").found["supersedes"] == [{"old": fact, "new": None}]
+            assert f"Mdmem-Supersedes: {fact} -\n" in shell.git("log", "-1", "--format=%B")
 
-    def test_every_answer_has_an_id(self, place: Place):
+    def test_every_answer_has_an_id(self, shell: Shell):
         words = ("edit-section", "--preamble", "--body", "For people.")
-        etag = place.run(*words, "--json").found["etag"]
-        assert etag == place.run("show", "--preamble", "--json").found["etag"]
-        assert place.run(*words, "--expect", etag).out == f"unchanged: MEMORY.md {etag}\n"
-        etag = place.run("show", "Pets", "--json").found["etag"]
+        etag = shell.run(*words, "--json").found["etag"]
+        assert etag == shell.run("show", "--preamble", "--json").found["etag"]
+        assert shell.run(*words, "--expect", etag).out == f"unchanged: MEMORY.md {etag}\n"
+        etag = shell.run("show", "Pets", "--json").found["etag"]
         for words in (("contradicts", "pet: cat", "pet: dog"), ("conflicts", "--resolve", "pet: cat", "pet: dog")):
-            assert place.run(*words, "--json").found["etag"] == etag
-            assert place.run(*words).out == f"unchanged: MEMORY.md: Memory > Pets {etag}\n"
+            assert shell.run(*words, "--json").found["etag"] == etag
+            assert shell.run(*words).out == f"unchanged: MEMORY.md: Memory > Pets {etag}\n"
 
-    def test_who_and_why_are_kept(self, place: Place):
+    def test_who_and_why_are_kept(self, shell: Shell):
         said = ("--source", "user-stated", "--actor", "agent/main", "--session", "s1", "--reason", "asked twice", "--confidence", "0.8")
-        assert place.run("remember", "coffee", "--key", "drink", *said).status == 0
-        message = place.git("log", "-1", "--format=%B")
+        assert shell.run("remember", "coffee", "--key", "drink", *said).status == 0
+        message = shell.git("log", "-1", "--format=%B")
         for trailer in ("Source: user-stated", "Actor: agent/main", "Session: s1", "Reason: asked twice", "Confidence: 0.8"):
             assert f"Mdmem-{trailer}\n" in message
-        place.patch.setenv("MDMEM_ACTOR", "agent/night")
-        assert place.run("log", "x").status == 0
-        assert "Mdmem-Actor: agent/night\n" in place.git("log", "-1", "--format=%B")
+        shell.patch.setenv("MDMEM_ACTOR", "agent/night")
+        assert shell.run("log", "x").status == 0
+        assert "Mdmem-Actor: agent/night\n" in shell.git("log", "-1", "--format=%B")
 
-    def test_a_dash_reads_standard_input(self, place: Place):
+    def test_a_dash_reads_standard_input(self, shell: Shell):
         for words in (
             ("log", "-"),
             ("remember", "-"),
@@ -108,16 +108,16 @@ class TestWritesAsked:
             ("edit-section", "Work", "--append", "-"),
             ("edit-section", "Pets", "--prepend", "-"),
         ):
-            assert place.run(*words, stdin="naïve 日本語\n".encode()).status == 0
-            assert "naïve 日本語" in place.git("show", "--format=", "HEAD")
-        assert place.run("edit-section", "Employer", "--replace", "-", "--with", "plain", stdin="naïve 日本語".encode()).status == 0
-        assert place.run("edit-section", "Employer", "--replace", "plain", "--with", "-", stdin=b"fancy").status == 0
-        assert place.run("show", "Employer").out == "fancy\n"
+            assert shell.run(*words, stdin="naïve 日本語\n".encode()).status == 0
+            assert "naïve 日本語" in shell.git("show", "--format=", "HEAD")
+        assert shell.run("edit-section", "Employer", "--replace", "-", "--with", "plain", stdin="naïve 日本語".encode()).status == 0
+        assert shell.run("edit-section", "Employer", "--replace", "plain", "--with", "-", stdin=b"fancy").status == 0
+        assert shell.run("show", "Employer").out == "fancy\n"
 
-    def test_a_title_may_be_a_dash(self, place: Place):
-        assert place.run("edit-section", "Employer", "--rename", "-", stdin=b"no title").status == 0
-        assert place.run("show", "Memory > Work > -").out == "- works at Stripe\n"
+    def test_a_title_may_be_a_dash(self, shell: Shell):
+        assert shell.run("edit-section", "Employer", "--rename", "-", stdin=b"no title").status == 0
+        assert shell.run("show", "Memory > Work > -").out == "- works at Stripe\n"
 
-    def test_a_text_may_look_like_an_option(self, place: Place):
-        assert place.run("log", "--json", "--", "--json").found["added"]
-        assert place.run("log", "--", "--help").out.startswith("logged in ")
+    def test_a_text_may_look_like_an_option(self, shell: Shell):
+        assert shell.run("log", "--json", "--", "--json").found["added"]
+        assert shell.run("log", "--", "--help").out.startswith("logged in ")
