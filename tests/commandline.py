@@ -113,7 +113,7 @@ class Done:
     err: str
 
     @property
-    def found(self) -> Any:
+    def answer(self) -> Any:
         """The one JSON object on standard output."""
         assert self.err == ""
         return json.loads(self.out)

@@ -15,7 +15,7 @@ class TestOthers:
         done = shell.run("init", str(shell.world.home / "new"))
         assert re.fullmatch(r"workspace in \S+/new, wrote MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml [0-9a-f]{10}\n", done.out)
         assert "mdmem <mdmem@localhost>" in done.err
-        again = shell.run("init", str(shell.world.home / "new"), "--json").found
+        again = shell.run("init", str(shell.world.home / "new"), "--json").answer
         assert list(again) == ["workspace", "made_repository", "written", "commit", "hooks", "notes"]
         assert (again["made_repository"], again["written"], again["commit"], again["hooks"]) == (False, [], None, [])
 
@@ -29,7 +29,7 @@ class TestOthers:
         assert re.fullmatch(r"saved MEMORY.md, memory/new.md [0-9a-f]{10}\n", shell.run("save", "-m", "by hand").out)
         assert shell.git("log", "-1", "--format=%an <%ae> %s").strip() == f"{NAME} <{EMAIL}> by hand"
         assert shell.run("save").out == "nothing to save\n"
-        assert shell.run("save", "--json").found == {"changed": False, "commit": None, "paths": []}
+        assert shell.run("save", "--json").answer == {"changed": False, "commit": None, "paths": []}
 
     def test_save_lets_through_what_is_allowed(self, shell: Shell):
         shell.write("memory/new.md", f"- {TOKEN}\n")
@@ -40,9 +40,9 @@ class TestOthers:
         assert "pre-commit: missing" in shell.run("hooks", "status").out
         assert shell.run("hooks", "install").out.startswith("installed pre-commit, ")
         assert shell.run("hooks", "install").out == "all hooks are there\n"
-        assert set(shell.run("hooks", "status", "--json").found["hooks"].values()) == {"installed"}
+        assert set(shell.run("hooks", "status", "--json").answer["hooks"].values()) == {"installed"}
         assert shell.run("hooks", "uninstall").out.startswith("removed pre-commit, ")
-        assert shell.run("hooks", "uninstall", "--json").found == {"removed": []}
+        assert shell.run("hooks", "uninstall", "--json").answer == {"removed": []}
 
     def test_help_and_version(self, shell: Shell):
         assert shell.run("--version").out == f"mdmem {__version__}\n"

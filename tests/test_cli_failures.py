@@ -371,11 +371,11 @@ def test_failures(shell: Shell, failure: Failure):
     status = 2 if failure.code == "usage" or failure.label else 1
     assert (text.status, text.out, as_json.status, as_json.out) == (status, "", status, "")
     (line,) = as_json.err.splitlines()
-    said = json.loads(line)
-    assert list(said)[:3] == ["error", "message", "hint"]
-    assert said["error"] == failure.code
-    assert failure.hints in said["hint"]
-    shown = f"mdmem: {said['message']}\n" + (f"hint: {said['hint']}\n" if said["hint"] else "")
+    printed = json.loads(line)
+    assert list(printed)[:3] == ["error", "message", "hint"]
+    assert printed["error"] == failure.code
+    assert failure.hints in printed["hint"]
+    shown = f"mdmem: {printed['message']}\n" + (f"hint: {printed['hint']}\n" if printed["hint"] else "")
     assert text.err == re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\ufffd", shown)
     assert "Traceback" not in text.err
     assert TOKEN not in text.err + as_json.err
@@ -385,7 +385,7 @@ def test_a_failure_names_what_a_program_needs(shell: Shell):
     changed = json.loads(shell.run("edit-section", "Employer", "--expect", "0" * 12, "--body", "x", "--json").err)
     assert changed["text"].strip() == "- works at Stripe"
     assert ETAG.fullmatch(changed["etag"])
-    assert shell.run("edit-section", "Employer", "--expect", changed["etag"], "--body", "- works at Linear", "--json").found["changed"]
+    assert shell.run("edit-section", "Employer", "--expect", changed["etag"], "--body", "- works at Linear", "--json").answer["changed"]
     several = json.loads(shell.run("show", "Twice", "--json").err)
     assert several["sections"] == [{"section": "Memory > Twice", "line": 21}, {"section": "Memory > Twice", "line": 25}]
     values = json.loads(shell.run("remember", "x", "--key", "pet", "--json").err)

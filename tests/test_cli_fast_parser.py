@@ -153,8 +153,8 @@ def nearly_plain(draw: st.DrawFn) -> list[str]:
     """The words of a call that is right, but for some that came in between and some that were lost."""
     words = draw(plain())
     for _ in range(draw(st.integers(1, 3))):
-        place = draw(st.integers(0, len(words)))
-        words[place : place + draw(st.integers(0, 1))] = draw(st.lists(WORDS, max_size=1))
+        position = draw(st.integers(0, len(words)))
+        words[position : position + draw(st.integers(0, 1))] = draw(st.lists(WORDS, max_size=1))
     return words
 
 
@@ -267,12 +267,12 @@ _LOADED = f"import sys; sys.path[:0] = {_PLACES}; from mdmem.cli import main; st
     ids=["log", "edit-section", "remember", "show", "search", "facts", "history"],
 )
 def test_everyday_commands_load_nothing_slow(world: World, repository: Path, words: tuple[str, ...], allowed: set[str], unneeded: set[str]):
-    place = desk(world, repository)
-    world.run(place.root, [sys.executable, "-m", "mdmem", "reindex"])
+    at = desk(world, repository)
+    world.run(at.root, [sys.executable, "-m", "mdmem", "reindex"])
     for number in range(3):  # the first ones compile the patterns that the last one finds
         bare = [sys.executable, "-I", "-S", "-c", _LOADED, *(word.format(number) for word in words)]
-        said = world.run(place.root, bare).stdout.splitlines()
-    status, *modules = said[-1].split()
+        printed = world.run(at.root, bare).stdout.splitlines()
+    status, *modules = printed[-1].split()
     assert status == "0"
     assert "mdmem.cli.fast_parser" in modules
     assert (_SLOW | {"tantivy"}) & set(modules) == allowed

@@ -72,10 +72,10 @@ class TestHistory:
         assert "\x1b" not in shown
 
     def test_of_a_section_as_json(self, year: Year):
-        found = year.now("history", "Employer", "--json").found
-        assert list(found) == ["path", "section", "revisions"]
-        assert (found["path"], found["section"]) == ("MEMORY.md", "Memory > Work > Employer")
-        by_hand, by_agent, *_ = found["revisions"]
+        answer = year.now("history", "Employer", "--json").answer
+        assert list(answer) == ["path", "section", "revisions"]
+        assert (answer["path"], answer["section"]) == ("MEMORY.md", "Memory > Work > Employer")
+        by_hand, by_agent, *_ = answer["revisions"]
         assert list(by_agent)[: len(REVISION)] == REVISION
         assert by_agent["commit"] == year.commit("works at Linear")
         assert (by_agent["op"], by_agent["source"], by_agent["confidence"]) == ("remember", "inferred", 0.8)
@@ -102,11 +102,11 @@ class TestHistory:
         assert year.now("history", FIGMA, "-n", "1").out.splitlines()[0].startswith(f"2026-05-01 -             {FIGMA}")
 
     def test_of_a_fact_as_json(self, year: Year):
-        found = year.now("history", LINEAR, "--json").found
-        assert list(found) == ["fact", "status", "chain"]
-        assert (found["fact"], found["status"]) == (LINEAR, "superseded")
-        assert [link["id"] for link in found["chain"]] == [STRIPE, LINEAR, FIGMA]
-        stripe, linear, figma = found["chain"]
+        answer = year.now("history", LINEAR, "--json").answer
+        assert list(answer) == ["fact", "status", "chain"]
+        assert (answer["fact"], answer["status"]) == (LINEAR, "superseded")
+        assert [link["id"] for link in answer["chain"]] == [STRIPE, LINEAR, FIGMA]
+        stripe, linear, figma = answer["chain"]
         assert list(linear)[: len(LINK)] == LINK
         assert (linear["from"], linear["to"]) == ("2026-04-02T12:00:00+00:00", "2026-05-01T10:00:00+00:00")
         assert (linear["actor"], linear["reason"], linear["op"]) == ("agent/main", "new badge", "remember")
@@ -118,7 +118,7 @@ class TestHistory:
         for text in (rooms.replace("\n", "\r\n"), rooms.replace("\n", "\r\n") + "- and tea\r\n"):
             year.shell.write("memory/rooms.md", text)
             year.shell.git("commit", "-q", "-m", "line ends", "memory/rooms.md")
-        more, ends, _ = year.now("history", "Rooms", "--file", "memory/rooms.md", "--json").found["revisions"]
+        more, ends, _ = year.now("history", "Rooms", "--file", "memory/rooms.md", "--json").answer["revisions"]
         assert more["diff"] == "@@ -1,3 +1,4 @@\n # Rooms\r\n \r\n - likes dark rooms\r\n+- and tea\r\n"
         assert ends["diff"] == "@@ -1,3 +1,3 @@\n-# Rooms\n-\n+# Rooms\r\n+\r\n - likes dark rooms\r\n"
 
@@ -135,15 +135,15 @@ class TestHistory:
         year.shell.write("mdmem.toml", 'agents = ["agent/main"]\n')
         year.on("2026-05-10", "remember", "coffee", "--key", "drink", "--actor", "agent/main", "--source", "user-stated")
         assert "user-stated (claimed by agent/main) 0.95" in year.now("history", "drink: coffee").out
-        assert year.now("history", "drink: coffee", "--json").found["chain"][-1]["claimed_by"] == "agent/main"
+        assert year.now("history", "drink: coffee", "--json").answer["chain"][-1]["claimed_by"] == "agent/main"
 
     def test_of_a_file_and_of_all(self, year: Year):
         lines = year.now("history", "--file", "memory/2026-04-09.md").out.splitlines()
         assert any(line.endswith("  log  memory/2026-04-09.md: 2026-04-09 > 12:00") for line in lines)
         assert len(year.now("history", "-n", "3").out.splitlines()) == 3
-        found = year.now("history", "-n", "1", "--json").found
-        assert (found["path"], found["section"]) == ("", "")
-        assert (found["revisions"][0]["path"], found["revisions"][0]["section"]) == ("MEMORY.md", "Memory > Work > Employer")
+        answer = year.now("history", "-n", "1", "--json").answer
+        assert (answer["path"], answer["section"]) == ("", "")
+        assert (answer["revisions"][0]["path"], answer["revisions"][0]["section"]) == ("MEMORY.md", "Memory > Work > Employer")
 
     def test_of_a_section_that_was_called_otherwise(self, year: Year):
         year.on("2026-05-10", "edit-section", "Employer", "--rename", "Company")
@@ -172,10 +172,10 @@ class TestBlame:
         assert lines[-1] == f"{'uncommitted':<33}  - not yet\twith a tab"
 
     def test_json(self, year: Year):
-        found = year.now("blame", "Employer", "--json").found
-        assert list(found) == ["path", "section", "lines"]
-        assert (found["path"], found["section"]) == ("MEMORY.md", "Memory > Work > Employer")
-        last = found["lines"][-1]
+        answer = year.now("blame", "Employer", "--json").answer
+        assert list(answer) == ["path", "section", "lines"]
+        assert (answer["path"], answer["section"]) == ("MEMORY.md", "Memory > Work > Employer")
+        last = answer["lines"][-1]
         assert list(last) == ["line", "text", "commit", "time", "author", "source", "confidence"]
         assert last | {"commit": "", "line": 0} == {
             **{"line": 0, "text": "- employer: works at Figma", "commit": "", "time": "2026-05-01T10:00:00+00:00"},
@@ -196,8 +196,8 @@ class TestWhen:
         assert re.search(r"came 2026-05-01 with [0-9a-f]{10}, and stands\n", year.now("when", "works at Figma").out)
 
     def test_json(self, year: Year):
-        found = year.now("when", "works at Linear", "--json").found
-        assert found == {
+        answer = year.now("when", "works at Linear", "--json").answer
+        assert answer == {
             "text": "works at Linear",
             "stays": [
                 {
@@ -210,18 +210,18 @@ class TestWhen:
                 }
             ],
         }
-        assert year.now("when", "works at Figma", "--json").found["stays"][0]["went"] is None
+        assert year.now("when", "works at Figma", "--json").answer["stays"][0]["went"] is None
 
     def test_never(self, year: Year):
         done = year.now("when", "works at Nowhere")
         assert (done.status, done.out, done.err) == (0, "", "mdmem: no commit has it\n")
-        assert year.now("when", "works at Nowhere", "--json").found == {"text": "works at Nowhere", "stays": []}
+        assert year.now("when", "works at Nowhere", "--json").answer == {"text": "works at Nowhere", "stays": []}
 
 
 class TestSearch:
     def test_what_is_current(self, year: Year):
         assert "superseded" not in year.now("search", "works", "at").out
-        assert [hit["fact"] for hit in year.now("search", "deploys", "--json").found["hits"]] == [ACTIONS]
+        assert [hit["fact"] for hit in year.now("search", "deploys", "--json").answer["hits"]] == [ACTIONS]
 
     def test_history(self, year: Year):
         out = year.now("search", "works at", "--history").out
@@ -230,7 +230,7 @@ class TestSearch:
         assert re.search(r"\[[0-9a-f]{8}\] \(removed\)\n    drink: tea\n", year.now("search", "tea", "--history").out)
         year.on("2026-05-10", "remember", "on leave", "--until", "2026-05-20")
         assert re.search(r"\[[0-9a-f]{8}\] \(expired\)\n    on leave \(until 2026-05-20\)\n", year.now("search", "leave", "--history").out)
-        hits = year.now("search", "works at", "--history", "--json").found["hits"]
+        hits = year.now("search", "works at", "--history", "--json").answer["hits"]
         assert {hit["fact"]: (hit["status"], hit["superseded_by"]) for hit in hits if hit["fact"] in (STRIPE, FIGMA)} == {
             STRIPE: ("superseded", LINEAR),
             FIGMA: ("current", None),
@@ -241,10 +241,10 @@ class TestSearch:
         assert done.out.endswith(f"[{LINEAR}]\n    employer: works at Linear\n")
         commit = year.commit("Actions")
         assert done.err == f"mdmem: memory as of 2026-04-30, which is commit {commit[:10]}\n"
-        found = year.now("search", "works at", "-n", "1", "--as-of", "2026-04-30", "--json").found
-        assert list(found) == ["query", "as_of", "commit", "stale", "hits"]
-        assert (found["as_of"], found["commit"]) == ("2026-04-30", commit)
-        assert [(list(hit), hit["status"]) for hit in found["hits"]] == [(HIT, "current")]
+        answer = year.now("search", "works at", "-n", "1", "--as-of", "2026-04-30", "--json").answer
+        assert list(answer) == ["query", "as_of", "commit", "stale", "hits"]
+        assert (answer["as_of"], answer["commit"]) == ("2026-04-30", commit)
+        assert [(list(hit), hit["status"]) for hit in answer["hits"]] == [(HIT, "current")]
 
     def test_as_of_a_commit(self, year: Year):
         commit = year.commit("Jenkins")
@@ -254,14 +254,14 @@ class TestSearch:
 
     def test_nothing_found(self, year: Year):
         assert year.now("search", "zebra", "--as-of", "2026-04-30").err.endswith("\nmdmem: no match\n")
-        assert year.now("search", "zebra", "--as-of", "2026-04-30", "--json").found["hits"] == []
+        assert year.now("search", "zebra", "--as-of", "2026-04-30", "--json").answer["hits"] == []
 
 
 class TestMarks:
     def test_of_a_log_s_line(self, year: Year):
         log = (year.shell.folder / "memory/2026-04-09.md").read_text()
-        found = year.on("2026-05-10", "forget", ACTIONS, "--dry-run", "--json").found
-        assert (found["changed"], found["commit"], found["diff"], found["removed"]) == (True, None, "", [ACTIONS])
+        answer = year.on("2026-05-10", "forget", ACTIONS, "--dry-run", "--json").answer
+        assert (answer["changed"], answer["commit"], answer["diff"], answer["removed"]) == (True, None, "", [ACTIONS])
         assert year.on("2026-05-10", "forget", ACTIONS, "--dry-run").out == "no text changes: a commit would say so\n"
         assert year.on("2026-05-10", "forget", ACTIONS).out == f"retracted in memory/2026-04-09.md: 2026-04-09 > 12:00 {ACTIONS}\n"
         assert (year.shell.folder / "memory/2026-04-09.md").read_text() == log
@@ -282,7 +282,7 @@ class TestMarks:
         marked = year.on("2026-05-10", "contradicts", "employer: works at Figma", ACTIONS)
         assert re.fullmatch(r"marked as a contradiction in MEMORY.md: Memory > Work > Employer [0-9a-f]{10}\n", marked.out)
         assert (year.shell.folder / "MEMORY.md").read_bytes() == before
-        again = year.now("contradicts", ACTIONS, FIGMA, "--json").found
+        again = year.now("contradicts", ACTIONS, FIGMA, "--json").answer
         assert (list(again), again["changed"], again["commit"]) == (WRITE, False, None)
         assert f"[{FIGMA}] (contradicts {ACTIONS})" in year.now("search", "Figma").out
         listed = year.now("conflicts").out
@@ -292,9 +292,9 @@ class TestMarks:
             listed,
         )
         assert re.search(rf"^marked\n    {FIGMA}  employer: works at Figma  \(2026-05-01, user-stated 0.95, ", listed, re.MULTILINE)
-        found = year.now("conflicts", "--json").found["conflicts"]
-        assert [list(one) for one in found] == [["key", "one", "other"]] * 2
-        by_key = next(one for one in found if one["key"] == "pet")
+        answer = year.now("conflicts", "--json").answer["conflicts"]
+        assert [list(one) for one in answer] == [["key", "one", "other"]] * 2
+        by_key = next(one for one in answer if one["key"] == "pet")
         assert list(by_key["one"])[: len(HIT)] == HIT
         assert (by_key["one"]["text"], by_key["other"]["text"]) == ("pet: cat", "pet: dog")
         assert by_key["one"]["since"].startswith("2026-03-05")
@@ -306,8 +306,8 @@ class TestMarks:
         done = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--reason", "two pets")
         assert re.fullmatch(r"resolved in MEMORY.md: Memory > Pets [0-9a-f]{10}\n", done.out)
         assert (year.now("conflicts").out, year.now("conflicts").err) == ("", "mdmem: no conflicts\n")
-        assert year.now("conflicts", "--json").found == {"conflicts": []}
-        assert list(year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--json").found) == WRITE
+        assert year.now("conflicts", "--json").answer == {"conflicts": []}
+        assert list(year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--json").answer) == WRITE
 
 
 class TestRevert:
@@ -320,10 +320,10 @@ class TestRevert:
         assert "Mdmem-Reason: a mistake" in year.shell.git("log", "-1", "--format=%B")
 
     def test_a_commit_as_json(self, year: Year):
-        found = year.now("revert", year.commit("moved on"), "--json").found
-        assert list(found) == WRITE
-        assert (found["changed"], found["added"], found["removed"]) == (True, [LINEAR], [FIGMA])
-        assert found["commit"] == year.shell.git("rev-parse", "HEAD").strip()
+        answer = year.now("revert", year.commit("moved on"), "--json").answer
+        assert list(answer) == WRITE
+        assert (answer["changed"], answer["added"], answer["removed"]) == (True, [LINEAR], [FIGMA])
+        assert answer["commit"] == year.shell.git("rev-parse", "HEAD").strip()
 
     def test_of_a_mark(self, year: Year):
         year.on("2026-05-10", "forget", ACTIONS)
@@ -334,8 +334,8 @@ class TestRevert:
         assert ACTIONS in year.now("facts").out
 
     def test_a_conflict_shows_both_texts(self, year: Year):
-        said = json.loads(year.now("revert", year.commit("employer: works at Linear"), "--json").err)
-        assert (said["error"], said["now"], said["then"]) == (
+        printed = json.loads(year.now("revert", year.commit("employer: works at Linear"), "--json").err)
+        assert (printed["error"], printed["now"], printed["then"]) == (
             "revert-conflict",
             "- employer: works at Figma",
             "- employer: works at Stripe",
@@ -353,14 +353,14 @@ class TestRevert:
 class TestLabels:
     def test_tags(self, year: Year):
         assert year.now("tags").out == "ci 1\ndeploy 1\nhouse 1\n"
-        assert year.now("tags", "--json").found == {"tags": [{"tag": tag, "count": 1} for tag in ("ci", "deploy", "house")]}
+        assert year.now("tags", "--json").answer == {"tags": [{"tag": tag, "count": 1} for tag in ("ci", "deploy", "house")]}
 
     def test_recall(self, year: Year):
         year.on("2026-05-10", "log", "CI is slow", "--tag", "ci")
         shown = [line.split("  ")[1] for line in year.now("recall", "--tag", "deploy", "--tag", "CI", "--tag", "house").out.splitlines()]
         assert shown == ["[fact] deploys go through GitHub Actions #deploy #ci", "CI is slow #ci", "[fact] the heating was mended #house"]
-        found = year.now("recall", "--tag", "ci", "--json").found
-        assert [list(fact) for fact in found["facts"]] == [FACT, FACT]
+        answer = year.now("recall", "--tag", "ci", "--json").answer
+        assert [list(fact) for fact in answer["facts"]] == [FACT, FACT]
 
     def test_none(self, shell: Shell):
         assert shell.run("recall", "--tag", "zebra").err == "mdmem: no facts\n"
@@ -372,7 +372,7 @@ class TestLabels:
         assert f"{STRIPE}  employer: works at Stripe (superseded by {LINEAR})  MEMORY.md:" in out
         assert f"{JENKINS}  [fact] we deploy with Jenkins #deploy (superseded by {ACTIONS})  memory/2026-03-10.md:" in out
         assert "(" not in next(line for line in out.splitlines() if FIGMA in line.split("  ")[0])
-        statuses = {fact["id"]: fact["status"] for fact in year.now("facts", "--all", "--json").found["facts"]}
+        statuses = {fact["id"]: fact["status"] for fact in year.now("facts", "--all", "--json").answer["facts"]}
         assert (statuses[STRIPE], statuses[FIGMA]) == ("superseded", "current")
 
 
@@ -397,12 +397,12 @@ class TestShallow:
         assert clone.now(*words, "--json").err == ""
 
     def test_what_lies_before(self, clone: Year):
-        said = json.loads(clone.now("search", "works", "--as-of", "2026-04-08", "--json").err)
-        assert (said["error"], said["message"]) == (
+        printed = json.loads(clone.now("search", "works", "--as-of", "2026-04-08", "--json").err)
+        assert (printed["error"], printed["message"]) == (
             "before-history",
             "2026-04-08 lies before the first commit: memory begins on 2026-04-09",
         )
-        assert "git fetch --unshallow" in said["hint"]
+        assert "git fetch --unshallow" in printed["hint"]
 
     def test_where_it_begins_nothing_is_taken_back(self, clone: Year):
         for name, value in (("name", NAME), ("email", EMAIL)):
@@ -433,12 +433,12 @@ class TestTasks:
         assert re.fullmatch(
             r"unchanged: memory/tasks.md: Tasks > Move it [0-9a-f]{12}\n- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n", again.out
         )
-        resumed = shell.run("task", "start", "Move it", "x", "--json").found
+        resumed = shell.run("task", "start", "Move it", "x", "--json").answer
         assert (list(resumed), resumed["changed"]) == ([*WRITE, "text"], False)
         assert shell.run("task", "show").out == "Move it\n"
-        assert shell.run("task", "show", "--json").found == {"tasks": ["Move it"]}
+        assert shell.run("task", "show", "--json").answer == {"tasks": ["Move it"]}
         assert shell.run("task", "show", "Move it").out == "- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n"
-        assert shell.run("task", "show", "Move it", "--json").found["section"] == "Tasks > Move it"
+        assert shell.run("task", "show", "Move it", "--json").answer["section"] == "Tasks > Move it"
         done = shell.run("task", "done", "Move it", "moved")
         assert done.out == f"logged in memory/2026-03-05.md: 2026-03-05 > 09:30 {fact_id('Move it: moved')}\n"
         assert (shell.folder / "memory/tasks.md").read_text() == "# Tasks\n\n"
@@ -450,17 +450,17 @@ class TestTasks:
         assert shell.snapshot() == before
         shell.run("task", "start", "Move it", "x")
         before = shell.snapshot()
-        found = shell.run("task", "done", "Move it", "moved", "--dry-run", "--json").found
-        assert "+- [task] Move it: moved" in found["diff"]
-        assert "-## Move it" in found["diff"]
+        answer = shell.run("task", "done", "Move it", "moved", "--dry-run", "--json").answer
+        assert "+- [task] Move it: moved" in answer["diff"]
+        assert "-## Move it" in answer["diff"]
         assert shell.snapshot() == before
 
     def test_done_as_json(self, shell: Shell):
         shell.run("task", "start", "Move it", "x")
-        found = shell.run("task", "done", "Move it", "moved", "--json").found
-        assert list(found) == WRITE
-        assert (found["path"], found["added"], len(found["removed"])) == ("memory/2026-03-05.md", [fact_id("Move it: moved")], 1)
-        assert found["commit"] == shell.git("rev-parse", "HEAD").strip()
+        answer = shell.run("task", "done", "Move it", "moved", "--json").answer
+        assert list(answer) == WRITE
+        assert (answer["path"], answer["added"], len(answer["removed"])) == ("memory/2026-03-05.md", [fact_id("Move it: moved")], 1)
+        assert answer["commit"] == shell.git("rev-parse", "HEAD").strip()
 
 
 class TestReview:
@@ -484,14 +484,14 @@ class TestReview:
         assert untidy.snapshot() == before
 
     def test_json(self, untidy: Shell):
-        found = untidy.run("review", "--json").found
-        assert list(found) == ["advice", "applied"]
-        assert {advice["kind"]: advice["safe"] for advice in found["advice"]} | {"untouched": False} == {
+        answer = untidy.run("review", "--json").answer
+        assert list(answer) == ["advice", "applied"]
+        assert {advice["kind"]: advice["safe"] for advice in answer["advice"]} | {"untouched": False} == {
             **{"superseded-standing": True, "expired": True, "duplicate": True, "contradiction": False, "untouched": False},
         }
-        assert [list(one) for one in found["advice"]] == [["kind", "path", "section", "line", "facts", "message", "command", "safe"]] * len(
-            found["advice"]
-        )
+        assert [list(one) for one in answer["advice"]] == [
+            ["kind", "path", "section", "line", "facts", "message", "command", "safe"]
+        ] * len(answer["advice"])
 
     def test_apply_does_what_is_safe_one_commit_each(self, untidy: Shell):
         head = untidy.git("rev-parse", "HEAD").strip()
@@ -501,11 +501,11 @@ class TestReview:
         assert untidy.git("log", "--format=%b", f"{head}..HEAD").count("Mdmem-Reason: tidy") == 3
         kept = (untidy.folder / "MEMORY.md").read_text()
         assert kept == "# Memory\n\n## Facts\n\n- pet: cat\n- pet: dog\n- likes tea\n"
-        found = untidy.run("review", "--apply", "--json").found
-        assert (found["applied"], [advice["kind"] for advice in found["advice"]]) == ([], ["contradiction"])
+        answer = untidy.run("review", "--apply", "--json").answer
+        assert (answer["applied"], [advice["kind"] for advice in answer["advice"]]) == ([], ["contradiction"])
 
     def test_the_commands_do_it_too(self, untidy: Shell):
-        while safe := [advice for advice in untidy.run("review", "--json").found["advice"] if advice["safe"]]:
+        while safe := [advice for advice in untidy.run("review", "--json").answer["advice"] if advice["safe"]]:
             assert untidy.run(*safe[0]["command"][1:]).status == 0, shlex.join(safe[0]["command"])
         assert (untidy.folder / "MEMORY.md").read_text() == "# Memory\n\n## Facts\n\n- pet: cat\n- pet: dog\n- likes tea\n"
 

@@ -18,10 +18,10 @@ class TestDoctor:
         assert (done.status, done.err) == (0, "")
         # Notes: MDMEM_NOW is set; two headings are called Twice.
         assert done.out.endswith("\nerrors: 0, warnings: 0, notes: 2\n"), done.out
-        found = shell.run("doctor", "--json").found
-        assert list(found) == ["findings", "sound"]
-        assert [list(row) for row in found["findings"]] == [["check", "level", "message", "fixed", "hint"]] * len(found["findings"])
-        assert found["sound"]
+        answer = shell.run("doctor", "--json").answer
+        assert list(answer) == ["findings", "sound"]
+        assert [list(row) for row in answer["findings"]] == [["check", "level", "message", "fixed", "hint"]] * len(answer["findings"])
+        assert answer["sound"]
 
     def test_an_error_is_the_exit_status(self, shell: Shell):
         shell.write("memory/keys.md", f"- {TOKEN}\n")
@@ -30,7 +30,7 @@ class TestDoctor:
         assert (done.status, done.err) == (1, "")
         assert "error   secrets: github-token in memory/keys.md:1\n        Take it out" in done.out
         as_json = shell.run("doctor", "--json")
-        assert (as_json.status, as_json.found["sound"]) == (1, False)
+        assert (as_json.status, as_json.answer["sound"]) == (1, False)
         assert TOKEN not in done.out + as_json.out
         assert shell.snapshot() == before
 
@@ -57,10 +57,10 @@ class TestRedact:
         assert (done.returncode, done.stdout, done.stderr) == (0, printed, b"")
 
     def test_json(self, shell: Shell):
-        found = shell.run("redact", "--json", stdin=f"a\n{TOKEN}\n".encode()).found
-        assert found == {"text": "a\n[REDACTED:github-token]\n", "secrets": [{"kind": "github-token", "line": 2}]}
-        assert shell.run("redact", "--json", stdin=b"").found == {"text": "", "secrets": []}
-        assert shell.run("redact", "--json", stdin=b"\xe9").found["text"] == "\udce9"
+        answer = shell.run("redact", "--json", stdin=f"a\n{TOKEN}\n".encode()).answer
+        assert answer == {"text": "a\n[REDACTED:github-token]\n", "secrets": [{"kind": "github-token", "line": 2}]}
+        assert shell.run("redact", "--json", stdin=b"").answer == {"text": "", "secrets": []}
+        assert shell.run("redact", "--json", stdin=b"\xe9").answer["text"] == "\udce9"
 
     def test_too_much(self, shell: Shell):
         done = shell.run("redact", stdin=b"x" * 6_000_000)

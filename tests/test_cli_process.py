@@ -25,8 +25,8 @@ HEAVY = {"mdmem.doctor", "mdmem.changes.purge_history", "mdmem.changes.purge", "
     ids=" ".join,
 )
 def test_everyday_commands_do_not_load_what_they_do_not_need(shell: Shell, words: tuple[str, ...], loaded: str):
-    said = shell.world.run(shell.folder, [sys.executable, "-X", "importtime", "-m", *words]).stderr
-    names = {line.rpartition("|")[2].strip() for line in said.splitlines() if line.startswith("import time:")}
+    printed = shell.world.run(shell.folder, [sys.executable, "-X", "importtime", "-m", *words]).stderr
+    names = {line.rpartition("|")[2].strip() for line in printed.splitlines() if line.startswith("import time:")}
     assert loaded in names
     assert names & HEAVY == (HEAVY - {"mdmem.doctor"} if loaded in HEAVY else set())
 

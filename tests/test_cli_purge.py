@@ -25,8 +25,8 @@ def holders(shell: Shell, words: str) -> list[str]:
         check=True,
     ).stdout
     files = [path for path in shell.folder.rglob("*") if path.is_file() and path.relative_to(shell.folder).parts[:2] != (".git", "objects")]
-    found = ["an object"] if words.encode() in objects else []
-    return found + [str(path.relative_to(shell.folder)) for path in files if words.encode() in path.read_bytes()]
+    holders = ["an object"] if words.encode() in objects else []
+    return holders + [str(path.relative_to(shell.folder)) for path in files if words.encode() in path.read_bytes()]
 
 
 class TestPurge:
@@ -34,8 +34,8 @@ class TestPurge:
         return WORDS
 
     def by_id(self, shell: Shell) -> str:
-        found = shell.run("facts", "--kind", "fact", "--json").found["facts"]
-        return str(next(fact["id"] for fact in found if fact["text"] == WORDS))[:7]
+        answer = shell.run("facts", "--kind", "fact", "--json").answer["facts"]
+        return str(next(fact["id"] for fact in answer if fact["text"] == WORDS))[:7]
 
     def as_it_stands(self, shell: Shell) -> str:
         return f"- [fact] {WORDS} #house"
@@ -70,15 +70,15 @@ class TestPurge:
 
     def test_as_json(self, shell: Shell):
         before = shell.snapshot()
-        plan = shell.run("forget", WORDS, "--purge", "--dry-run", "--json").found
+        plan = shell.run("forget", WORDS, "--purge", "--dry-run", "--json").answer
         assert list(plan) == ["changed", "commit", "plan", "notices"]
         assert (plan["changed"], plan["commit"], list(plan["plan"])) == (False, None, PLAN)
         assert plan["plan"] == {"files": 1, "commits": 1, "messages": 0, "tags": 0, "refs": 1, "signatures": 0, "loose": 0}
         assert shell.snapshot() == before
         assert WORDS not in json.dumps(plan)
-        done = shell.run("forget", WORDS, "--purge", "--yes", "--json").found
+        done = shell.run("forget", WORDS, "--purge", "--yes", "--json").answer
         assert done == {"changed": True, "commit": shell.git("rev-parse", "HEAD").strip(), "plan": plan["plan"], "notices": plan["notices"]}
-        again = shell.run("forget", WORDS, "--purge", "--yes", "--json").found
+        again = shell.run("forget", WORDS, "--purge", "--yes", "--json").answer
         assert (again["changed"], again["commit"]) == (False, done["commit"])
 
     def test_a_dry_run_shows_the_plan_and_changes_nothing(self, shell: Shell):
@@ -99,15 +99,15 @@ class TestPurge:
         assert "say [PURGED]" in shell.git("log", "--format=%s").splitlines()
 
     @pytest.mark.parametrize(
-        ("typed", "status", "said"), [(b"n\n", 0, "nothing is changed"), (b"\n", 0, "nothing is changed"), (b"\x04", 130, "")]
+        ("typed", "status", "printed"), [(b"n\n", 0, "nothing is changed"), (b"\n", 0, "nothing is changed"), (b"\x04", 130, "")]
     )
-    def test_a_terminal_is_asked_and_says_no(self, shell: Shell, typed: bytes, status: int, said: str):
+    def test_a_terminal_is_asked_and_says_no(self, shell: Shell, typed: bytes, status: int, printed: str):
         before = shell.snapshot()
         done = on_terminal(shell, *mdmem("forget", WORDS, "--purge"), typed=typed)
         assert (done.status, shell.snapshot()) == (status, before)
         assert "to purge: 1 files" in done.out
         assert "Purge it for good? [y/N]: " in done.out
-        assert said in done.out
+        assert printed in done.out
         assert "Traceback" not in done.out
 
     def test_a_terminal_is_asked_and_says_yes(self, shell: Shell):

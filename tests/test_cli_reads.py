@@ -13,43 +13,43 @@ class TestReads:
         assert shell.run("show", "memory/rooms.md", "Rooms").out == "- likes dark rooms\n"
         assert shell.run("show", "memory/rooms.md").out == FILES["memory/rooms.md"]
         assert shell.run("show", "Twice", "--nth", "2").out == "- two\n"
-        found = shell.run("show", "Work", "--json").found
-        assert list(found) == SHOWN
-        assert (found["section"], found["level"], found["subsections"]) == ("Memory > Work", 2, ["Memory > Work > Employer"])
-        assert found["commit"] == shell.git("rev-parse", "HEAD").strip()
-        assert not found["uncommitted"]
-        assert shell.run("show", "By hand", "--json").found["uncommitted"]
+        answer = shell.run("show", "Work", "--json").answer
+        assert list(answer) == SHOWN
+        assert (answer["section"], answer["level"], answer["subsections"]) == ("Memory > Work", 2, ["Memory > Work > Employer"])
+        assert answer["commit"] == shell.git("rev-parse", "HEAD").strip()
+        assert not answer["uncommitted"]
+        assert shell.run("show", "By hand", "--json").answer["uncommitted"]
 
     def test_outline(self, shell: Shell):
         lines = shell.run("outline").out.splitlines()
         assert re.fullmatch(r"Memory  \(line 1\) [0-9a-f]{12}", lines[0])
         assert re.fullmatch(r"    Employer  \(line 12\) [0-9a-f]{12}", lines[3])
-        found = shell.run("outline", "--json").found
-        assert list(found) == ["path", "sections"]
-        assert [list(row) for row in found["sections"]] == [["section", "level", "line", "etag", "lines"]] * len(lines)
+        answer = shell.run("outline", "--json").answer
+        assert list(answer) == ["path", "sections"]
+        assert [list(row) for row in answer["sections"]] == [["section", "level", "line", "etag", "lines"]] * len(lines)
         assert shell.run("outline", "memory/rooms.md").out.startswith("Rooms  (line 1) ")
 
     def test_search(self, shell: Shell):
         assert shell.run("search", "stripe").out.splitlines()[0].startswith("MEMORY.md:14 Memory > Work > Employer [")
         assert "(uncommitted)" in shell.run("search", "committed", "yet").out
-        found = shell.run("search", "stripe", "-n", "1", "--json").found
-        assert list(found) == ["query", "as_of", "commit", "stale", "hits"]
-        assert [list(hit) for hit in found["hits"]] == [HIT]
-        only = shell.run("search", "rooms", "--file", "memory", "--json").found
+        answer = shell.run("search", "stripe", "-n", "1", "--json").answer
+        assert list(answer) == ["query", "as_of", "commit", "stale", "hits"]
+        assert [list(hit) for hit in answer["hits"]] == [HIT]
+        only = shell.run("search", "rooms", "--file", "memory", "--json").answer
         assert [hit["path"] for hit in only["hits"]] == ["memory/rooms.md"]
 
     def test_no_match_is_done(self, shell: Shell):
         done = shell.run("search", "zebra")
         assert (done.status, done.out, done.err) == (0, "", "mdmem: no match\n")
-        assert shell.run("search", "zebra", "--json").found["hits"] == []
+        assert shell.run("search", "zebra", "--json").answer["hits"] == []
         assert shell.run("facts", "--tag", "zebra").err == "mdmem: no facts\n"
-        assert shell.run("facts", "--tag", "zebra", "--json").found == {"facts": []}
+        assert shell.run("facts", "--tag", "zebra", "--json").answer == {"facts": []}
 
     def test_where_nothing_is_there_at_all_it_says_so(self, shell: Shell):
         section, file = "mdmem: memory holds nothing in a section 'Nope'\n", "mdmem: memory holds nothing in a file 'nope.md'\n"
         assert shell.run("search", "tea", "--section", "Nope", "--file", "nope.md").err == f"mdmem: no match\n{file}{section}"
         assert shell.run("search", "zebra", "--section", "Work", "--file", "memory").err == "mdmem: no match\n"
-        assert shell.run("search", "zebra", "--file", "nope.md", "--json").found["hits"] == []
+        assert shell.run("search", "zebra", "--file", "nope.md", "--json").answer["hits"] == []
         assert shell.run("facts", "--section", "Nope").err == f"mdmem: no facts\n{section}"
         assert shell.run("facts", "--section", "Work", "--tag", "zebra").err == "mdmem: no facts\n"
 
@@ -57,9 +57,9 @@ class TestReads:
         assert re.search(
             r"^[0-9a-f]{8}  \[fact\] the heating was mended #house  memory/2026-03-05.md:5$", shell.run("facts").out, re.MULTILINE
         )
-        found = shell.run("facts", "--kind", "preference", "--json").found
-        assert [list(fact) for fact in found["facts"]] == [FACT]
-        assert found["facts"][0] | {"id": ""} == {
+        answer = shell.run("facts", "--kind", "preference", "--json").answer
+        assert [list(fact) for fact in answer["facts"]] == [FACT]
+        assert answer["facts"][0] | {"id": ""} == {
             **{"id": "", "text": "drink: tea", "key": "drink", "kind": "preference", "tags": [], "path": "MEMORY.md", "line": 5},
             **{"section": "Memory > Preferences", "source": "user-stated", "confidence": 0.95, "status": "current", "until": None},
         }
@@ -70,7 +70,7 @@ class TestReads:
         done = shell.run("check")
         assert (done.status, done.err) == (0, "")
         assert done.out.startswith("MEMORY.md:25: warning: the heading 'Twice' stands in line 21 already")
-        (problem,) = shell.run("check", "--json").found["problems"]
+        (problem,) = shell.run("check", "--json").answer["problems"]
         assert list(problem) == ["path", "line", "code", "level", "message"]
 
     def test_check_staged(self, shell: Shell):
@@ -86,11 +86,11 @@ class TestReads:
         shell.write("memory/latin.md", b"caf\xe9\n")
         assert shell.run("reindex").status == 0
         out = shell.run("status").out
-        for said in ("branch     main at ", "uncommitted  MEMORY.md\n", "skipped    memory/latin.md: the file is not UTF-8"):
-            assert said in out
-        found = shell.run("status", "--json").found
-        assert list(found) == ["workspace", "branch", "commit", "files", "uncommitted", "skipped", "index", "hooks"]
+        for printed in ("branch     main at ", "uncommitted  MEMORY.md\n", "skipped    memory/latin.md: the file is not UTF-8"):
+            assert printed in out
+        answer = shell.run("status", "--json").answer
+        assert list(answer) == ["workspace", "branch", "commit", "files", "uncommitted", "skipped", "index", "hooks"]
 
     def test_reindex(self, shell: Shell):
         assert re.fullmatch(r"[1-9]\d* entries indexed\n", shell.run("reindex").out)
-        assert list(shell.run("reindex", "--full", "--json").found) == ["entries"]
+        assert list(shell.run("reindex", "--full", "--json").answer) == ["entries"]

@@ -14,8 +14,8 @@ from mdmem.model.searches import Quality
 
 
 def state(shell: Shell) -> Path:
-    (found,) = (shell.folder / ".git" / "mdmem").iterdir()
-    return found
+    (answer,) = (shell.folder / ".git" / "mdmem").iterdir()
+    return answer
 
 
 def last(shell: Shell) -> events.Event:
@@ -39,7 +39,7 @@ class TestWhatASearchLeaves:
         shell.run("reindex")
         shell.write("memory/new.md", "- new\n")
         with files.lock(state(shell) / files.INDEX_LOCK, 1):
-            assert shell.run("search", "stripe", "--json", "--explain").found["stale"]
+            assert shell.run("search", "stripe", "--json", "--explain").answer["stale"]
         quality = last(shell).quality
         assert quality is not None
         assert quality.behind
@@ -91,9 +91,9 @@ class TestStats:
         shell.run("search", "zebra", "--since", "zebra")
         out = shell.run("stats").out
         assert re.search(r"^search +2 .* 1 +- +-  #$", out, re.MULTILINE)
-        found = shell.run("stats", "--json").found
-        assert list(found) == ["weeks", "verbs", "damaged"]
-        assert [(one["verb"], one["count"], one["refused"]) for one in found["verbs"]] == [("search", 2, 1), ("log", 1, 0)]
+        answer = shell.run("stats", "--json").answer
+        assert list(answer) == ["weeks", "verbs", "damaged"]
+        assert [(one["verb"], one["count"], one["refused"]) for one in answer["verbs"]] == [("search", 2, 1), ("log", 1, 0)]
 
     def test_searches(self, shell: Shell):
         for word in ("stripe", "zebra", "tea", "rooms"):
@@ -101,15 +101,15 @@ class TestStats:
         head, row = shell.run("stats", "search").out.splitlines()
         assert head.startswith("week      searches  no hit")
         assert re.fullmatch(r"\d{4}-W\d\d +4 +25%.*  #{15}\.{5}", row)
-        found = shell.run("stats", "search", "--json").found
-        assert list(found) == ["weeks", "drift", "damaged"]
-        (week,) = found["weeks"]
+        answer = shell.run("stats", "search", "--json").answer
+        assert list(answer) == ["weeks", "drift", "damaged"]
+        (week,) = answer["weeks"]
         assert (week["searches"], week["without_hit"]) == (4, 0.25)
 
     def test_nothing_yet(self, shell: Shell):
         assert (shell.run("stats").out, shell.run("stats").err) == ("", "mdmem: nothing was done in these weeks\n")
         assert shell.run("stats", "search").err == "mdmem: no search in these weeks\n"
-        assert shell.run("stats", "search", "--json").found == {"weeks": [], "drift": [], "damaged": 0}
+        assert shell.run("stats", "search", "--json").answer == {"weeks": [], "drift": [], "damaged": 0}
 
     def test_it_changes_nothing_and_is_no_event(self, shell: Shell):
         shell.run("search", "tea")
@@ -124,7 +124,7 @@ class TestStats:
             file.write(b'{"half\nodd\n')
         done = shell.run("stats", "search")
         assert (done.status, done.err) == (0, "mdmem: lines of the events that could not be read: 2\n")
-        assert shell.run("stats", "--json").found["damaged"] == 2
+        assert shell.run("stats", "--json").answer["damaged"] == 2
 
     def test_a_file_that_cannot_be_read(self, shell: Shell):
         shell.run("reindex")
@@ -168,9 +168,9 @@ class TestExplain:
 
     @pytest.mark.parametrize("more", [(), ("--history",), ("--as-of", "today")], ids=["now", "history", "as of"])
     def test_parts_times_factors_are_the_score(self, shell: Shell, more: tuple[str, ...]):
-        found = shell.run("search", "when was the heating mended", "--explain", "--json", *more).found
-        assert found["hits"]
-        for hit in found["hits"]:
+        answer = shell.run("search", "when was the heating mended", "--explain", "--json", *more).answer
+        assert answer["hits"]
+        for hit in answer["hits"]:
             score = sum(part["score"] for part in hit["explain"]["parts"])
             for factor in hit["explain"]["factors"]:
                 assert list(factor) == ["name", "value"]
@@ -188,5 +188,5 @@ class TestExplain:
         assert "searched an index in memory" in done.err
 
     def test_unasked_nothing_is_explained(self, shell: Shell):
-        assert "explain" not in shell.run("search", "stripe", "--json").found["hits"][0]
+        assert "explain" not in shell.run("search", "stripe", "--json").answer["hits"][0]
         assert "score" not in shell.run("search", "stripe").out

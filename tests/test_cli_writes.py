@@ -37,12 +37,12 @@ class TestWrites:
 
     def test_json_and_dry_run(self, shell: Shell, words: tuple[str, ...], line: str):
         before = shell.snapshot()
-        dry = shell.run(*words, "--dry-run", "--json").found
+        dry = shell.run(*words, "--dry-run", "--json").answer
         assert list(dry) == [*WRITE, "diff"]
         shown = shell.run(*words, "--dry-run")
         assert (shown.status, shown.err, shown.out.rstrip("\n")) == (0, "", dry["diff"].rstrip("\n"))
         assert shell.snapshot() == before
-        done = shell.run(*words, "--json").found
+        done = shell.run(*words, "--json").answer
         assert list(done) == WRITE
         assert done == {name: value for name, value in dry.items() if name != "diff"} | {"commit": shell.git("rev-parse", "HEAD").strip()}
         added = shell.git("show", "--format=", "--unified=0", "HEAD").splitlines()
@@ -70,29 +70,29 @@ class TestWritesAsked:
             again = shell.run(*words)
             assert again.status == 0
             assert again.out.startswith("unchanged: ")
-            found = shell.run(*words, "--json").found
-            assert (found["changed"], found["commit"]) == (False, None)
+            answer = shell.run(*words, "--json").answer
+            assert (answer["changed"], answer["commit"]) == (False, None)
             assert shell.snapshot() == before
 
     def test_what_nothing_took_the_place_of_is_told(self, shell: Shell):
         for words in (("edit-section", "Employer", "--body", "prose"), ("forget", "likes dark rooms", "--file", "MEMORY.md")):
-            fact = shell.run("log", f"until {words[0]}", "--json").found["added"][0]
-            assert shell.run(*words, "--supersedes", fact, "--json").found["supersedes"] == [{"old": fact, "new": None}]
+            fact = shell.run("log", f"until {words[0]}", "--json").answer["added"][0]
+            assert shell.run(*words, "--supersedes", fact, "--json").answer["supersedes"] == [{"old": fact, "new": None}]
             assert f"Mdmem-Supersedes: {fact} -\n" in shell.git("log", "-1", "--format=%B")
 
     def test_every_answer_has_an_id(self, shell: Shell):
         words = ("edit-section", "--preamble", "--body", "For people.")
-        etag = shell.run(*words, "--json").found["etag"]
-        assert etag == shell.run("show", "--preamble", "--json").found["etag"]
+        etag = shell.run(*words, "--json").answer["etag"]
+        assert etag == shell.run("show", "--preamble", "--json").answer["etag"]
         assert shell.run(*words, "--expect", etag).out == f"unchanged: MEMORY.md {etag}\n"
-        etag = shell.run("show", "Pets", "--json").found["etag"]
+        etag = shell.run("show", "Pets", "--json").answer["etag"]
         for words in (("contradicts", "pet: cat", "pet: dog"), ("conflicts", "--resolve", "pet: cat", "pet: dog")):
-            assert shell.run(*words, "--json").found["etag"] == etag
+            assert shell.run(*words, "--json").answer["etag"] == etag
             assert shell.run(*words).out == f"unchanged: MEMORY.md: Memory > Pets {etag}\n"
 
     def test_who_and_why_are_kept(self, shell: Shell):
-        said = ("--source", "user-stated", "--actor", "agent/main", "--session", "s1", "--reason", "asked twice", "--confidence", "0.8")
-        assert shell.run("remember", "coffee", "--key", "drink", *said).status == 0
+        printed = ("--source", "user-stated", "--actor", "agent/main", "--session", "s1", "--reason", "asked twice", "--confidence", "0.8")
+        assert shell.run("remember", "coffee", "--key", "drink", *printed).status == 0
         message = shell.git("log", "-1", "--format=%B")
         for trailer in ("Source: user-stated", "Actor: agent/main", "Session: s1", "Reason: asked twice", "Confidence: 0.8"):
             assert f"Mdmem-{trailer}\n" in message
@@ -119,5 +119,5 @@ class TestWritesAsked:
         assert shell.run("show", "Memory > Work > -").out == "- works at Stripe\n"
 
     def test_a_text_may_look_like_an_option(self, shell: Shell):
-        assert shell.run("log", "--json", "--", "--json").found["added"]
+        assert shell.run("log", "--json", "--", "--json").answer["added"]
         assert shell.run("log", "--", "--help").out.startswith("logged in ")

@@ -21,7 +21,7 @@ def failing(failure: BaseException) -> Callable[[], int]:
 
 
 @pytest.mark.parametrize(
-    ("failure", "status", "said"),
+    ("failure", "status", "printed"),
     [
         (SectionProblem("section-not-found", "no section 'A'", "Try B."), 1, "mdmem: no section 'A'\nhint: Try B.\n"),
         (SectionProblem("section-not-found", "no section"), 1, "mdmem: no section\n"),
@@ -32,9 +32,9 @@ def failing(failure: BaseException) -> Callable[[], int]:
         (MdmemError("x", "a\x1b[31m\u202eb\nc"), 1, "mdmem: a\ufffd[31m\ufffdb\nc\n"),
     ],
 )
-def test_failures(failure: BaseException, status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures(failure: BaseException, status: int, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert report(failing(failure)) == status
-    assert capsys.readouterr() == ("", said)
+    assert capsys.readouterr() == ("", printed)
 
 
 def test_failures_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,9 +127,9 @@ class TestPreCommit:
             script(python, broken)
         tools = tools_without_mdmem(tmp_path)
         install(hooks(repository), str(python))
-        said = commit(world, repository, "MEMORY.md", PATH=str(tools))
-        assert said.startswith("mdmem: not found, so the staged memory files were not checked")
-        assert said.count("\n") == 1
+        printed = commit(world, repository, "MEMORY.md", PATH=str(tools))
+        assert printed.startswith("mdmem: not found, so the staged memory files were not checked")
+        assert printed.count("\n") == 1
 
     def test_another_python_is_found(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
         tools = tools_without_mdmem(tmp_path)
@@ -159,9 +159,9 @@ def tools_without_mdmem(tmp_path: Path) -> Path:
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("git", "sh"):
-        found = shutil.which(name)
-        assert found
-        (tools / name).symlink_to(found)
+        problems = shutil.which(name)
+        assert problems
+        (tools / name).symlink_to(problems)
     script(tools / "python3", f'PYTHONPATH= exec {shlex.quote(sys.executable)} -S "$@"\n')
     return tools
 
@@ -275,9 +275,9 @@ class TestMain:
     def test_errors_refuse(self, world: World, workspace: Path, capfd: pytest.CaptureFixture[str]):
         self.stage(world, workspace, "memory/topic.md", "# T\n\n" + CONFLICT)
         assert githooks.main(["pre-commit"]) == 1
-        said = capfd.readouterr()
-        assert said.out == ""
-        assert said.err.splitlines() == [
+        printed = capfd.readouterr()
+        assert printed.out == ""
+        assert printed.err.splitlines() == [
             "mdmem: memory/topic.md:3: conflict markers are left in the text",
             "hint: Resolve the conflict and stage the file again.",
         ]
@@ -354,17 +354,17 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         write(half, f"mdmem/{missing}.py", "raise ImportError\n")
         install(hooks(workspace), sys.executable)
         environment = {"PYTHONPATH": str(half), "PATH": str(tools_without_mdmem(tmp_path))}
-        said = commit(world, workspace, "memory/topic.md", CONFLICT, **environment)
-        assert said.startswith("mdmem: not found, so the staged memory files were not checked")
+        printed = commit(world, workspace, "memory/topic.md", CONFLICT, **environment)
+        assert printed.startswith("mdmem: not found, so the staged memory files were not checked")
 
     def test_a_real_commit(self, world: World, workspace: Path):
         install(hooks(workspace), sys.executable)
-        said = commit(world, workspace, "memory/caf\u00e9 1.md", CONFLICT)
-        assert said.startswith("refused: mdmem: memory/caf\u00e9 1.md:1: conflict markers")
+        printed = commit(world, workspace, "memory/caf\u00e9 1.md", CONFLICT)
+        assert printed.startswith("refused: mdmem: memory/caf\u00e9 1.md:1: conflict markers")
         assert commit(world, workspace, "memory/caf\u00e9 1.md", "- tea\n") == ""
 
     @pytest.mark.parametrize(
-        ("allow", "path", "before", "after", "said"),
+        ("allow", "path", "before", "after", "printed"),
         [
             ("shrink", "MEMORY.md", None, "# Memory\n", "MEMORY.md:1: 60 of the file's 61 lines would be gone"),
             (
@@ -378,7 +378,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         ],
     )
     def test_a_real_commit_that_is_allowed(
-        self, world: World, workspace: Path, allow: str, path: str, before: str | None, after: str, said: str
+        self, world: World, workspace: Path, allow: str, path: str, before: str | None, after: str, printed: str
     ):
         install(hooks(workspace), sys.executable)
         if before:
@@ -387,11 +387,11 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         head = world.git(workspace, "rev-parse", "HEAD").stdout
         for environment in ({}, {"MDMEM_ALLOW": others}):
             refusal = commit(world, workspace, path, after, **environment)
-            assert refusal.startswith(f"refused: mdmem: {said}")
+            assert refusal.startswith(f"refused: mdmem: {printed}")
             assert f"MDMEM_ALLOW={allow} git commit" in refusal
             assert SECRET not in refusal
         assert world.git(workspace, "rev-parse", "HEAD").stdout == head
-        place, _, message = said.partition(": ")
+        place, _, message = printed.partition(": ")
         assert commit(world, workspace, path, after, MDMEM_ALLOW=f"{allow}, {others}").startswith(f"mdmem: {place}: allowed: {message}")
         assert world.git(workspace, "show", f"HEAD:{path}").stdout == after
 
@@ -403,10 +403,10 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         (workspace / "MEMORY.md").unlink()
         write(workspace, "memory/2026-03-05.md", "# gone\n")
         world.git(workspace, "add", "-A")
-        said = commit(world, workspace, "memory/s.md", f"- {SECRET}\n")
-        assert said.startswith("refused: ")
+        printed = commit(world, workspace, "memory/s.md", f"- {SECRET}\n")
+        assert printed.startswith("refused: ")
         for problem in ("MEMORY.md:1: 61 of", "memory/2026-03-05.md:1: an earlier", "memory/s.md:1: what looks like a secret"):
-            assert f"mdmem: {problem}" in said
+            assert f"mdmem: {problem}" in printed
         assert [(event.verb, event.code) for event in events.read_events(at.workspace.state)] == [("pre-commit", "shrink")]
 
     def test_lines_added_by_hand_do_the_same(self, world: World, workspace: Path):

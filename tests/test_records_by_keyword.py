@@ -39,8 +39,8 @@ def positional_calls(module: ast.Module, records: frozenset[str]) -> Iterator[tu
 def test_large_records_are_built_by_keyword():
     records = frozenset(large_records())
     assert {"Hit", "Search", "EditSection", "WriteResult", "Workspace"} <= records
-    found = [(str(path), line, name) for path, module in MODULES.items() for line, name in positional_calls(module, records)]
-    assert found == []
+    positional = [(str(path), line, name) for path, module in MODULES.items() for line, name in positional_calls(module, records)]
+    assert positional == []
 
 
 def test_a_record_stands_once():
