@@ -13,7 +13,6 @@ import os
 import select
 import stat
 import time
-import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -81,13 +80,14 @@ class FileWatcher:
     """
 
     def __init__(self, workspace: Workspace) -> None:
+        self._descriptors: list[int] = []
         self._root = str(workspace.root)
         self._folders = workspace.memory_folders
         self._masks = _EventMasks.load()
         self._inotify = inotify_simple.INotify(closefd=False)
-        weakref.finalize(self, os.close, self._inotify.fileno())
+        self._descriptors.append(self._inotify.fileno())
         mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, mounts)
+        self._descriptors.append(mounts)
         self._mounts = select.poll()
         self._mounts.register(mounts, select.POLLPRI)
         self._watches: dict[int, set[tuple[str, str, bool]]] = {}
@@ -99,6 +99,10 @@ class FileWatcher:
         self._open: dict[str, int] = {}
         self._listed_at = 0.0
         self._stamps: dict[str, str] = {}
+
+    def __del__(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
 
     def is_for(self, workspace: Workspace) -> bool:
         """True if it watches what there is to watch by the settings as they are now."""
