@@ -44,7 +44,7 @@ _SURE_MARKS = re.compile(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|
 
 def hit_json(hit: Hit) -> dict[str, Any]:
     """One hit of a search; with `explain` if the search was to explain its scores."""
-    told = {
+    answer = {
         "path": hit.path,
         "start_line": hit.start_line,
         "end_line": hit.end_line,
@@ -63,7 +63,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "commit": hit.commit,
         "uncommitted": hit.uncommitted,
     }
-    return told if hit.explanation is None else told | {"explain": _why_json(hit.explanation)}
+    return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
 
 
 def _why_json(why: Explanation) -> dict[str, Any]:
@@ -116,16 +116,16 @@ def _why_lines(hit: Hit) -> Iterator[str]:
         by_word.setdefault(part.query_word, []).append(part)
     own = " ".join((hit.text, *hit.section)).casefold()
     yield f"score {hit.score:.2f}"
-    for said, parts in by_word.items():
+    for query_word, parts in by_word.items():
         where = "; ".join(_place(part, own) for part in parts)
-        yield one_line(f'{fsum(part.score for part in parts):+.2f}  "{said}": {where}')
+        yield one_line(f'{fsum(part.score for part in parts):+.2f}  "{query_word}": {where}')
     yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.explanation.factors)
 
 
 def _place(part: ScorePart, own: str) -> str:
     """The field that holds a query word, the term in it if it differs, and the share of the score. A term next to the hit is not shown."""
-    said, term = part.query_word.casefold(), part.term.casefold()
-    as_what = "" if term == said else f' as "{part.term}"' if term in own else " by a related word"
+    word, term = part.query_word.casefold(), part.term.casefold()
+    as_what = "" if term == word else f' as "{part.term}"' if term in own else " by a related word"
     return f"{_PLACES.get(part.field, part.field)}{as_what} {part.score:.2f}"
 
 
@@ -186,8 +186,8 @@ def facts_text(hits: Sequence[Hit]) -> str:
 def _fact_text(hit: Hit) -> str:
     kind = f"[{hit.kind}] " if hit.kind else ""
     tags = "".join(f" #{tag}" for tag in hit.tags)
-    said = "".join(f" {mark}" for mark in hit_remarks(hit))
-    return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{said}  {hit.path}:{hit.start_line}")
+    remarks = "".join(f" {mark}" for mark in hit_remarks(hit))
+    return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{remarks}  {hit.path}:{hit.start_line}")
 
 
 def tags_json(tags: Iterable[TagCount]) -> dict[str, Any]:
@@ -219,10 +219,10 @@ def conflicts_text(conflicts: Iterable[ConflictView]) -> str:
 
 
 def _side(hit: Hit) -> str:
-    said = (
+    remarks = (
         f"{hit.since:%Y-%m-%d}" if hit.since else "uncommitted",
         f"{hit.source} {hit.confidence:g}" if hit.source and hit.confidence is not None else "",
         f"{hit.path}:{hit.start_line}",
         short_id(hit.commit),
     )
-    return one_line(f"    {hit.fact}  {' '.join(hit.text.split())}  ({', '.join(filter(None, said))})")
+    return one_line(f"    {hit.fact}  {' '.join(hit.text.split())}  ({', '.join(filter(None, remarks))})")

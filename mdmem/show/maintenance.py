@@ -107,9 +107,9 @@ def _where(advice: Advice) -> str:
     return f"{advice.path}:{advice.line}: {advice.kind}: {advice.message}"
 
 
-def redacted_json(clean: str, found: Iterable[Secret]) -> dict[str, Any]:
+def redacted_json(clean: str, secrets: Iterable[Secret]) -> dict[str, Any]:
     """A text without its secrets, and what kind of secret stood in which line."""
-    return {"text": clean, "secrets": [{"kind": secret.kind, "line": secret.line} for secret in found]}
+    return {"text": clean, "secrets": [{"kind": secret.kind, "line": secret.line} for secret in secrets]}
 
 
 def redacted_text(clean: str) -> str:
