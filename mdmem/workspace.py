@@ -34,9 +34,9 @@ _AUTHOR = re.compile(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
 
 class Resources:
-    """What a process that stays keeps of a workspace between calls: of each class one, made when it is first asked for.
+    """Objects that a long-lived process keeps for a workspace between calls: one of each class, made at first use.
 
-    A process that is forked has its own: neither an open index nor the kernel's queue can be shared.
+    A forked process gets its own: neither an open index nor the kernel's queue can be shared.
     """
 
     def __init__(self) -> None:
@@ -44,14 +44,14 @@ class Resources:
         self._kept: dict[Callable[[], Any], Any] = {}
 
     def get(self, kind: Callable[[], T]) -> T:
-        """The one of its class; threads get the same."""
+        """The object of a class; the same for all threads."""
         if self._process != os.getpid():
             self.close()
         kept: T | None = self._kept.get(kind)
         return self._kept.setdefault(kind, kind()) if kept is None else kept
 
     def close(self) -> None:
-        """Let go of all; what is needed again is made again."""
+        """Drop all objects; they are made again when needed."""
         self._process, self._kept = os.getpid(), {}
 
 
@@ -76,7 +76,7 @@ class Workspace:
         return FilePath(names[0] if names else layout.CURATED_NAMES[0])
 
     def kind_of(self, path: str) -> FileKind:
-        """What kind of memory file a path is here."""
+        """The kind of file that a path is in this workspace."""
         return layout.kind_of(path, self.root.name, self.settings.extra_paths)
 
     def now(self) -> datetime:
@@ -85,7 +85,7 @@ class Workspace:
 
     @property
     def actor(self) -> str | None:
-        """Who writes where nobody is named: MDMEM_ACTOR, else the setting."""
+        """The default actor: MDMEM_ACTOR, else the setting."""
         return self.environment.get("MDMEM_ACTOR") or self.settings.actor
 
     def allowances(self) -> frozenset[str]:
@@ -101,7 +101,7 @@ class Workspace:
         return datetime.fromtimestamp(seconds).astimezone(config.zone(self.settings.timezone))
 
     def shallow_hint(self) -> str:
-        """What is to be said where the repository does not have all of its history; empty where it does."""
+        """A hint for a repository without all of its history; empty if it has all."""
         return "This clone is shallow: git fetch --unshallow brings the rest." if self.repository.is_shallow() else ""
 
     def memory_files(self) -> dict[FilePath, listing.ListedFile]:
@@ -113,13 +113,13 @@ class Workspace:
 
     @property
     def memory_folders(self) -> tuple[str, ...]:
-        """The folders (files may be among them) below which all Markdown is memory."""
+        """The folders (or files) below which all Markdown is memory."""
         return ("memory", *self.settings.extra_paths)
 
     def memory_paths(
         self, read_status: Callable[[os.stat_result], T], enter: Callable[[str, str, bool], None] | None = None
     ) -> dict[str, T]:
-        """The paths of the memory files, in no order, with what `read_status` makes of what the file system says of each.
+        """The paths of the memory files, unordered, each with the result of `read_status` for its stat.
 
         `enter` is called as by `listing.markdown_paths`.
         """
@@ -129,11 +129,11 @@ class Workspace:
         return listed
 
     def is_memory_path(self, path: str) -> bool:
-        """True if a Markdown file that a listing meets is memory: whatever lies in a folder that is listed whole is."""
+        """True if a Markdown file of a listing is memory; all files in folders that are listed whole are."""
         return "/" in path or self.kind_of(path).is_memory
 
     def identity(self) -> Identity | None:
-        """Who commits where git does not know; None where it does.
+        """The committer if git has no identity; None if it has.
 
         Raises:
             RepositoryProblem: `no-identity`.
@@ -173,7 +173,7 @@ def _state_folder(repository: Repository) -> Path:
 
 
 def is_marked(folder: Path) -> bool:
-    """Whether a folder holds one of the files that make it a workspace."""
+    """True if a folder holds one of the files that make it a workspace."""
     return any((folder / name).is_file() for name in layout.WORKSPACE_MARKS)
 
 
@@ -183,14 +183,16 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     Raises:
         WorkspaceProblem: `no-workspace`.
     """
-    given = named or (Path(environment["MDMEM_WORKSPACE"]) if environment.get("MDMEM_WORKSPACE") else None)
-    if given is not None:
-        folder = given.resolve()
+    requested = named or (Path(environment["MDMEM_WORKSPACE"]) if environment.get("MDMEM_WORKSPACE") else None)
+    if requested is not None:
+        folder = requested.resolve()
         if not folder.is_dir():
-            raise WorkspaceProblem("no-workspace", f"there is no folder {given}", f"{wording.verb('init')} {given}")
+            raise WorkspaceProblem("no-workspace", f"there is no folder {requested}", f"{wording.verb('init')} {requested}")
         if not is_marked(folder):
             raise WorkspaceProblem(
-                "no-workspace", f"{given} is no workspace: it has neither MEMORY.md nor mdmem.toml", f"{wording.verb('init')} {given}"
+                "no-workspace",
+                f"{requested} is no workspace: it has neither MEMORY.md nor mdmem.toml",
+                f"{wording.verb('init')} {requested}",
             )
         return folder
     here = Path.cwd()
@@ -213,7 +215,7 @@ def open_at(root: Path, environment: Mapping[str, str]) -> Workspace:
 
 
 def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace:
-    """The workspace in the folder that a repository is seen from.
+    """The workspace in the folder that a repository was discovered from.
 
     Raises:
         WorkspaceProblem: `bad-settings`.
@@ -231,7 +233,7 @@ def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace
 
 
 def refresh(workspace: Workspace) -> Workspace:
-    """The workspace by its settings and its repository as they are now; the same object where no file that says so has changed.
+    """The workspace with its settings and its repository as they are now; the same object if their files are unchanged.
 
     Raises:
         RepositoryProblem, WorkspaceProblem: as `open_at`.
@@ -243,7 +245,7 @@ def refresh(workspace: Workspace) -> Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a workspace was opened by: files with their stamps, folders (or what stands for one) with their identities, and homes."""
+    """The inputs that a workspace was opened with: files with their stamps, folders with their identities, and homes."""
 
     files: tuple[str, ...]
     stamps: tuple[tuple[int, ...] | None, ...]
@@ -252,7 +254,7 @@ class Basis:
     homes: tuple[str | None, ...]
 
     def is_unchanged(self, environment: Mapping[str, str]) -> bool:
-        """True if it is all as it was; asked at each call."""
+        """True if nothing of it has changed; checked at each call."""
         return (
             self.homes == tuple(map(environment.get, config.HOME_VARIABLES))
             and self.stamps == tuple(map(files.stamp, self.files))
@@ -261,9 +263,9 @@ class Basis:
 
 
 def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -> Basis | None:
-    """All that `open_at` reads; None where a file was changed so lately that its stamp does not tell.
+    """All inputs of `open_at`; None if a file has changed so recently that its stamp is not reliable.
 
-    (Where settings name folders outside the workspace, links on the way to them count too; these are looked at each time.)
+    (With folders outside the workspace in the settings there is no basis: links on the way to them count too.)
     """
     way = (root, *root.parents)
     depth = way.index(repository.root) if repository.root in way else 0
@@ -288,35 +290,35 @@ def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -
 
 
 def was_used(repository: Repository) -> bool:
-    """Whether the folder that a repository is seen from has a state folder; it may be no workspace any more."""
+    """True if the folder that a repository was discovered from has a state folder; it may not be a workspace any more."""
     return (_state_folder(repository) / _PREFIX_NAME).is_file()
 
 
 def used_workspaces(folder: Path) -> tuple[Path, ...]:
-    """The workspaces that have been used in the work tree that `folder` is in."""
+    """The workspaces with a state folder in the work tree of `folder`."""
     repository = repo.discover(folder)
-    found = []
-    for place in sorted((repository.git_dir / _STATE).glob(f"*/{_PREFIX_NAME}")):
-        root = repository.root / place.read_text(encoding="utf-8", errors="surrogateescape")
+    roots = []
+    for prefix_file in sorted((repository.git_dir / _STATE).glob(f"*/{_PREFIX_NAME}")):
+        root = repository.root / prefix_file.read_text(encoding="utf-8", errors="surrogateescape")
         if is_marked(root):
-            found.append(root)
-    return tuple(found)
+            roots.append(root)
+    return tuple(roots)
 
 
 def two_curated_hint(workspace: Workspace) -> str | None:
-    """What is to be said where there are two curated files (and not one under two names)."""
-    places = [workspace.root / name for name in layout.CURATED_NAMES]
-    two = all(place.exists() for place in places) and len({place.stat().st_ino for place in places}) > 1
-    return "both MEMORY.md and memory.md are there; the first counts" if two else None
+    """A hint if there are two curated files (and not one under two names)."""
+    paths = [workspace.root / name for name in layout.CURATED_NAMES]
+    are_both = all(path.exists() for path in paths) and len({path.stat().st_ino for path in paths}) > 1
+    return "both MEMORY.md and memory.md are there; the first counts" if are_both else None
 
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
-    """The failure for a file that is not there; its hint is the memory files whose names are nearest, `otherwise` where there are none."""
+    """The failure for a missing file; its hint names the memory files with the nearest names, else it is `otherwise`."""
     near = difflib.get_close_matches(path, workspace.memory_files(), n=3)
     hint = f"Did you mean {', '.join(near)}?" if near else otherwise
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 
 
 def read_committed(workspace: Workspace, path: FilePath, commit: CommitId | None) -> bytes | None:
-    """The bytes of a file in a commit; None where there is no commit or the file is not in it."""
+    """The bytes of a file in a commit; None if there is no commit or no such file in it."""
     return workspace.repository.read(commit, [path])[path] if commit else None

@@ -1,4 +1,4 @@
-"""Catching up: the index is compared with the commit and the files that are there, and brought to them."""
+"""Compare the index with HEAD and the files on disk, and bring it up to date."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class FreshIndex:
-    """An index to search, and how far it can be trusted: `stale` where it could not be brought up to date, `notes` why.
+    """An index to search: `stale` if it could not be brought up to date, with the reason in `notes`.
 
-    `behind` where it has still to be brought up to date, though searches of what is current find all.
+    `behind` if it has still to be updated, though searches for current entries find everything.
     """
 
     index: SearchIndex
@@ -54,7 +54,7 @@ class FreshIndex:
 
 @dataclass(frozen=True, slots=True)
 class _WorkspaceSurvey:
-    """What there is now; `stamps` are the files' by path, as `stamp_text` has them, `digest` is of them all."""
+    """The workspace as it is now: commit, file stamps by path (`stamp_text`), digests of the settings and of all stamps."""
 
     commit: CommitId | None
     stamps: Mapping[str, str]
@@ -70,7 +70,7 @@ class _OpenIndex:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        """Held while one of these is looked at; what is given out does not change any more, and may be used without it."""
+        """Held while a field is read or set; what a method returns never changes, and is used without it."""
         self._opened_as: tuple[object, ...] | None = None
         self._index: SearchIndex | None = None
         self._files: WorkspaceFiles = WorkspaceFiles()
@@ -78,7 +78,7 @@ class _OpenIndex:
         self._overlaid: tuple[SearchIndex, Mapping[str, str], SearchIndex] | None = None
 
     def index(self, workspace: Workspace) -> SearchIndex:
-        """The index as it is now: opened again where it was changed."""
+        """The index as it is now, opened again if it has changed."""
         with self.lock:
             folder = workspace.state / INDEX_NAME
             # Each update gives this file's name to a new file, after all else.
@@ -89,7 +89,7 @@ class _OpenIndex:
             return self._index
 
     def survey(self, workspace: Workspace) -> _WorkspaceSurvey:
-        """What there is now to be indexed."""
+        """The workspace as it is now."""
         settings = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
         commit = workspace.repository.head()
         with self.lock:
@@ -105,7 +105,7 @@ class _OpenIndex:
         )
 
     def overlaid(self, workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey) -> SearchIndex | None:
-        """The index with what was saved by hand since laid over it; None where that is not all, or not sure."""
+        """The index with unindexed files laid over it; None if that would not be everything, or is not certain."""
         snapshot = index.seen
         if snapshot.commit is None or (snapshot.commit, snapshot.settings) != (survey.commit, survey.settings):
             return None
@@ -136,7 +136,7 @@ def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
 
 
 def _in_short(seen: Snapshot) -> tuple[CommitId | None, str, str]:
-    """What tells it from anything else that can be seen, without its files."""
+    """A short form of a snapshot, equal only for equal workspaces."""
     return seen.commit, seen.settings, seen.stamps
 
 
@@ -152,9 +152,9 @@ def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
 
 
 def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False, current: bool = False) -> FreshIndex:
-    """The index, brought up to date first, or (`full`) built anew. Another process that is busy with it is waited for.
+    """The index, brought up to date first, or (`full`) rebuilt. Waits for another process that is updating it.
 
-    Where only what is `current` is to be searched, a few files that were saved by hand are laid over it instead.
+    If only `current` entries are to be searched, a few files saved by hand are laid over it instead.
     """
     try:
         kept = _open_index(workspace)
@@ -182,7 +182,7 @@ def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None
 
 
 def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> FreshIndex:
-    """The index brought up to date, or built anew (`full`), and with it the table of versions that it is made from."""
+    """Bring the index up to date, or (`full`) rebuild it together with the trail that it is made from."""
     workspace.ensure_state()
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
@@ -196,10 +196,10 @@ def _bring_up(
     """Bring the index up to date; the caller holds the lock.
 
     Args:
-        workspace, full, progress: as `fresh` has them.
-        before: what the index had seen before the lock was had, and what there was to see. Where the index has seen nothing else since,
-            nobody was busy with it meanwhile, and the files are not looked at twice. Where it has, another process may have seen more
-            than there was then: what that brought in would be taken out again.
+        workspace, full, progress: see `fresh_index`.
+        before: the snapshot and the survey from before the lock was acquired. If the snapshot is still the same, nobody has updated the
+            index meanwhile, and the files are not looked at twice. If not, the old survey must not be used: what another process has
+            indexed since would be removed again.
     """
     index = _opened(workspace, full)
     survey = before[1] if before and _in_short(before[0]) == _in_short(index.seen) else _survey(workspace)
@@ -218,14 +218,14 @@ def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
     return FreshIndex(index=index, commit=index.seen.commit, stale=False, notes=(note,))
 
 
-def _since(index: SearchIndex, known: Trail) -> int | None:
-    """The number of the landmark up to which the index holds what the table holds; None where that cannot be told."""
-    dropped = known.dropped_commits()
+def _since(index: SearchIndex, trail_table: Trail) -> int | None:
+    """The number of the mainline commit up to which the index agrees with the trail; None if that is unknown."""
+    dropped = trail_table.dropped_commits()
     numbers = [number - 1 for _, number, _ in dropped]
     if index.seen.commit is None:
         return 0
-    if landmark := known.commit_with_id(index.seen.commit):
-        numbers.append(landmark.number)
+    if commit := trail_table.commit_with_id(index.seen.commit):
+        numbers.append(commit.number)
     elif index.seen.commit not in {commit for commit, _, _ in dropped}:
         return None
     return min(numbers)
@@ -234,57 +234,57 @@ def _since(index: SearchIndex, known: Trail) -> int | None:
 def _update(
     workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey, progress: Progress | None, stored: bool = True
 ) -> SearchIndex:
-    """Have the index read what it has not seen; what it has seen already stays, unless too much is unlike.
+    """Index what has changed; the rest stays, unless the settings or the history differ.
 
-    Where it is not the one that is `stored`, the table keeps what that one has still to take out.
+    If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
-    with trail_update.fresh_trail(workspace) as known:
-        since = _since(index, known)
+    with trail_update.fresh_trail(workspace) as trail_table:
+        since = _since(index, trail_table)
         if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
             index, since = _opened(workspace, from_scratch=True), 0
-        _read_changes(workspace, index, survey, known, since or 0, progress)
-        if stored and known.dropped_commits():
-            with known.writing():
-                known.forget_dropped()
+        _read_changes(workspace, index, survey, trail_table, since or 0, progress)
+        if stored and trail_table.dropped_commits():
+            with trail_table.writing():
+                trail_table.forget_dropped()
     return index
 
 
 def _read_changes(
-    workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey, known: Trail, since: int, progress: Progress | None
+    workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey, trail_table: Trail, since: int, progress: Progress | None
 ) -> None:
-    commit = known.newest_commit.commit if known.newest_commit else None
+    commit = trail_table.newest_commit.commit if trail_table.newest_commit else None
     before = dict(index.seen.files)
-    touched = pages.touched_paths(known, since)
+    touched = pages.touched_paths(trail_table, since)
     if index.seen.commit != commit:
         touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
     stamps = survey.stamps
     due = sorted(path for path, stamp in stamps.items() if path in touched or path not in before or before[path].stamp.text != stamp)
-    gone = {FilePath(path) for path in (*before, *touched) if path not in stamps}
-    emptied = sorted(path for path in gone if known.live_occurrences(path))
+    missing = {FilePath(path) for path in (*before, *touched) if path not in stamps}
+    emptied = sorted(path for path in missing if trail_table.live_occurrences(path))
     total = len(due) + len(emptied)
-    reader = pages.PageReader(workspace, known, total)
+    reader = pages.PageReader(workspace, trail_table, total)
     seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
 
     def changed() -> Iterator[FileEntries]:
-        for found in _still_there(workspace, due):
-            seen[found.path], page = reader.read(found, before.get(found.path) if found.path not in touched else None)
+        for listed in _still_there(workspace, due):
+            seen[listed.path], page = reader.read(listed, before.get(listed.path) if listed.path not in touched else None)
             if page is not None:
                 yield page
         yield from map(reader.entries_of_removed_file, emptied)
 
-    upto = known.newest_commit.number if known.newest_commit else 0
+    newest = trail_table.newest_commit.number if trail_table.newest_commit else 0
     index.update(
         changed(),
-        gone.difference(emptied),
-        Snapshot(commit=commit, files=seen, settings=survey.settings, has_pair_marks=bool(known.pair_marks())),
+        missing.difference(emptied),
+        Snapshot(commit=commit, files=seen, settings=survey.settings, has_pair_marks=bool(trail_table.pair_marks())),
         (lambda n: progress(n, total)) if progress else None,
-        pages.ended_rows(workspace, known, since, upto),
-        {name for name, _, _ in known.dropped_commits()},
+        pages.ended_rows(workspace, trail_table, since, newest),
+        {name for name, _, _ in trail_table.dropped_commits()},
     )
 
 
 def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[listing.ListedFile]:
-    """The files at some paths; of what has gone since it was listed the next survey knows."""
+    """The files at these paths; files that are gone since the survey are left to the next one."""
     for path in paths:
         with suppress(FileNotFoundError, NotADirectoryError):
             yield listing.list_file(workspace.root, path, (workspace.root / path).lstat())
@@ -294,9 +294,9 @@ def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[listing
 
 
 def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
-    """Bring the index of one workspace up to date, then let git tidy up; at once back where another process waits to do so.
+    """Bring the index of one workspace up to date, then run git's maintenance. Returns at once if another process waits to do so.
 
-    It waits for a quiet moment first, so that a burst of writes is one catch-up and not as many as there are writes.
+    It waits for a quiet moment first, so that a burst of writes leads to one catch-up.
     """
     workspace = open_at(root, environment)
     workspace.ensure_state()
@@ -316,7 +316,7 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
 
 
 def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:
-    """Bring the index of every workspace up to date that has been used in the work tree that `folder` is in.
+    """Bring the index of every workspace in the work tree of `folder` up to date, if it has been used.
 
     Raises:
         MdmemError: the first problem, after all of them have had their turn.

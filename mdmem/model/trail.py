@@ -58,7 +58,7 @@ class MainlineCommit:
 
 
 class Fate(StrEnum):
-    """How an occurrence ended."""
+    """The end of an occurrence."""
 
     MOVED = "moved"
     SUPERSEDED = "superseded"

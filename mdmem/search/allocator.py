@@ -1,4 +1,4 @@
-"""What the engine's threads take of memory, given back: a process that stays would keep it for good.
+"""Give memory that the engine's threads took back to the system; a long-lived process would keep it.
 
 A writer of the engine starts threads and ends them. glibc gives each thread that it meets a heap of its own (an arena) and keeps what
 is freed in it: after 50 updates of a small index 150 MB, with the two calls here 40. Elsewhere nothing is done.

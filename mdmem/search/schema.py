@@ -1,6 +1,7 @@
-"""What the index holds of an entry: the fields, and an entry as a document of the index, both ways.
+"""An entry as a document of the index, written and read: the fields, labels and the stored row.
 
-Change anything here or in `words` and raise `VERSION`: an index of another version is built anew.
+Whoever changes anything here or in `terms` raises `INDEX_VERSION`: an index of another version is rebuilt. The module is long because the
+writer and the reader of the stored row stay together.
 """
 
 from __future__ import annotations

@@ -307,7 +307,7 @@ def _lexicon(searcher: tantivy.Searcher, overlay: Overlay | None = None) -> Lexi
 
 
 class _Statistics:
-    """What the engine's BM25 goes by, kept as long as the index is the same."""
+    """The BM25 statistics of one state of the index, cached."""
 
     def __init__(self, searcher: tantivy.Searcher) -> None:
         self._searcher = searcher
