@@ -50,22 +50,23 @@ ROOMS = {
     "repo": Room(
         ("mdmem/repo/*.py",),
         (
-            "test_repo",
-            "test_git_files",
-            "test_locks",
-            "test_durability",
-            "test_recover",
-            "test_apply*",
-            "test_pending",
-            "test_purge*",
-            "test_history_replay",
+            *("test_repo", "test_git_files", "test_locks", "test_durability", "test_recover", "test_apply*", "test_purge*", "test_doctor"),
+            *("test_history_replay", "test_hooks", "test_messages"),
         ),
     ),
     "changes": Room(
         ("mdmem/changes/*.py",),
         (
-            *("test_apply*", "test_recover", "test_durability", "test_tasks", "test_review", "test_contradictions", "test_purge*"),
-            *("test_pending", "test_transaction", "test_write_outcome", "test_secret_writes", "test_cli_writes", "test_cli_history"),
+            *("test_apply*", "test_pending", "test_recover", "test_durability", "test_transaction", "test_write_outcome", "test_tasks"),
+            *(
+                "test_review",
+                "test_contradictions",
+                "test_purge*",
+                "test_trail",
+                "test_secret_writes",
+                "test_cli_writes",
+                "test_cli_history",
+            ),
         ),
     ),
     "document": Room(
@@ -258,6 +259,7 @@ class Tests:
 
     def __init__(self, room: Room, module: str, text: str) -> None:
         self._module = module
+        self._own = {f"test_{Path(module).stem}", room.tests[0]}
         self._now = functions(text)
         self._by_line: dict[tuple[str, int], set[str]] = {}
         self._by_function: dict[str, set[str]] = {}
@@ -304,8 +306,8 @@ class Tests:
         return chosen
 
     def _is_own(self, test: str) -> bool:
-        """Whether a test stands in the file that is named after the module."""
-        return Path(test.partition("::")[0]).stem == f"test_{Path(self._module).stem}"
+        """Whether a test stands in the file that is named after the module, or in the room's first."""
+        return Path(test.partition("::")[0]).stem in self._own
 
 
 # Trying a mutant.
