@@ -36,7 +36,7 @@ def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
     for rule in MATCH_RULES:
         name = rule(address)
         if not name:
-            continue
+            break
         by_title = tuple(section for section in document.sections if rule(section.title) == name)
         if by_title:
             return by_title

@@ -47,7 +47,7 @@ def markdown_paths(
     """
     listed: dict[str, T] = {}
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
-        prefix = "" if folder in ("", ".") else folder.rstrip("/")
+        prefix = "" if folder == "." else folder.rstrip("/")
         if not _leaves_by_link(root, prefix):
             _scan(root / folder, prefix, deep, read_status, listed, enter)
     return listed
@@ -55,7 +55,7 @@ def markdown_paths(
 
 def _leaves_by_link(root: Path, folder: str) -> bool:
     """True if a folder named as one of the workspace is reached through a symbolic link."""
-    parts = [part for part in folder.split("/") if part not in ("", ".")]
+    parts = folder.split("/")
     if folder.startswith("/") or ".." in parts:
         return False
     return root.is_symlink() or any((root / "/".join(parts[:count])).is_symlink() for count in range(1, len(parts) + 1))

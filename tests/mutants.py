@@ -289,14 +289,18 @@ class Tests:
                 self._by_line.setdefault((name, -1), set()).update(*here.values())
 
     def of(self, mutant: Mutant, seconds: float) -> list[str]:
-        """The tests for a mutant, those of the module's own file and quick ones first, as many as take so long together."""
+        """The tests for a mutant, as many as take so long together.
+
+        Those of the module's own file and quick ones come first. The rest of that file comes last: it may run the line in a process of its own.
+        """
         here: set[str] = set()
         if not mutant.once:
             lines = range(mutant.line - mutant.start, mutant.last - mutant.start + 1)
             here = here.union(*(self._by_line.get((mutant.function, line), set()) for line in (*lines, -1)))
         else:
-            here = here.union(*self._by_function.values(), filter(self._is_own, self.seconds))
-        ordered = sorted(here, key=lambda test: (not self._is_own(test), self.seconds[test]))
+            here = here.union(*self._by_function.values())
+        own = set(filter(self._is_own, self.seconds))
+        ordered = sorted(here | own, key=lambda test: (test not in here, test not in own, self.seconds[test]))
         chosen, total = [], 0.0
         for test in ordered:
             total += self.seconds[test]

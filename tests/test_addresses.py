@@ -33,6 +33,7 @@ TREE = "# Memory\n\n## Work\n\n### Notes\n\n## Home\n\n### Notes\n\n# Work\n\n##
         ("#\n## A\n# B\n## A\n", " > A", [" > A"]),
         (TREE, "", []),
         (TREE, " ", []),
+        ("#\n# A\n", " ", []),
         # A whole path wins over an end of one.
         ("# X\n## A\n### B\n# A\n## B\n", "A > B", ["A > B"]),
         ("# X\n## A\n### B\n# Y\n## A\n### B\n", "A > B", ["X > A > B", "Y > A > B"]),
@@ -129,6 +130,8 @@ def test_only_so_much_is_compared() -> None:
 def test_one_section_by_many_names_is_suggested_once() -> None:
     assert similar_paths(parse("# plan\n## plan\n"), "plan x") == ("plan", "plan > plan")
     assert similar_paths(parse("# Plan\n# plan\n"), "plans") == ("Plan",)
+    three = ("m > works", "m > worlds", "m > worker")  # each by its title and by its path
+    assert similar_paths(parse("# m\n## works\n## worker\n## working\n## worlds\n"), "m works") == three
 
 
 def test_long_addresses_are_cut_in_messages() -> None:

@@ -367,19 +367,45 @@ class TestLock:
         assert not files.is_locked(other_path)
         assert not files.is_locked(path)
 
-    def test_whoever_waits_gets_it(self, tmp_path: Path):
-        path, order = tmp_path / "lock", []
+    @pytest.mark.parametrize("long", [False, True])
+    def test_whoever_waits_gets_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool):
+        """Within the first second, and after it was said that it takes long."""
+        flock, queued, order = files.fcntl.flock, threading.Event(), []
+
+        def noted(descriptor: int, operation: int) -> None:
+            if not operation & fcntl.LOCK_NB:
+                queued.set()
+            flock(descriptor, operation)
+
+        monkeypatch.setattr(files.fcntl, "flock", noted)
+        told = threading.Event()
 
         def wait() -> None:
-            with files.lock(path, 30):
+            with files.lock(tmp_path / "lock", 30, lambda _: told.set()):
                 order.append("waited")
 
-        with files.lock(path, 0):
+        with files.lock(tmp_path / "lock", 0):
             waiting = threading.Thread(target=wait)
             waiting.start()
+            (told if long else queued).wait()
             order.append("held")
         waiting.join()
         assert order == ["held", "waited"]
+
+    def test_how_long_is_waited(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        waited: list[float | None] = []
+
+        class Impatient(threading.Event):
+            def wait(self, timeout: float | None = None) -> bool:
+                waited.append(timeout)
+                return False
+
+        with files.lock(tmp_path / "lock", 0):
+            for timeout in (0.5, 1, 3):
+                monkeypatch.setattr(files.threading, "Event", Impatient)
+                with pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", timeout):
+                    pass
+        assert [seconds for seconds in waited if seconds is not None] == [0.5, 1, 1, 2]
 
     def test_whoever_waits_says_so_once(self, tmp_path: Path):
         messages: list[str] = []
@@ -417,11 +443,25 @@ class TestLock:
 
     @pytest.mark.parametrize("number", [errno.EIO, errno.ENOLCK])
     def test_where_there_are_no_locks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int):
-        monkeypatch.setattr(files.fcntl, "flock", failing(number))
+        opened: list[int] = []
+        monkeypatch.setattr(files.fcntl, "flock", lambda descriptor, _: (opened.append(descriptor), failing(number)()))
         before = descriptors()
         with pytest.raises(OSError, match=os.strerror(number)), files.lock(tmp_path / "lock", 0):
             pass
         assert descriptors() == before
+        assert len(opened) == 1
+
+    def test_it_is_opened_for_reading_alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        flock, modes = files.fcntl.flock, []
+
+        def noted(descriptor: int, operation: int) -> None:
+            modes.append(fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE)
+            flock(descriptor, operation)
+
+        monkeypatch.setattr(files.fcntl, "flock", noted)
+        with files.lock(tmp_path / "lock", 0):
+            assert files.is_locked(tmp_path / "lock")
+        assert modes == [os.O_RDONLY, os.O_RDONLY]
 
     def test_a_child_does_not_inherit_it(self, world: World, tmp_path: Path):
         command = [sys.executable, "-c", "import os; print(os.listdir('/dev/fd'))"]
@@ -465,13 +505,28 @@ class TestMarkdownFiles:
         assert self.listed(root, "../outside") == ["../outside/deep/p.md", "../outside/o.md", "B.MD", "a.md"]
 
     def test_no_link_is_followed_out(self, root: Path):
-        assert self.listed(root, "linked", "linked/sub", "link.md") == ["B.MD", "a.md"]
+        (root / "other" / "deep").mkdir()
+        (root / "other" / "deep" / "k.md").write_text("k")
+        linked = ("linked", "linked/", "./linked", "linked/deep", "memory/linked/deep", "memory//linked/deep", "link.md")
+        for path in linked:
+            assert self.listed(root, path) == ["B.MD", "a.md"]
+
+    def test_a_workspace_that_is_a_link_is_not_read_in_folders(self, root: Path):
+        root.with_name("link").symlink_to(root)
+        assert self.listed(root.with_name("link"), "memory") == self.listed(root.with_name("link"), "") == []
+
+    def test_a_name_is_cut_at_its_slashes_only(self, root: Path):
+        (root / "memoX").mkdir()
+        (root / "memoX" / "x.md").write_text("x")
+        assert self.listed(root, "memoX/") == ["B.MD", "a.md", "memoX/x.md"]
 
     def test_a_folder_outside_keeps_the_path_given(self, root: Path):
         outside = root.parent / "outside"
         assert self.listed(root, "../outside", str(outside)) == sorted(["B.MD", "a.md", "../outside/o.md", f"{outside}/o.md"])
-        (root / "way").symlink_to(outside)
+        for way in ("way", "../way"):
+            (root / way).symlink_to(outside)
         assert self.listed(root, f"{root}/way") == sorted(["B.MD", "a.md", f"{root}/way/o.md"])
+        assert self.listed(root, "../way") == ["../way/o.md", "B.MD", "a.md"]
 
     def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
         every, removed = listing.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino), []
@@ -525,6 +580,10 @@ class TestRecord:
         write_ahead.drop_record(tmp_path)
         assert sorted(path.name for path in tmp_path.iterdir()) == [".mdmem-kept", "kept.tmp"]
         write_ahead.drop_record(tmp_path / "none")
+        write_ahead.drop_record(tmp_path)
+
+    def test_what_another_process_has_dropped_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / ".mdmem-1.tmp"]))
         write_ahead.drop_record(tmp_path)
 
 

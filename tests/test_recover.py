@@ -276,15 +276,15 @@ class TestLeft:
         assert nothing_to_change(at) == ()
         settled(at)
 
-    @pytest.mark.parametrize("path", ["../outside.md", "/etc/mdmem.md"])
+    @pytest.mark.parametrize("path", [f"../{TEMPORARY}", f".mdmem-/../../{TEMPORARY}", "mdmem.tmp"])
     def test_the_temporary_file_is_looked_for_nowhere_else(self, at: Desk, path: str):
         leave(at, record())
         state = at.workspace.state / "write-ahead.json"
-        state.write_text(json.dumps(asdict(record()) | {"temporary": f"../{TEMPORARY}"}))
-        outside = at.root.parent / TEMPORARY
-        outside.write_text("not ours")
+        state.write_text(json.dumps(asdict(record()) | {"temporary": path}))
+        (at.root / ".mdmem-").mkdir()
+        other = at.write(path, "not ours")
         nothing_to_change(at)
-        assert outside.exists()
+        assert other.exists()
 
     def test_a_hook_that_refuses_is_asked_again(self, at: Desk):
         leave(at, record())
