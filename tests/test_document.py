@@ -188,6 +188,17 @@ def test_blocks() -> None:
     ]
 
 
+def test_blocks_that_the_scanner_leaves_to_the_parser() -> None:
+    """The title of a link reference may go on in the next line, or not; then it is up to the parser."""
+    text = "[a]: /u\n'x\ny'\n    code\n```\nx\n```\n> q\n> - r\n- i\n  - nested\n1. j\n# A\npara\n# B\n<div>\n"
+    document = parse(text)
+    assert [(b.kind, b.start, b.end) for b in document.blocks] == [
+        *((BlockKind.CODE, 3, 4), (BlockKind.CODE, 4, 7), (BlockKind.QUOTE, 7, 9), (BlockKind.ITEM, 9, 11), (BlockKind.ITEM, 11, 12)),
+        *((BlockKind.PARAGRAPH, 13, 14), (BlockKind.HTML, 15, 16)),
+    ]
+    assert outline(text) == [(1, "A"), (1, "B")]
+
+
 @pytest.mark.parametrize(
     "nested",
     [
