@@ -85,7 +85,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date) -> Hit:
     entry, origin, life = row.entry, row.origin, row.lifetime
     now = wanted.as_of is None
     brought_in = origin.commit if origin else None
-    return Hit(  # by position, which takes half the time
+    return Hit(
         path=entry.path,
         start_line=entry.start_line,
         end_line=entry.end_line,
