@@ -15,6 +15,7 @@ import hashlib
 import importlib
 import json
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -84,6 +85,8 @@ START_SECONDS = 20.0
 SLOWER = 5.0
 """How many times longer than measured a test may take there."""
 MEASURING_SECONDS = 1200.0
+MOST_BYTES = 4_000_000_000
+"""Of memory for one process: a loop that a mutant does not leave may want all that there is."""
 LOADED_BEFORE = ("hypothesis", "markdown_it", "git", "tantivy", "mistune", "yaml")
 """What the children need not load each for itself: nothing of this, and nothing that starts threads when it is loaded."""
 OPTIONS = [
@@ -118,6 +121,7 @@ def fork(work: Callable[[], int], log: Path) -> int:
     status = 70
     try:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with log.open("wb") as output, Path(os.devnull).open("rb") as nothing:
             for stream, file in ((0, nothing), (1, output), (2, output)):
