@@ -165,6 +165,7 @@ def test_eight_sections_are_listed_at_most() -> None:
     ("text", "expected"),
     [
         ("# A\n## B\n", [("A", None), ("A > B", None)]),
+        ("# A\n# A\n", [("A", 1), ("A", 2)]),
         ("# A\n# A\n# A\n", [("A", 1), ("A", 2), ("A", 3)]),
         ("# A\n## B\n# A > B\n", [("A", None), None, ("A > B", None)]),
         ("# a\n# A\n", [("a", None), ("A", None)]),
