@@ -11,8 +11,10 @@ from mdmem.errors import FactProblem, TextProblem
 from mdmem.facts import (
     fact_id,
     find_held_key,
+    find_same_item,
     has_words,
     holds_key,
+    id_prefix,
     item_text,
     items,
     items_matching,
@@ -78,6 +80,13 @@ _UNTIL = re.compile(r" \(until [-0-9]+\)$")
         ("- x (until 2026-02-30)", "x (until 2026-02-30)", None, None, (), None),
         ("- x (until 2026-03-05) y", "x (until 2026-03-05) y", None, None, (), None),
         ("- (until 2026-03-05)", "(until 2026-03-05)", None, None, (), None),
+        ("- x #a…", "x #a…", None, None, (), None),
+        # Comments behind each other, and between words.
+        ("- x <!-- a --> y <!-- b -->", "x <!-- a --> y", None, None, (), None),
+        ("- x <!-- a --><!-- b -->", "x", None, None, (), None),
+        ("- x <!---->", "x", None, None, (), None),
+        ("- x <!--->", "x <!--->", None, None, (), None),
+        ("- x <!-->", "x <!-->", None, None, (), None),
         # What only looks like a comment.
         ("- x \\<!-- y -->", "x \\<!-- y -->", None, None, (), None),
         ("- x <!-- y --> z", "x <!-- y --> z", None, None, (), None),
@@ -142,7 +151,18 @@ def test_an_item_without_words_is_no_fact(item: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     ("item", "words"),
-    [("- a\n  b\n c\n    d", "a\nb\nc\n  d"), ("10. a\n    b", "a\nb"), ("-\n  a", "\na"), ("no item", "no item"), ("-\ta\n\tb", "a\n\tb")],
+    [
+        ("- a\n  b\n c\n    d", "a\nb\nc\n  d"),
+        ("10. a\n    b", "a\nb"),
+        ("-\n  a", "\na"),
+        ("no item", "no item"),
+        ("-\ta\n\tb", "a\n\tb"),
+        ("-   \n     b", "  \n   b"),
+        ("-\n   b", "\n b"),
+        ("10. a\n  Xb", "a\nXb"),
+        ("- MAX\n", "MAX"),
+        ("no\nitem\n", "no\nitem"),
+    ],
 )
 def test_content(item: str, words: str) -> None:
     assert item_text(item) == words
@@ -162,6 +182,10 @@ def test_content(item: str, words: str) -> None:
         ("\\# a: x", "# a", ("\\# a: ", "x")),
         ("\\<!-- a: x", "<!-- a", ("\\<!-- a: ", "x")),
         ("key:\nvalue", "key", ("key:\n", "value")),
+        ("a: b: c: d", "a: b: c", ("a: b: c: ", "d")),
+        ("a **b** c: x", "a b c", ("a **b** c: ", "x")),
+        ("a __b__ c: x", "a b c", ("a __b__ c: ", "x")),
+        ("**Home town**: Graz", "home", ("", "**Home town**: Graz")),
         ("ab: x", "a", ("", "ab: x")),
         ("a:x", "a", ("", "a:x")),
         ("a: ", "a", ("", "a: ")),
@@ -189,6 +213,49 @@ def test_keys_of_any_words(text: str, key: str, parts: tuple[str, str]) -> None:
 )
 def test_which_key_is_held(text: str, held: str | None) -> None:
     assert find_held_key(text, {"home town", "a: b"}) == held
+
+
+@pytest.mark.parametrize(("colons", "held"), [(3, True), (4, False)])
+def test_a_key_with_many_colons_is_looked_for_by_name_only(colons: int, held: bool) -> None:
+    key = ": ".join("a" * (colons + 1))
+    assert (find_held_key(f"{key}: x", {key}) == key) is held
+    assert split_key(f"{key}: x", key) == (f"{key}: ", "x")
+
+
+@pytest.mark.parametrize(
+    ("word", "prefix"),
+    [("6466f4", "6466f4"), (" 6466F4D0 ", "6466f4d0"), ("6466f", ""), ("6466f4d01", ""), ("6466g4", ""), ("", "")],
+)
+def test_what_may_be_an_id(word: str, prefix: str) -> None:
+    assert id_prefix(word) == prefix
+
+
+@pytest.mark.parametrize(
+    ("item", "found"), [("* Tea  and CAKE #t", 0), ("- 日本語", 2), ("- ✓ (until 2026-01-01)", 3), ("- cake", None), ("- 日本", None)]
+)
+def test_the_same_said_before(item: str, found: int | None) -> None:
+    same = find_same_item(parse("- tea and cake\n- tea and cake\n- [fact] 日本語\n- ✓\n"), item)
+    assert (same.start if same else None) == found
+
+
+def test_an_id_of_what_cannot_be_encoded() -> None:
+    assert fact_id("\udcff") == fact_id(" \udcff ") != fact_id("\udcfe")
+
+
+@pytest.mark.parametrize(
+    ("item", "kind", "tags", "until", "expected"),
+    [
+        ("x", None, ("a",), None, "x #a"),
+        ("- [fact]", "note", (), None, "- [note] [fact]"),
+        ("- [fact] x", "note", (), None, "- [note] x"),
+        ("- [fact] x", None, (), None, "- [fact] x"),
+        ("- x  (until 2026-01-01) #b <!-- c -->", None, ("d",), None, "- x #d <!-- c -->"),
+        ("- x #b ^id", None, (), DAY, "- x (until 2026-03-05) ^id"),
+        ("- #b", None, ("d",), None, "- #b #d"),
+    ],
+)
+def test_rewriting(item: str, kind: str | None, tags: tuple[str, ...], until: date | None, expected: str) -> None:
+    assert rewrite_item(item, kind, tags, until) == expected
 
 
 @pytest.mark.parametrize(
@@ -233,6 +300,8 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
         ({"text": "#hash", "key": "k"}, "- k: \\#hash"),
         ({"text": "k: #hash #b"}, "- k: \\#hash #b"),
         ({"text": "**K:** ^id"}, "- **K:** \\^id"),
+        ({"text": "__K:__ ^id"}, "- __K:__ \\^id"),
+        ({"text": "k:"}, "- k:"),
         ({"text": "[fact]"}, "- \\[fact]"),
         ({"text": "#tag is prose"}, "- #tag is prose"),
         ({"text": "\ufeffx"}, "- x"),
