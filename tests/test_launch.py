@@ -21,7 +21,7 @@ def test_where_nothing_takes_what_it_said(world: World, tmp_path: Path):
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_to_be_ended_is_to_be_interrupted(world: World, tmp_path: Path, number: str):
-    code = f"import signal; from mdmem.startup.launch import launch; launch(lambda: signal.raise_signal(signal.{number}))"
+    code = f"import signal; signal.signal(signal.{number}, signal.SIG_DFL); from mdmem.startup.launch import launch; launch(lambda: signal.raise_signal(signal.{number}))"
     done = world.run(tmp_path, [sys.executable, "-c", code], check=False)
     assert (done.returncode, done.stderr) == (130, "mdmem: interrupted\n")
 
