@@ -67,8 +67,9 @@ class World:
 
 @pytest.fixture(autouse=True, scope="session")
 def _heard() -> None:
-    """Ctrl-C is heard here and by what is started here, though a shell that starts the suite in the background has it ignored."""
+    """Ctrl-C and a hang-up are heard here and by what is started here, though a shell in the background or nohup has them ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
