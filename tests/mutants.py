@@ -1,10 +1,12 @@
 """Whether the tests notice: each room's mutants, tried on the tests that run the line that was changed.
 
-    python tests/mutants.py [ROOM…] [--sample N] [--seed N] [--jobs N] [--seconds N] [--only WORDS] [--again]
+    python tests/mutants.py [ROOM…] [--sample N] [--seed N] [--jobs N] [--seconds N] [--only WORDS]
+        [--survivors] [--again]
 
-First it is measured which test of the room's test files runs which lines (again only for files that changed since). Then, for each mutant, a child with the
-mutant in place of its module runs those tests, quick ones first, until one fails. What came of it is kept in `.mutants/`: a run that was
-interrupted goes on, and a survivor is tried again when the tests have changed. Why a survivor is none is said in `mutants_allowed.toml`.
+First it is measured which test of the room's test files runs which lines (again only for files that changed since). Then, for each mutant, a
+child with the mutant in place of its module runs those tests, quick ones first, until one fails. What came of it is kept in `.mutants/`: a run
+that was interrupted goes on, and a survivor is tried again when the tests have changed. Why a survivor is none is said in
+`mutants_allowed.toml`.
 
 There are maintained tools. mutmut leaves out the methods of dataclasses, and copies the program to a place that the tests which start
 processes leave again; cosmic-ray runs one command for every mutant, which is all tests or too few.
@@ -391,6 +393,11 @@ class Verdicts:
         key = self._key(module, mutant)
         return KILLED if self._known.get(key) == KILLED else self._known.get(f"{key}, {self._effort}")
 
+    def has_survived(self, module: str, mutant: Mutant) -> bool:
+        """Whether a mutant has survived some earlier trial, and has not been killed since."""
+        key = self._key(module, mutant)
+        return key not in self._known and any(known.startswith(f"{key}, ") for known in self._known)
+
     def add(self, module: str, mutant: Mutant, outcome: str) -> None:
         key = self._key(module, mutant)
         self._known[key if outcome == KILLED else f"{key}, {self._effort}"] = outcome
@@ -468,6 +475,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the tests of one mutant may take together")
     parser.add_argument("--only", default="", help="mutants with these words in their module or name")
+    parser.add_argument("--survivors", action="store_true", help="mutants that have survived an earlier trial, the shorter ones too")
     parser.add_argument("--again", action="store_true", help="forget what came of earlier runs")
     wanted = parser.parse_args()
     rooms = wanted.rooms or list(ROOMS)
@@ -480,6 +488,8 @@ def main() -> int:
     for room in rooms:
         verdicts = Verdicts(room, wanted.seconds, wanted.again)
         chosen = sampled(ROOMS[room], wanted.sample, wanted.seed, wanted.only)
+        if wanted.survivors:
+            chosen = [each for each in chosen if verdicts.has_survived(*each)]
         try_all(ROOMS[room], chosen, verdicts, wanted.jobs, wanted.seconds)
         good.append(report(room, [Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED) for module, mutant in chosen]))
     return 0 if all(good) else 1
