@@ -128,7 +128,8 @@ def test_a_file_that_is_only_read_is_looked_at() -> None:
         ("## A\n\n- tea\n- [preference] tea\n", [(4, False)], None),
         ("## A\n\n- tea\n- tea ^id\n", [(4, False)], None),
         ("## A\n\n- tea\n- tea (until 2027-01-01)\n", [(4, False)], None),
-        # Under two headings it may be two facts.
+        # Under two headings it may be two facts, and so before the first and under one.
+        ("- tea\n\n# A\n\n# B\n\n- tea\n", [(7, False)], None),
         ("## Ana\n\n- works_at: OVH\n\n## Ben\n\n- works_at: OVH\n", [(7, False)], None),
     ],
 )
@@ -167,8 +168,11 @@ def test_a_duplicate_that_cannot_be_cut_out_is_only_shown() -> None:
         ("theme: dark mode in the editor", "Theme dark mode in the editor", True),
         ("theme: dark mode in the editor", "colour: dark mode in the editor", False),
         ("theme: dark mode in the editor", "theme: dark mode in editors", False),
+        ("theme: dark mode in the editor", "Theme: dark mode in editors", False),
+        ("Theme: dark mode in the editor", "theme: dark mode in editors", False),
         ("Server listens on port 8080", "Server listens on port 8081", False),
         ("likes tea", "likes coffee", False),
+        ("aa bb cc dd ee", "aa bb cc dd ff", True),  # by four fifths, just near enough
     ],
 )
 def test_near_duplicates(first: str, second: str, is_near: bool) -> None:
@@ -177,6 +181,35 @@ def test_near_duplicates(first: str, second: str, is_near: bool) -> None:
     if is_near:
         assert advice[0].facts == (fact(second), fact(first))
         assert advice[0].message == f"{second!r} says nearly what MEMORY.md:3 says: {first!r}"
+
+
+@pytest.mark.parametrize(("key", "is_near"), [("theme", True), ("colour", False)])
+def test_what_keys_say_in_two_sections(key: str, is_near: bool) -> None:
+    text = f"## A\n\n- theme: dark mode in the editor\n\n## B\n\n- {key}: dark mode in editors\n"
+    assert summary(reviewed(curated(text))) == ([("near-duplicate", MEMORY, 7, False)] if is_near else [])
+
+
+def test_the_nearest_of_several_is_named() -> None:
+    lines = ("x", "Prefers a dark mode in editors", "Prefers the dark mode in the editor", "Prefers the dark mode in editors")
+    advice = reviewed(curated("## A\n\n" + "".join(f"- {line}\n" for line in lines)))
+    assert [(each.line, each.message.partition(" says nearly ")[2]) for each in advice] == [
+        (5, f"what MEMORY.md:4 says: {lines[1]!r}"),
+        (6, f"what MEMORY.md:4 says: {lines[1]!r}"),
+    ]
+
+
+def test_a_file_is_tidied_unless_it_is_read_only() -> None:
+    text = "## A\n\n- tea\n- tea\n"
+    (advice,) = reviewed(CuratedFile(path=MEMORY, document=parse(text), size=len(text), changed={}))
+    assert advice.safe
+
+
+@pytest.mark.parametrize("length", [60, 61])
+def test_long_facts_are_cut_in_messages(length: int) -> None:
+    text = "t" * (length - len(" (until 2026-03-04)")) + " (until 2026-03-04)"
+    (advice,) = reviewed(curated(f"- {text}\n"))
+    expected = text if length == 60 else text[:59] + "…"
+    assert advice.message == f"{expected!r} held until 2026-03-04"
 
 
 def test_what_goes_anyway_is_no_near_duplicate() -> None:
@@ -197,6 +230,13 @@ def test_a_contradiction_is_for_others_to_decide() -> None:
     )
     assert advice.command == ("mdmem", "conflicts", "--resolve", first.id, second.id)
     assert advice.message == "'k: a' and 'k: b' contradict each other (k): forget one, or say that both hold"
+
+
+def test_a_contradiction_by_hand_has_no_key() -> None:
+    file = curated("## A\n\n- a\n- b\n")
+    first, second = (each.claim for each in fact_states(file))
+    (advice,) = reviewed(file, conflicts=(Conflict(first, second, None, True, second),))
+    assert advice.message == "'a' and 'b' contradict each other: forget one, or say that both hold"
 
 
 # What is old, what is long.
@@ -224,6 +264,24 @@ def test_a_curated_file_over_its_budget() -> None:
     )
     assert reviewed(curated(text, TOPIC, changed)) == ()
     assert summary(reviewed(curated("## A\n\n" + "word " * 6000))) == [("over-budget", MEMORY, 1, False)]
+
+
+def test_the_three_largest_and_oldest_are_named() -> None:
+    sections = {"A": 60, "B": 50, "C": 40, "D": 70}
+    text = "".join(f"# {name}\n" + "- x\n" * count for name, count in sections.items())
+    changed = {((name,), 1): date(2026, 1, day) for day, name in enumerate(sections, 1)}
+    (advice,) = [each for each in reviewed(curated(text, changed=changed)) if each.kind is AdviceKind.OVER_BUDGET]
+    assert (
+        "The largest sections are D (71 lines); A (61 lines); B (51 lines). The oldest are A (2026-01-01); B (2026-01-02); C ("
+        in advice.message
+    )
+    assert advice.message.endswith("; C (2026-01-03)")
+
+
+@pytest.mark.parametrize(("lines", "size", "over"), [(200, 25_000, False), (201, 25_000, True), (200, 25_001, True)])
+def test_a_budget_may_be_used_up(lines: int, size: int, over: bool) -> None:
+    file = CuratedFile(MEMORY, parse("# A\n" + "\n" * (lines - 1)), size, {})
+    assert bool(reviewed(file)) is over
 
 
 def test_nothing_to_tidy() -> None:

@@ -205,9 +205,9 @@ def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
 
 
 def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
-    """True if ids or keys say of two facts what they are to each other."""
+    """True if the keys of two facts say what they are to each other."""
     first, second = left.item.fact, right.item.fact
-    if first.id == second.id or (first.key and second.key and normalise(first.key) != normalise(second.key)):
+    if first.key and second.key and normalise(first.key) != normalise(second.key):
         return True
     key = first.key or second.key
     both_hold = key and all(fact.key or find_held_key(fact.text, {normalise(key)}) for fact in (first, second))
