@@ -7,7 +7,7 @@
     │                                `not-memory`
     ├── TextProblem                  `bad-text`, `empty-text`
     │   └── LabelProblem          2  `bad-text`: a kind, key or tag that is none
-    ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `body-escapes-section`,
+    ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `section-exists`, `body-escapes-section`,
     │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,
     │                                `revert-conflict`, `task-not-found`
     ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `same-fact`, `ambiguous`

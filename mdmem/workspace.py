@@ -314,7 +314,8 @@ def two_curated_hint(workspace: Workspace) -> str | None:
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
     """The failure for a missing file; its hint names the memory files with the nearest names, else it is `otherwise`."""
-    near = difflib.get_close_matches(path, workspace.memory_files(), n=3)
+    paths = workspace.memory_files()
+    near = [each for each in paths if each.casefold() == path.casefold()] or difflib.get_close_matches(path, paths, n=3)
     hint = f"Did you mean {', '.join(near)}?" if near else otherwise
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 

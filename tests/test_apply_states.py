@@ -8,7 +8,8 @@ import pytest
 from conftest import EMAIL, NAME, World
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, leave_pending_edit, refused, where_modes_count
 
-from mdmem.model.writes import Action, EditSection, Log
+from mdmem.model.writes import Action, EditSection, Log, Remember
+from mdmem.startup.records import replace
 from mdmem.workspace import open_at
 
 LOG = "memory/2026-03-05.md"
@@ -287,6 +288,10 @@ class TestPlaces:
         at.write("bad.md", b"# Work\n\ncaf\xe9\n")
         refused(at, append(file=file), code)
         assert (tmp_path / "target" / "x.md").read_text() == SEED
+
+    @pytest.mark.parametrize("change", [append(file="memory.md"), Remember("x", file="Memory.MD")])
+    def test_no_second_curated_file_is_made(self, at: Desk, change: EditSection | Remember):
+        refused(at, replace(change, create=True), "bad-path")
 
     @pytest.mark.parametrize("mode", [0o444, 0o600, 0o755])
     def test_the_mode_stays(self, at: Desk, mode: int):

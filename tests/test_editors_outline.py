@@ -46,6 +46,29 @@ def test_rename_of_several_lines() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "title", "is_refused"),
+    [
+        ("## A\n\n## B\n", "B", True),
+        ("# T\n\n## A\n\n## B\n", "*b*", True),
+        ("# T\n\n## A\n\n# U\n\n## B\n", "B", False),
+        ("## A\n\n### B\n", "B", False),
+        ("## A\n\n## B\n\n### C\n", "C", False),
+        ("# T\n\n### A\n\n## B\n", "B", True),
+        ("## A\n", "a", False),
+    ],
+)
+def test_rename_to_the_title_of_a_sibling(before: str, title: str, is_refused: bool) -> None:
+    document = parse(before)
+    section = find_section(document, "A")
+    if not is_refused:
+        assert rename(document, section, title).section[-1] == title
+        return
+    with pytest.raises(SectionProblem) as failure:
+        rename(document, section, title)
+    assert failure.value.code == "section-exists"
+
+
+@pytest.mark.parametrize(
     ("before", "subtree", "after"),
     [
         ("# T\n\n## A\n\nold\n\n## B\n\nb\n", False, "# T\n\n## B\n\nb\n"),
@@ -121,7 +144,7 @@ def test_renaming_changes_the_heading_alone(where: tuple[Document, Section], tit
     document, section = where
     try:
         edited = rename(document, section, title)
-    except TextProblem:
+    except (SectionProblem, TextProblem):
         reject()
     assert edited.text.startswith(document.bom + document.slice(0, section.start))
     assert edited.text.endswith(document.slice(section.body, len(document.lines)))

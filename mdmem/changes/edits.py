@@ -138,6 +138,9 @@ def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, docum
 def _require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
     if not edit.create:
         raise missing_file(workspace, path, f"{field('create')} makes it.")
+    curated = workspace.curated
+    if path.casefold() == curated.casefold() and files.read(files.path_on_disk(workspace.root, curated)) is not None:
+        raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} is there", f"Name {curated}.")
 
 
 def _remember(workspace: Workspace, edit: Remember, path: FilePath, document: Document | None) -> EditedText:

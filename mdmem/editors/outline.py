@@ -89,10 +89,12 @@ def rename(document: Document, section: Section, title: str) -> EditResult:
 
     Raises:
         TextProblem: `bad-text`: a title that cannot be a heading, or not this one.
+        SectionProblem: `section-exists`: a sibling has that title.
     """
     name = heading(section.level, title)[section.level + 1 :]
     if name == section.title:
         return EditResult(text=document.text, op=Op.RENAME, section=section.path)
+    _require_no_sibling(document, section, name)
     outline = [(s.level, name if s.index == section.index else s.title) for s in document.sections]
     before, after = document.bom + document.slice(0, section.start), document.slice(section.body, len(document.lines))
     for lines in _renamed_headings(document, section, name):
@@ -100,6 +102,19 @@ def rename(document: Document, section: Section, title: str) -> EditResult:
         if _keeps_outline(document, text, outline):
             return EditResult(text=text, op=Op.RENAME, section=(*section.path[:-1], name))
     raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be this heading")
+
+
+def _require_no_sibling(document: Document, section: Section, title: str) -> None:
+    """Refuse the title of another section below the same parent; addresses ignore markup and case."""
+    parent = _parent_of(document, section)
+    first, end = (parent.body, parent.tree_end) if parent else (0, len(document.lines))
+    name = plain_title(title).casefold()
+    for other in document.sections:
+        is_sibling = first <= other.start < end and len(other.path) == len(section.path) and other.index != section.index
+        if is_sibling and plain_title(other.title).casefold() == name:
+            message = f"a section {join_path(other.path)!r} is there already (line {other.start + 1})"
+            hint = f"Choose another title, or add the text to that section and {field('delete')} this one."
+            raise SectionProblem("section-exists", message, hint, section=join_path(other.path), line=other.start + 1)
 
 
 def _renamed_headings(document: Document, section: Section, name: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from itertools import islice
 from posixpath import normpath
 
@@ -136,8 +135,7 @@ def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, 
             problems.append(unreadable)
             continue
         if data is None:
-            near = difflib.get_close_matches(path, listing, n=3)
-            raise PathProblem("file-not-found", f"there is no {path}", f"Did you mean {', '.join(near)}?" if near else "")
+            raise missing_file(workspace, path)
         problems += check.check_file(path, data, workspace.kind_of(path), workspace.settings)
     if not names and (note := two_curated_hint(workspace)):
         two_files = Problem(path=layout.CURATED_NAMES[1], line=1, code="two-curated-files", level="warning", message=note)
