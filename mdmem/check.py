@@ -6,7 +6,6 @@ the file, which is parsed only where that decides something.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -19,6 +18,7 @@ from mdmem.errors import PathProblem
 from mdmem.facts import items
 from mdmem.layout import CURATED_NAMES, day_of
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field
 
@@ -28,10 +28,10 @@ _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrin
 _MIN_GUARDED_LINES = 40
 """A memory file of this many lines or more may not lose more than half of them in one change."""
 _MAX_QUOTED_CHARS = 60
-_TIME = re.compile(r"\d{2}:\d{2}")
-_OURS = re.compile(r"<{7}(?: |$)")
-_MIDDLE = re.compile(r"={7}$")
-_THEIRS = re.compile(r">{7}(?: |$)")
+_TIME = late.pattern(r"\d{2}:\d{2}")
+_OURS = late.pattern(r"<{7}(?: |$)")
+_MIDDLE = late.pattern(r"={7}$")
+_THEIRS = late.pattern(r">{7}(?: |$)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,9 +15,11 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
 if TYPE_CHECKING:
+    import difflib
     import tomllib
     import zoneinfo
 else:
+    difflib = late.module("difflib")
     tomllib = late.module("tomllib")
     zoneinfo = late.module("zoneinfo")
 

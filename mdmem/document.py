@@ -8,7 +8,6 @@ what is a heading and what a block; `scan` reads most texts without loading it.
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -34,12 +33,12 @@ else:
 
 
 BOM = "\ufeff"
-_LINE_END = re.compile(r"\r\n?|\n")
+_LINE_END = late.pattern(r"\r\n?|\n")
 _ETAG_DIGITS = 12
 _MAX_NESTING = 100_000
 _MAX_INLINE_TITLE = 1000
 """A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
-_MARKUP = re.compile(r"[\\`*_\[<&\0]")
+_MARKUP = late.pattern(r"[\\`*_\[<&\0]")
 """If a title has none of these, the inline parser changes nothing but its white space."""
 UNSPACED = (
     "["

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mdmem.document import BlockKind, Document
@@ -10,9 +9,10 @@ from mdmem.facts import has_words, parse_item
 from mdmem.layout import day_of
 from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.trail import Entry
+from mdmem.startup import late
 
-_COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
-_CONTENT = re.compile(r"[^\s!-/:-@\[-`{-~]")
+_COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
+_CONTENT = late.pattern(r"[^\s!-/:-@\[-`{-~]")
 """A character other than white space and ASCII punctuation."""
 
 

@@ -8,7 +8,6 @@ In this order; everything but the text is optional.
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date
@@ -18,31 +17,32 @@ from itertools import islice
 from mdmem.document import BlockKind, Document, Section, clean_input, fold_space, split_lines, with_line_end
 from mdmem.errors import FactProblem, LabelProblem, TextProblem
 from mdmem.model import Fact, FactId
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 _ID_DIGITS = 8
-_ID_PREFIX = re.compile(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")
+_ID_PREFIX = late.pattern(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")
 """The beginning of an id, or the whole one."""
 _CACHED_ITEMS = 20_000
 """List items whose facts are cached: the versions of a file have most of their items in common."""
 _MAX_KEY_COLONS = 4
 """A key with more colons holds only where it is asked for by name."""
 
-_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
-_SIMPLE_ITEM = re.compile(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
+_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
+_SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
 """A list item of one line that is nothing but words, unless they end in a parenthesis."""
-_ASCII_WORD = re.compile("[a-z0-9]+")
-_KIND = re.compile(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
-_BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+$")
-_COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
-_COMMENT_OPEN = re.compile(r"(?<!\\)(?:\\\\)*<!--")
-UNTIL = re.compile(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
+_ASCII_WORD = late.pattern("[a-z0-9]+")
+_KIND = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
+_BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
+_COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
+_COMMENT_OPEN = late.pattern(r"(?<!\\)(?:\\\\)*<!--")
+UNTIL = late.pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
 """The end of the words of a fact that expires; `_split_until` decides whether it counts."""
-_COLON = re.compile(r":(?=\s)")
-_IDENTIFIER_KEY = re.compile(r"^([a-z][a-z0-9_.]*): +(?=\S)")
-_BOLD_KEY = re.compile(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
-_OPENER = re.compile(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
-_KIND_NAME = re.compile(r"[^\W\d_]{2,}")
+_COLON = late.pattern(r":(?=\s)")
+_IDENTIFIER_KEY = late.pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
+_BOLD_KEY = late.pattern(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
+_OPENER = late.pattern(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
+_KIND_NAME = late.pattern(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import date
 
 from mdmem.errors import PathProblem
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
+from mdmem.startup import late
 
 CURATED_NAMES = ("MEMORY.md", "memory.md")
 WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
@@ -17,11 +17,11 @@ BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
 MAX_FILE_BYTES = 5_000_000
 """Larger files are neither edited nor indexed."""
 
-_DAY = re.compile(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
+_DAY = late.pattern(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
 _MAX_PATH_BYTES = 1024
 # Names that file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
-_GIT_ALIAS = re.compile(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
+_GIT_ALIAS = late.pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
 _HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ else:
     mistune = late.module("mistune")
 
 
-_COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
+_COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _CONTAINERS = ("list", "list_item", "table", "table_body", "block_quote")
 _SEPARATORS = {"table_row": " ", "table_head": " "}
 

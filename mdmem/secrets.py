@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from re import Match, Pattern
 
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
 
@@ -42,16 +43,16 @@ class Rule:
     leads: bool = False
 
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = late.pattern(
     r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
     r"^(?:none|null|true|false|undefined|secret|password|passwd)$|"
     r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|settings\.|secrets\.|vault:|::|\(\)|=>|://"
 )
-_CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_HEXADECIMAL = re.compile(r"[0-9a-f]{16,}")
-_SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (re.compile(pattern) for pattern in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
-_EXAMPLE = re.compile(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
-_LINE_END = re.compile(r"\r\n?|\n")
+_CHUNK = late.pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_HEXADECIMAL = late.pattern(r"[0-9a-f]{16,}")
+_SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (late.pattern(pattern) for pattern in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
+_EXAMPLE = late.pattern(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
+_LINE_END = late.pattern(r"\r\n?|\n")
 _ANY_CASE = "(?i)"
 _MAX_NAME_CHARS = 40
 _MIN_ENTROPY = 2.6
@@ -229,7 +230,7 @@ RULES: tuple[Rule, ...] = (
 
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
 """Exempts the line that it stands in."""
-_ALLOWED = re.compile(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
+_ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
 """The comments that exempt a line: mdmem's own, and those of widely used scanners."""
 
 

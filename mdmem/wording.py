@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from mdmem.startup import late
+
 _START, _FIELD_END, _VERB_END = "\ufdd0", "\ufdd1", "\ufdd2"
-_NAMED = re.compile(f"{_START}([a-z_, -]+)([{_FIELD_END}{_VERB_END}])")
+_NAMED = late.pattern(f"{_START}([a-z_, -]+)([{_FIELD_END}{_VERB_END}])")
 
 
 def field(name: str) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
-import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mdmem import config, files, layout, listing, repo, wording
 from mdmem.config import Settings
@@ -19,7 +17,13 @@ from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = late.module("difflib")
 
 T = TypeVar("T")
 
@@ -30,7 +34,7 @@ Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with the number of things done and the number to do."""
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
-_AUTHOR = re.compile(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
+_AUTHOR = late.pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
 
 class Resources:

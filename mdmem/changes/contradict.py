@@ -67,8 +67,8 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
         )
         for name in (change.one, change.other)
     ]
-    (path, document, first), (_, _, second) = locations
-    pair = first.fact.id, second.fact.id
+    path, document, first = locations[0].path, locations[0].document, locations[0].item
+    pair = first.fact.id, locations[1].item.fact.id
     if pair[0] == pair[1]:
         raise FactProblem("same-fact", f"{change.one!r} and {change.other!r} are the same fact")
     resolves = isinstance(change, Resolve)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files, history, hookfiles, repo, write_ahead
+from mdmem import files, history, repo, write_ahead
 from mdmem.changes.pending import commit_pending_edits
 from mdmem.changes.plan import Plan
 from mdmem.changes.transaction import WriteSteps
@@ -18,8 +18,10 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace, read_committed
 
 if TYPE_CHECKING:
+    from mdmem import hookfiles
     from mdmem.changes import user_hooks
 else:
+    hookfiles = late.module("mdmem.hookfiles")
     user_hooks = late.module("mdmem.changes.user_hooks")
 
 

@@ -16,14 +16,15 @@ from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import FactId
 from mdmem.repo.history_rewrite import RewriteRules
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 PURGED_MARK = "[PURGED]"
 _LEAST = 4
 _LEAST_CUT = 12
 """The beginning of the words that is still looked for before a `…`."""
-_SQUEEZED = re.compile(r"[\s*_\\]+")
-_QUOTED_LINE = re.compile(r"(?m)^([-+] )(\S.*)$")
+_SQUEEZED = late.pattern(r"[\s*_\\]+")
+_QUOTED_LINE = late.pattern(r"(?m)^([-+] )(\S.*)$")
 _BLANK = rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 """A white space character in UTF-8 (what str.split() splits at), line ends aside."""
 

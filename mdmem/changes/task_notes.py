@@ -14,7 +14,6 @@ loses nothing, and in which all of them may be carried out again.
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 
 from mdmem.addresses import MATCH_RULES, address_of, join_path, similar_paths
@@ -25,6 +24,7 @@ from mdmem.facts import item_text, section_items, write_item
 from mdmem.model import PATH_SEPARATOR, FilePath
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, EditSection, Log, WriteOptions
+from mdmem.startup import late
 from mdmem.wording import verb
 
 TASKS_PATH = FilePath("memory/tasks.md")
@@ -33,7 +33,7 @@ NEW_TASKS = "# Tasks\n"
 _KIND = "task"
 _LEVEL = 2
 _MOST_NAMED = 8
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
+_DAY = late.pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 
 
 def start_edits(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:

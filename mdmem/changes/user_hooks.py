@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from difflib import SequenceMatcher
 
 from mdmem import history
@@ -10,8 +9,9 @@ from mdmem.document import parse_bytes
 from mdmem.editors import merge
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath
+from mdmem.startup import late
 
-_WORD = re.compile(r"\w+")
+_WORD = late.pattern(r"\w+")
 _MARKERS = ("- ", "* ", "+ ")
 _ALIKE = 0.6
 """From here on two lines are alike, as `difflib` has it for close matches."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 import unicodedata
 from collections import defaultdict
@@ -18,12 +17,13 @@ from mdmem.model import CommitId, FilePath
 from mdmem.repo.ignored import ignored
 from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
+from mdmem.startup import late
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
 
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20
-_COMMIT_LINE = re.compile(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
+_COMMIT_LINE = late.pattern(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 
 
 # Memory files.

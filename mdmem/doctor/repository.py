@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -14,13 +13,14 @@ from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
 from mdmem.repo import locks
 from mdmem.repo.runner import run
+from mdmem.startup import late
 from mdmem.wording import verb
 
 _OLDEST_GIT = (2, 36)
 """The first with `core.fsync`, which makes a commit survive a power cut."""
 _FSCK_SECONDS = 120.0
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = late.pattern(r"(\d+)\.(\d+)")
 
 
 def check_git(inspection: Inspection) -> Iterator[Finding]:

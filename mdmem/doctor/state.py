@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,12 +17,13 @@ from mdmem.search.indexer import INDEX_NAME, SearchIndex
 from mdmem.search.query import Filter
 from mdmem.search.searcher import BrokenIndex
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.startup import late
 from mdmem.trail import BrokenTrail
 from mdmem.wording import verb
 
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20
-_TEMPORARY = re.compile(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
+_TEMPORARY = late.pattern(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
 
 
 def check_state(inspection: Inspection) -> Iterator[Finding]:

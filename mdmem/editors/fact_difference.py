@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from mdmem.document import Document
-from mdmem.editors.likeness import candidate_pairs, likeness
 from mdmem.facts import Item, find_held_key, holds_key, items, normalise, split_key
 from mdmem.model import FactId, SectionPath, Supersession
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem.editors import likeness
+else:
+    likeness = late.module("mdmem.editors.likeness")
 
 _MIN_LIKENESS, _MIN_LIKENESS_IN_PLACE = 0.4, 0.2
 """How alike (`likeness`) a fact must be to its successor: among several facts, and where one stands exactly where the other stood.
@@ -190,7 +196,7 @@ def _by_gap(section: Sequence[Item], selected: Iterable[Item], successors: Mappi
 def _match_by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
     """Pair the items that are most alike, one to one; of one key or of none."""
     ranked = []
-    for a, b in candidate_pairs([item.fact.text for item in removed], [item.fact.text for item in added]):
+    for a, b in likeness.candidate_pairs([item.fact.text for item in removed], [item.fact.text for item in added]):
         old, new = removed[a], added[b]
         if not _same_key(old, new) and (old.fact.key or new.fact.key):
             continue
@@ -221,5 +227,5 @@ def _likeness(old: Item, new: Item) -> float:
     """The likeness of two facts; of one key, that of their values."""
     key = old.fact.key or new.fact.key
     if key is not None and _same_key(old, new):
-        return likeness(split_key(old.fact.text, key)[1], split_key(new.fact.text, key)[1])
-    return likeness(old.fact.text, new.fact.text)
+        return likeness.likeness(split_key(old.fact.text, key)[1], split_key(new.fact.text, key)[1])
+    return likeness.likeness(old.fact.text, new.fact.text)

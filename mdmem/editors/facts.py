@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
@@ -29,12 +28,13 @@ from mdmem.facts import (
 from mdmem.model import Fact, FactId, Op, SectionPath, Supersession
 from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Remember
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field
 
 _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
 _SECTION_OF_OTHERS = "Facts"
-_LIST_MARKER = re.compile(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
+_LIST_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
 """This many spaces after a list marker begin indented code."""
 

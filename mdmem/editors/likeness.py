@@ -18,6 +18,7 @@ from operator import itemgetter
 
 from mdmem.document import UNSPACED
 from mdmem.facts import UNTIL
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 _STOP_WORD_TEXT = """
@@ -55,14 +56,14 @@ _CHANGE_VERBS = (
 )
 """Groups of words that report the same kind of change, before and after it; each line is a language or two."""
 
-_WORD = re.compile(r"\w+(?:[.'’]\w+)*")
+_WORD = late.pattern(r"\w+(?:[.'’]\w+)*")
 _FIRST_UNSPACED = "\u0e00"
-_PARTICLES = re.compile("[\u3041-\u309f的了在是到和与我你他她也不有就都用户]")
+_PARTICLES = late.pattern("[\u3041-\u309f的了在是到和与我你他她也不有就都用户]")
 """Characters that hold sentences together: hiragana and the most frequent function characters of Chinese."""
 _NEGATIONS = frozenset(
     ("no", "not", "never", "don't", "nicht", "nie", "kein", "keine", "keinen", "pas", "jamais", "nunca", "não", "non", "не")
 )
-_NEGATION_UNSPACED = re.compile("[不没沒別]|ない|ません|않|안 ")
+_NEGATION_UNSPACED = late.pattern("[不没沒別]|ない|ません|않|안 ")
 
 _MAX_CHARS = 2000
 _MAX_WORDS = 200

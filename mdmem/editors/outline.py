@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.addresses import find_section, join_path, matching_sections
@@ -22,14 +21,15 @@ from mdmem.editors import EditResult
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.model import PATH_SEPARATOR, Op
 from mdmem.model.writes import EditSection
+from mdmem.startup import late
 from mdmem.wording import field
 
 _MAX_LEVEL = 6
 _DEFAULT_LEVEL = 2
 _MAX_QUOTED_CHARS = 80
-_CLOSING_HASHES = re.compile(r"((?:^|[ \t])#*)(#)([ \t]*)$")
-_ATX = re.compile(r"^( {0,3}#{1,6})([ \t]*)")
-_ATX_CLOSING = re.compile(r"[ \t]#+$")
+_CLOSING_HASHES = late.pattern(r"((?:^|[ \t])#*)(#)([ \t]*)$")
+_ATX = late.pattern(r"^( {0,3}#{1,6})([ \t]*)")
+_ATX_CLOSING = late.pattern(r"[ \t]#+$")
 
 
 def content_bounds(lines: Sequence[str]) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,11 +26,11 @@ _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200
 _SUBJECT_CHARACTERS = 200
 _TRAILER_CHARACTERS = 1000
-_LIST_MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
-_PATH = re.compile(r"(?i)^(.+?\.md): ")
-_FACT = re.compile(r"[0-9a-f]{8}")
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REVERTED_BY_GIT = re.compile(r"(?m)^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
+_LIST_MARKER = late.pattern(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
+_PATH = late.pattern(r"(?i)^(.+?\.md): ")
+_FACT = late.pattern(r"[0-9a-f]{8}")
+_COMMIT = late.pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
 _BY_A_PERSON = Provenance(source=Source.USER_STATED, confidence=Source.USER_STATED.confidence)
 
 FactPair = tuple[FactId, FactId]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Self
 
@@ -10,9 +9,10 @@ from mdmem import wording
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Supersession
 from mdmem.model.rules import parse_day, require_allowances, require_range
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
-_MINUTE = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_MINUTE = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
 
 
 @dataclass(frozen=True, slots=True)

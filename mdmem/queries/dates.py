@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from calendar import monthrange
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
@@ -20,12 +19,12 @@ else:
     dateparser_date = late.module("dateparser.date")
 
 
-_MONTH = re.compile(r"^(\d{4})(?:-(\d{2}))?$")
-_LIKE_ISO = re.compile(r"^\d{4}-\d{1,2}(?:-|$)")
-_COUNTED = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
+_MONTH = late.pattern(r"^(\d{4})(?:-(\d{2}))?$")
+_LIKE_ISO = late.pattern(r"^\d{4}-\d{1,2}(?:-|$)")
+_COUNTED = late.pattern(r"(?<!\d)\d{1,3}(?!\d)")
 _LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "tr", "ar", "hi", "zh", "ja", "ko"]
 """The languages that are tried: to try all that dateparser knows takes seconds."""
-_LEADING_WORD = re.compile(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
+_LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mdmem import files
 from mdmem.addresses import join_path
@@ -17,6 +17,7 @@ from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.trail import Mark
 from mdmem.model.writes import Forget
 from mdmem.startup import late
+from mdmem.startup.records import dataclass
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
@@ -34,7 +35,8 @@ _MOST_SIMILAR = 3
 _QUOTED = 80
 
 
-class FactLocation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FactLocation:
     """The location of a fact: its file, the document in that, and the list item."""
 
     path: FilePath
@@ -70,7 +72,9 @@ def require_one_location(
     if not locations:
         raise _not_found(workspace, reference)
     if len(locations) > 1:
-        views = [{"path": path, "line": item.start + 1, "id": item.fact.id, "text": item.fact.text} for path, _, item in locations]
+        views = [
+            {"path": each.path, "line": each.item.start + 1, "id": each.item.fact.id, "text": each.item.fact.text} for each in locations
+        ]
         named = "; ".join(f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED])
         message = f"{reference[:_QUOTED]!r} stands in {len(locations)} places"
         raise FactProblem("fact-ambiguous", message, f"They are {named}. {hint}", facts=views)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from posixpath import normpath
+from typing import TYPE_CHECKING
 
 from mdmem import check, files, layout
 from mdmem.addresses import find_section
@@ -11,7 +12,13 @@ from mdmem.document import Document, Section, etag, parse_bytes, preamble_etag, 
 from mdmem.errors import PathProblem
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
+from mdmem.startup import late
 from mdmem.workspace import Workspace, missing_file, read_committed, two_curated_hint
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = late.module("difflib")
 
 
 def _path(workspace: Workspace, file: str) -> FilePath:

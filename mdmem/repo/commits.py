@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
 """For a commit in which no hook would do anything: it saves git from starting two shells."""
-_LOCKED = re.compile(r"Unable to create '[^\n]*\.lock': File exists")
+_LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
 
 
 @dataclass(frozen=True, slots=True)

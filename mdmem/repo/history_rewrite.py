@@ -17,11 +17,12 @@ from mdmem.repo.git_files import tree_entries
 from mdmem.repo.objects import Objects, git
 from mdmem.repo.runner import MARKDOWN, TEMPORARIES
 from mdmem.repo.worktree import Repository
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
 KEPT_STASH = "refs/mdmem/purge/stash/"
 _SIGNATURES = frozenset({b"gpgsig", b"gpgsig-sha256"})
-_TAG_SIGNATURE = re.compile(rb"(?m)^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----")
+_TAG_SIGNATURE = late.pattern(rb"(?m)^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----")
 FILE_MODES = frozenset({b"100644", b"100755", b"100664"})
 _TREE_MODES, _SUBMODULE_MODE = frozenset({b"40000", b"040000"}), b"160000"
 _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten")

@@ -7,16 +7,16 @@ stamp: git closes `index.lock` while hooks run, and a git child can outlive the 
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 _MIN_AGE_SECONDS = 2.0
 _PROCESSES = Path("/proc")
-_NAMED = re.compile(r"(/[^'\"«»„“\n]*\.lock)")
+_NAMED = late.pattern(r"(/[^'\"«»„“\n]*\.lock)")
 _START_FIELD = 19
 """The field of `/proc/PID/stat` with the start time, in clock ticks after boot, counted after the name's closing bracket (proc(5), field 22)."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from re import Match
 
 from mdmem.model import CommitId, FilePath
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
-HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+HUNK = late.pattern(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 """The first line of a hunk: the count of removed lines, the number of the first new line, the count of new lines; no count means 1."""
-_OBJECT_ID = re.compile(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
-_QUOTED = re.compile(rb"\\([abtnvfr\"\\]|[0-7]{3})")
+_OBJECT_ID = late.pattern(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
+_QUOTED = late.pattern(rb"\\([abtnvfr\"\\]|[0-7]{3})")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 
 

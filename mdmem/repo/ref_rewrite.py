@@ -7,7 +7,6 @@ often as needed.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,11 +18,12 @@ from mdmem.repo.history_rewrite import FILE_MODES, KEPT_STASH, RewriteRules, Rew
 from mdmem.repo.objects import LONG_SECONDS, Objects, git
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Identity, Repository
+from mdmem.startup import late
 
 _POINTERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")
 _SCRATCH = ("rr-cache", "lost-found")
 _ELSEWHERE = frozenset({"objects", "modules", "mdmem", "worktrees", "lfs", "annex", *_SCRATCH})
-_RAW_DATE = re.compile(rb"(\d+ [+-]\d{4})$")
+_RAW_DATE = late.pattern(rb"(\d+ [+-]\d{4})$")
 
 
 # New commits.

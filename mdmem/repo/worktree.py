@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -32,7 +31,7 @@ _UNDER_WAY = {
     "sequencer": "a cherry-pick or revert",
     "BISECT_LOG": "a bisect",
 }
-_OBJECT = re.compile(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
+_OBJECT = late.pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from zlib import crc32
 
 from mdmem.model.trail import Entry
 from mdmem.search.terms import STOP_WORDS, SplitText, folded, split_scripts
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 ASKS_CUE, TIME_CUE, AMOUNT_CUE = 1, 2, 4
@@ -38,22 +39,22 @@ _NUMBERS = """
 """
 _AMOUNTS = frozenset(_NUMBERS.split())
 
-_SPEAKER = re.compile(r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s")
-_LAST_BRACKET = re.compile(r"\s*\([^()]*\)\s*$")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？؟\n])")
+_SPEAKER = late.pattern(r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s")
+_LAST_BRACKET = late.pattern(r"\s*\([^()]*\)\s*$")
+_SENTENCE_END = late.pattern(r"(?<=[.!?。！？؟\n])")
 _MARKS = ("?", "？", "؟")
 
-_ASKS_TIME = re.compile(r"(?i)\W*(?:when|how long|(?:what|which) (?:day|date|month|year|time))\b")
-_ASKS_AMOUNT = re.compile(r"(?i)\bhow (?:many|often)\b")
+_ASKS_TIME = late.pattern(r"(?i)\W*(?:when|how long|(?:what|which) (?:day|date|month|year|time))\b")
+_ASKS_AMOUNT = late.pattern(r"(?i)\bhow (?:many|often)\b")
 
-_ISO = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
-_HAN = re.compile(r"(\d{4})年(?:\s*(\d{1,2})月(?:\s*(\d{1,2})日)?)?")
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_DIGIT = re.compile(r"\d")
+_ISO = late.pattern(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
+_HAN = late.pattern(r"(\d{4})年(?:\s*(\d{1,2})月(?:\s*(\d{1,2})日)?)?")
+_YEAR = late.pattern(r"\b(?:19|20)\d\d\b")
+_DIGIT = late.pattern(r"\d")
 _MONTH_NAMES = frozenset(_MONTHS)
-_MONTH = re.compile(rf"(?i)\b({'|'.join(_MONTHS)})\b")
+_MONTH = late.pattern(rf"(?i)\b({'|'.join(_MONTHS)})\b")
 _VERBS_TOO = frozenset(("may", "march"))
-_YEAR_AFTER = re.compile(r",?\s+\d{4}\b")
+_YEAR_AFTER = late.pattern(r",?\s+\d{4}\b")
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 
 

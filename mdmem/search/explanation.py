@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from mdmem.model.searches import Explanation, ScorePart
 from mdmem.model.trail import Entry
 from mdmem.search.terms import folded, stem
+from mdmem.startup import late
 
-_WORD = re.compile(r"\w+")
+_WORD = late.pattern(r"\w+")
 
 
 def explain_in_words(explanation: Explanation, query: str, entry: Entry) -> Explanation:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
@@ -24,6 +23,7 @@ from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
 from mdmem.search.terms import encodable, folded, grams, split_scripts, stemmed, terms, text_language
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
 INDEX_VERSION = 8
@@ -44,7 +44,7 @@ _NEVER = 2**62
 """The number from which on uncommitted text is live: after every mainline commit."""
 _LAST_DAY = date.max.toordinal()
 
-_DAY_NAME = re.compile(r"^\d{4}-\d{2}-\d{2}-?")
+_DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"
 _KINDS = {kind.value: kind for kind in FileKind}
 _STATEMENT_LABELS = 2**16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 from typing import Any
@@ -12,10 +11,11 @@ from mdmem.model.searches import ConflictView, Explanation, Factor, Hit, ScorePa
 from mdmem.render import plain
 from mdmem.search.tags import TagCount
 from mdmem.show.formatting import PLAIN, dim, hit_remarks, iso, one_line, section_line, short_id
+from mdmem.startup import late
 
 _SNIPPET = 320
 _BOLD = "\x1b[1m"
-_WORD = re.compile(r"\w+")
+_WORD = late.pattern(r"\w+")
 _PLACES = {
     "text": "in its text",
     "around": "in or near it",
@@ -36,9 +36,9 @@ _FACTORS = {
     "no day": "of no day, so nothing is missing beside it",
 }
 """Factors of a score in words, by the names that `ranking` gives."""
-_MARKS = re.compile(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
-_FENCE = re.compile(r"(?:`{3}|~{3})[a-z]*$")
-_SURE_MARKS = re.compile(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
+_MARKS = late.pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
+_FENCE = late.pattern(r"(?:`{3}|~{3})[a-z]*$")
+_SURE_MARKS = late.pattern(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
 """Bold words and code as they are mostly written, of which no parser makes anything else."""
 
 

@@ -1,0 +1,57 @@
+"""Late modules and late patterns: what they give, and that nothing is compiled or loaded before it is used."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import mdmem
+from mdmem.startup import late
+
+
+def test_a_module_is_loaded_by_its_first_use(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "mdmem.editors.likeness", raising=False)
+    likeness = late.module("mdmem.editors.likeness")
+    assert "mdmem.editors.likeness" not in sys.modules
+    assert likeness.likeness("lives in Oslo", "lives in Oslo") == 1.0
+    assert "mdmem.editors.likeness" in sys.modules
+
+
+def test_only_what_the_table_names_is_late():
+    with pytest.raises(ValueError, match="does not name json"):
+        late.module("json")
+
+
+def test_a_pattern_is_compiled_by_its_first_use(monkeypatch: pytest.MonkeyPatch):
+    compiled: list[str | bytes] = []
+    compile_pattern = re.compile
+    monkeypatch.setattr(late.re, "compile", lambda text: compiled.append(text) or compile_pattern(text))
+    digits = late.pattern(r"\d+")
+    assert compiled == []
+    assert digits.findall("a1b22") == ["1", "22"]
+    assert digits.findall("333") == ["333"]
+    assert digits.pattern == r"\d+"
+    assert compiled == [r"\d+", r"\d+"], "once for each method"
+
+
+def test_a_pattern_of_bytes():
+    assert late.pattern(rb"\d").sub(b"-", b"a1") == b"a-"
+
+
+def test_a_wrong_pattern_or_method_is_refused():
+    with pytest.raises(re.error):
+        late.pattern("(").match("a")
+    with pytest.raises(AttributeError):
+        late.pattern("a").nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_no_module_compiles_a_pattern_while_it_is_loaded():
+    for path in sorted(Path(mdmem.__file__).parent.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        inside = {id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)}
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and id(node) not in inside]
+        assert not [ast.unparse(call) for call in calls if ast.unparse(call.func) == "re.compile"], path
