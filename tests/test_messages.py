@@ -44,6 +44,7 @@ def test_every_field_of_a_note_is_a_trailer() -> None:
         (second,),
         True,
         retracts=(first, second),
+        confirms=(second,),
         contradicts=((first, second),),
         resolves=((second, first),),
         reverts=(CommitId("a" * 40), CommitId("b" * 64)),
@@ -57,6 +58,7 @@ def test_every_field_of_a_note_is_a_trailer() -> None:
         "Confidence": ["0.4"],
         "Supersedes": ["1f3c9a2b 8e0d4c11", "8e0d4c11 -"],
         "Retracts": ["1f3c9a2b", "8e0d4c11"],
+        "Confirms": ["8e0d4c11"],
         "Contradicts": ["1f3c9a2b 8e0d4c11"],
         "Resolves": ["8e0d4c11 1f3c9a2b"],
         "Reverts": ["a" * 40, "b" * 64],
@@ -71,7 +73,7 @@ def test_every_field_of_a_note_is_a_trailer() -> None:
     assert note_read.provenance == Provenance(Source.AUTO, 0.4, "agent/main", "s1", "two lines Mdmem-Op: forged")
     assert note_read.supersedes == ((first, second), (second, None))
     assert (note_read.retracts, note_read.contradicts, note_read.resolves) == (note.retracts, note.contradicts, note.resolves)
-    assert (note_read.reverts, note_read.claimed_by) == (note.reverts, "agent/main")
+    assert (note_read.confirms, note_read.reverts, note_read.claimed_by) == (note.confirms, note.reverts, "agent/main")
 
 
 def test_long_changes_are_quoted_in_part() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,9 @@ from mdmem import history
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
 from mdmem.history.file_changes import FileChange, Page
-from mdmem.history.replay import build_step
+from mdmem.history.replay import build_step, confirmed_facts
 from mdmem.model import CommitId, FilePath
-from mdmem.model.trail import MainlineCommit, Origin
+from mdmem.model.trail import Commit, MainlineCommit, Origin
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup import late
@@ -88,7 +88,19 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
     changes = [change for change in map(pages.change, changed.changes) if change is not None]
     side_commits = list(first_parent.side_commits(workspace.repository, changed)) if is_merge else []
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = history.line_origins(side_commits).lines if side_commits else {}
-    trail.append(commit, build_step(commit, changes, trail, [side_commit for side_commit, _ in side_commits], merged_origins))
+    stating = [side_commit for side_commit, _ in side_commits]
+    changes += _confirmed_files(trail, commit, stating, pages, {change.path for change in changes})
+    trail.append(commit, build_step(commit, changes, trail, stating, merged_origins))
+
+
+def _confirmed_files(
+    trail: Trail, commit: MainlineCommit, side_commits: Sequence[Commit], pages: _CommitPages, changed: Collection[FilePath]
+) -> list[FileChange]:
+    """The files that a commit leaves as they are, with facts that it confirms."""
+    facts = confirmed_facts((*side_commits, commit))
+    live = [each.entry.path for fact in facts for each in trail.occurrences_of(fact) if each.ended is None]
+    unchanged = [(path, pages.at_commit(commit.commit, path)) for path in dict.fromkeys(live) if path not in changed]
+    return [FileChange(path, path, page, page) for path, page in unchanged]
 
 
 class _CommitPages:
@@ -116,6 +128,11 @@ class _CommitPages:
         if after is None:
             return FileChange(changed.before_path, changed.before_path, before, None)
         return FileChange(changed.path, changed.before_path if before else changed.path, before, after)
+
+    def at_commit(self, commit: CommitId, path: FilePath) -> Page | None:
+        """A memory file as a commit has it; None where it has none, or none that can be indexed."""
+        data = self._workspace.repository.read(commit, [path])[path]
+        return None if data is None else self._parse(data, path)
 
     def _is_memory(self, path: FilePath) -> bool:
         if path not in self._memory_paths:

@@ -40,7 +40,8 @@ FactPair = tuple[FactId, FactId]
 class CommitNote:
     """The note in the message of a commit of mdmem: all that it states besides the change itself.
 
-    `ended` are facts without a successor; `claimed_by` is the agent that calls a text the user's own.
+    `ended` are facts without a successor; `confirms` are facts whose words are said again, from this source. `claimed_by` is the agent that
+    calls a text the user's own.
     """
 
     op: Op
@@ -51,6 +52,7 @@ class CommitNote:
     ended: tuple[FactId, ...] = ()
     also: bool = False
     retracts: tuple[FactId, ...] = ()
+    confirms: tuple[FactId, ...] = ()
     contradicts: tuple[FactPair, ...] = ()
     resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
@@ -74,6 +76,7 @@ class ParsedNote:
     also: bool = False
     supersedes: tuple[tuple[FactId, FactId | None], ...] = ()
     retracts: tuple[FactId, ...] = ()
+    confirms: tuple[FactId, ...] = ()
     contradicts: tuple[FactPair, ...] = ()
     resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
@@ -111,6 +114,7 @@ def compose_message(note: CommitNote, before: str, after: str) -> str:
         *(("Supersedes", f"{pair.old} {pair.new}") for pair in note.supersedes),
         *(("Supersedes", f"{old} -") for old in note.ended),
         *(("Retracts", fact) for fact in note.retracts),
+        *(("Confirms", fact) for fact in note.confirms),
         *(("Contradicts", " ".join(pair)) for pair in note.contradicts),
         *(("Resolves", " ".join(pair)) for pair in note.resolves),
         *(("Reverts", commit) for commit in note.reverts),
@@ -165,7 +169,8 @@ def parse_message(message: str) -> ParsedNote:
         claimed_by=first("Claimed-By"),
         also=first("Also") == "true",
         supersedes=tuple(_supersessions(values.get("Supersedes", ()))),
-        retracts=tuple(FactId(value) for value in values.get("Retracts", ()) if _FACT.fullmatch(value)),
+        retracts=tuple(_facts(values.get("Retracts", ()))),
+        confirms=tuple(_facts(values.get("Confirms", ()))),
         contradicts=tuple(_pairs(values.get("Contradicts", ()))),
         resolves=tuple(_pairs(values.get("Resolves", ()))),
         reverts=tuple(CommitId(value) for value in values.get("Reverts", ()) if _COMMIT.fullmatch(value)),
@@ -192,6 +197,10 @@ def _confidence(number: str | None, source: Source) -> float:
     except ValueError:
         return source.confidence
     return source.confidence if math.isnan(confidence) else min(1.0, max(0.0, confidence))
+
+
+def _facts(values: Iterable[str]) -> Iterable[FactId]:
+    return (FactId(value) for value in values if _FACT.fullmatch(value))
 
 
 def _supersessions(values: Iterable[str]) -> Iterable[tuple[FactId, FactId | None]]:

@@ -16,7 +16,7 @@ from mdmem.history.entry_matches import match_in_file
 from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange, changed_revisions
 from mdmem.history.messages import commit_origin, parse_message
 from mdmem.history.step_builder import CommitClaims, StepBuilder
-from mdmem.model import FilePath
+from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Commit, MainlineCommit, MergedLine, Origin, Revision
 from mdmem.trail import Step
 
@@ -32,7 +32,7 @@ def build_step(
 
     Args:
         commit: the next one; a merge did what differs from its first parent.
-        changes: the memory files that differ.
+        changes: the memory files that differ, and those of the facts that it confirms.
         trail: up to the commit before.
         side_commits: those that a merge brought in, oldest first.
         merged_origins: by file, the origin of each line (without white space around it) that these brought in.
@@ -51,6 +51,7 @@ def build_step(
     builder.drop_reverted()
     builder.begin_entries(files)
     builder.end_entries(files)
+    builder.confirm_entries(files)
     builder.set_marks()
     begun_revisions = tuple(revision for _, begun in revisions for revision in begun)
     return Step(
@@ -79,3 +80,9 @@ def _merged_lines(
     for path, line in dict.fromkeys(lines):
         if line in merged_origins[path]:
             yield MergedLine(path, line, commits[merged_origins[path][line].commit])
+
+
+def confirmed_facts(commits: Sequence[Commit | MainlineCommit]) -> tuple[FactId, ...]:
+    """The facts that commits confirm: their files have to be given to `build_step` too."""
+    stating = (commit for commit in commits if "Mdmem-Confirms: " in commit.message)
+    return tuple(fact for commit in stating for fact in parse_message(commit.message).confirms)

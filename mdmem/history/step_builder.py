@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, match_across
-from mdmem.history.file_changes import EarlierTrail
+from mdmem.history.file_changes import EarlierTrail, FileChange, Page
 from mdmem.history.messages import ParsedNote, section_name
-from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model import CommitId, FactId, FilePath, Provenance, SectionPath
 from mdmem.model.trail import Commit, Entry, Fate, Mark, MarkKind, Occurrence, Origin
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending
@@ -44,7 +44,7 @@ class StatedSupersession:
 class StepBuilder:
     """The occurrences and marks of a step, collected while a commit is replayed.
 
-    Call `drop_reverted`, `begin_entries`, `end_entries` and `set_marks` once each, in this order. The last of `claims` are the mainline
+    Call `drop_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims` are the mainline
     commit's own, those before it are the side commits', oldest first. `origin` is that of the lines which the commit itself brings in,
     `merged_origins` are those of lines from side commits, by file and stripped line.
     """
@@ -168,6 +168,35 @@ class StepBuilder:
             if occurrence.entry.fact == fact:
                 yield -number, occurrence
 
+    # What is said again.
+
+    def confirm_entries(self, files: Sequence[EntryMatches]) -> None:
+        """Give entries that stand the source of a commit that says the same from a stronger one; each goes on as a new occurrence."""
+        changes = {file.change.path: file.change for file in files}
+        for claims in self.claims:
+            for fact in claims.note.confirms:
+                self._confirm(claims, fact, changes)
+
+    def _confirm(self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]) -> None:
+        row = self._marked_row(claims, fact, None)
+        provenance = claims.note.provenance
+        if row is None:
+            return
+        if row < 0:
+            begun = self.begun[-row - 1]
+            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, provenance))
+            return
+        occurrence = next(each for number, each in self._live_occurrences(fact) if number == row)
+        change = changes.get(occurrence.entry.path)
+        before = _same_entry(change.before if change else None, occurrence.entry)
+        after = _same_entry(change.after if change else None, occurrence.entry)
+        origin = _strengthened(occurrence.origin, provenance)
+        if before is None or after is None or origin == occurrence.origin:
+            return
+        self.ended.append(Ending(row, before, Fate.MOVED))
+        self._ended_rows.add(row)
+        self.begun.append(Occurrence(entry=after, begun=self.number, origin=origin, also=occurrence.also))
+
     # Marks.
 
     def set_marks(self) -> None:
@@ -191,14 +220,19 @@ class StepBuilder:
         return bool(in_section) and all(each.ended is not None for each in in_section)
 
     def _mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None) -> None:
-        """Mark one live occurrence of a fact: in the commit's own section before others, then the newest."""
+        """Mark one live occurrence of a fact."""
+        row = self._marked_row(claims, fact, other)
+        if row is not None:
+            self.marks.append(Mark(kind=kind, begun=self.number, one=fact, other=other, occurrence=row))
+
+    def _marked_row(self, claims: CommitClaims, fact: FactId, other: FactId | None) -> int | None:
+        """The row of the live occurrence that a commit speaks of: in the commit's own section before others, then the newest."""
         candidates = [
             ((claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, row), row)
             for row, each in self._live_occurrences(fact)
             if not self._is_closed(row) and not (fact == other and row < 0)
         ]
-        if candidates:
-            self.marks.append(Mark(kind=kind, begun=self.number, one=fact, other=other, occurrence=max(candidates)[1]))
+        return max(candidates)[1] if candidates else None
 
     def _closing_marks(self, row: int) -> list[Mark]:
         """The marks in force by which an earlier occurrence is no longer current."""
@@ -207,3 +241,17 @@ class StepBuilder:
     def _is_closed(self, row: int) -> bool:
         in_this_step = any(mark.occurrence == row and mark.kind in _CLOSING for mark in self.marks)
         return in_this_step or (row > 0 and bool(self._closing_marks(row)))
+
+
+def _strengthened(origin: Origin, provenance: Provenance) -> Origin:
+    """An origin with the source and confidence of a statement of the same words, where that has a stronger source."""
+    if provenance.source.strength <= origin.source.strength:
+        return origin
+    return replace(origin, source=provenance.source, confidence=provenance.confidence)
+
+
+def _same_entry(page: Page | None, entry: Entry) -> Entry | None:
+    """The last entry of a file that reads as one of an earlier commit does."""
+    entries = page.entries() if page else ()
+    identity = (entry.section, entry.text, entry.first_line)
+    return next((each for each in reversed(entries) if (each.section, each.text, each.first_line) == identity), None)

@@ -50,6 +50,11 @@ class Source(StrEnum):
         """The default confidence of this source, from 0 to 1."""
         return {Source.USER_STATED: 0.95, Source.INFERRED: 0.7, Source.AUTO: 0.4}[self]
 
+    @property
+    def strength(self) -> int:
+        """A number that is greater for a stronger source."""
+        return {Source.USER_STATED: 2, Source.INFERRED: 1, Source.AUTO: 0}[self]
+
 
 class Status(StrEnum):
     """The states of a fact in one place."""
@@ -78,6 +83,7 @@ class Op(StrEnum):
     RETRACT = "retract"
     CONTRADICT = "contradict"
     RESOLVE = "resolve"
+    CONFIRM = "confirm"
 
 
 @dataclass(frozen=True, slots=True)

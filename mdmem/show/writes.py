@@ -61,6 +61,7 @@ _DONE = {
     Op.RETRACT: "retracted in",
     Op.CONTRADICT: "marked as a contradiction in",
     Op.RESOLVE: "resolved in",
+    Op.CONFIRM: "confirmed in",
 }
 
 
