@@ -106,6 +106,25 @@ def read(path: Path) -> bytes | None:
         os.close(descriptor)
 
 
+def fingerprint(path: Path) -> str | None:
+    """The SHA-256 of a file of any size, as hex; empty where that is no regular file or cannot be read, None where there is none."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
 def stamp(path: str) -> tuple[int, int, int, int, int] | None:
     """The stamp of a file's state (links followed): times of data and inode (ns), size, inode, device; None where there is no file."""
     try:
@@ -184,8 +203,8 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
 def replace(path: Path, data: bytes, expected: bytes | None, temporary: str) -> bool:
     """Replace the bytes of a file, atomically and durably, if it still holds `expected` (None: does not exist).
 
-    If the system can exchange two names, the displaced file is read again: a save of the last moment is put back, not lost. Otherwise
-    there is a window between the last read and the rename.
+    If the system can exchange two names, the displaced file is read again: a save of the last moment is put back, not lost, whatever ends
+    this. Otherwise there is a window between the last read and the rename.
 
     Returns:
         False, with nothing changed, where the file holds something else by now.
@@ -197,10 +216,11 @@ def replace(path: Path, data: bytes, expected: bytes | None, temporary: str) -> 
         mode = None
     try:
         write_durably(new, data, mode)
-        done = read(path) == expected and (_put_new(new, path) if expected is None else _exchange(new, path, data, expected))
+        done = read(path) == expected and (_put_new(new, path) if expected is None else _exchange(new, path, expected))
     except BaseException:
         with suppress(OSError):
-            new.unlink()
+            if fingerprint(new) in (digest(data), digest(expected or b"")):  # else it is a save that could not be put back
+                new.unlink()
         raise
     if not done:
         new.unlink(missing_ok=True)
@@ -226,22 +246,44 @@ def _put_new(new: Path, path: Path) -> bool:
     return True
 
 
-def _exchange(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
+def _exchange(new: Path, path: Path, expected: bytes) -> bool:
     """Put `new` in place of a file that should hold `expected`; False, with the file as it was saved, where it held something else."""
+    ours = identity(str(new))
     try:
         if not _rename(new, path, _RENAME_EXCHANGE):
             new.rename(path)
             return True
+        if _holds(new, expected):
+            new.unlink()
+            return True
+        give_back(new, path, ours)
     except FileNotFoundError:
         return False
-    if read(new) == expected:
-        new.unlink()
-        return True
-    _rename(new, path, _RENAME_EXCHANGE)
-    if read(new) != data:
-        # Saved again while the first save was put back: the newest stays.
-        _rename(new, path, _RENAME_EXCHANGE)
+    except BaseException:
+        # An interruption, or a failing disk, after the exchange perhaps.
+        if identity(str(new)) not in (None, ours) and not _holds(new, expected):
+            give_back(new, path, ours)
+        raise
     return False
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """True if this is a regular file with these bytes; False also where it cannot be read."""
+    try:
+        return read(path) == data
+    except (PathProblem, OSError):
+        return False
+
+
+def give_back(displaced: Path, path: Path, ours: tuple[int, int, int] | None) -> None:
+    """Give a file, link or folder that was displaced its name back, in place of our file (by its identity).
+
+    Where somebody saved again meanwhile, the newest stays.
+    """
+    if not _rename(displaced, path, _RENAME_EXCHANGE):
+        displaced.rename(path)
+    elif identity(str(displaced)) != ours:
+        _rename(displaced, path, _RENAME_EXCHANGE)
 
 
 def _rename(old: Path, new: Path, flags: int) -> bool:

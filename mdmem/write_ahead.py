@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
-from mdmem.files import TEMPORARY_PREFIX, backup_name, digest, read, sync, temporary_name, write_durably
+from mdmem.files import TEMPORARY_PREFIX, backup_name, fingerprint, give_back, identity, sync, temporary_name, write_durably
 from mdmem.model import FilePath
 from mdmem.startup.records import asdict, dataclass
 
@@ -54,21 +55,21 @@ def drop_record(state: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def recover_temporary(path: Path, record: Record) -> None:
-    """Deal with the temporary file that a killed process left next to `path`, and make the bytes of the file durable.
+def recover_temporaries(path: Path, record: Record) -> None:
+    """Deal with the temporary files that an unfinished write left next to `path`, and make the bytes of the file durable.
 
-    The temporary file holds our bytes, or the file's old ones, and is removed. But if the file holds our bytes and the temporary file
-    something else, a person saved that at the last moment: it was displaced, and is put back.
+    They hold our bytes, or the file's old ones, and are removed. But if the file holds what was exchanged for it, and the temporary file
+    something else (a link, a folder or a file of any size too), a person saved that at the last moment: it was displaced, and is put back.
     """
     if not record.temporary.startswith(TEMPORARY_PREFIX) or "/" in record.temporary:
         return
-    (path.parent / backup_name(record.temporary)).unlink(missing_ok=True)
-    temporary = path.parent / record.temporary
-    displaced, now = read(temporary), read(path)
-    if displaced is not None:
-        if now is not None and digest(now) == record.after and digest(displaced) not in (record.before, record.after):
-            temporary.rename(path)
-        else:
-            temporary.unlink()
+    for name, exchanged in ((record.temporary, record.after), (backup_name(record.temporary), record.before)):
+        temporary = path.parent / name
+        displaced, ours = fingerprint(temporary), identity(str(path))
+        if displaced is not None:
+            if displaced not in (record.before, record.after) and fingerprint(path) == exchanged:
+                give_back(temporary, path, ours)
+            with suppress(IsADirectoryError):
+                temporary.unlink(missing_ok=True)
     if path.parent.is_dir():
         sync(path.parent)

@@ -1,5 +1,6 @@
 """Writes that somebody else comes between: a person's save, a hook of theirs, an interruption, another git."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -8,9 +9,10 @@ from typing import Any
 
 import pytest
 from conftest import World
-from workspaces import NOW, SEED, Desk, append, code_of, desk, leave_pending_edit, refused
+from workspaces import NOW, SEED, Desk, append, apply, code_of, desk, leave_pending_edit, refused
 
-from mdmem.errors import MdmemError
+from mdmem import files
+from mdmem.errors import MdmemError, StorageProblem
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, Save, WriteOptions
 from mdmem.repo import commits
@@ -75,6 +77,68 @@ def test_a_merge_under_way_comes_before_what_is_only_so_because_of_it(at: Desk, 
     at.write("MEMORY.md", SEED + "\n<<<<<<< HEAD\n- city: Oslo\n=======\n- city: Rome\n>>>>>>> other\n")
     at.write(".git/MERGE_HEAD", at.git("rev-parse", "HEAD"))
     refused(at, change, "repository-busy")
+
+
+def saved_at_the_last_moment(at: Desk, monkeypatch: pytest.MonkeyPatch, ends: Sequence[BaseException | None]) -> None:
+    """Have MEMORY.md saved just before the exchange of names; each exchange ends so (None: as it should)."""
+    rename, exchanges = files._rename, 0
+
+    def saved_first(old: Path, new: Path, flags: int) -> bool:
+        nonlocal exchanges
+        exchanges += 1
+        if exchanges == 1:
+            at.write("MEMORY.md", SEED + "- by hand\n")
+        end = ends[exchanges - 1] if exchanges <= len(ends) else None
+        if exchanges > 1 and end is not None:
+            raise end
+        done = rename(old, new, flags)
+        if end is not None:
+            raise end
+        return done
+
+    monkeypatch.setattr(files, "_rename", saved_first)
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.EIO, "broken")], ids=["interrupted", "disk"])
+def test_a_save_at_the_last_moment_outlives_what_ends_the_write(at: Desk, monkeypatch: pytest.MonkeyPatch, end: BaseException) -> None:
+    head = at.git("rev-parse", "HEAD")
+    saved_at_the_last_moment(at, monkeypatch, [end])
+    with pytest.raises((KeyboardInterrupt, OSError)):
+        at.apply(append())
+    assert (at.read("MEMORY.md"), at.git("rev-parse", "HEAD")) == (SEED + "- by hand\n", head)
+    assert sorted(path.name for path in at.root.iterdir()) == [".git", "MEMORY.md"]
+    assert at.apply(append()).commit
+    assert at.subjects()[1] == "MEMORY.md: edited by hand"
+
+
+def test_a_save_that_cannot_go_back_at_once_does_so_with_the_next_command(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = OSError(errno.EIO, "broken")
+    saved_at_the_last_moment(at, monkeypatch, [None, broken, broken, broken])
+    with pytest.raises(StorageProblem, match="could not be put back: broken"):
+        at.apply(append())
+    monkeypatch.undo()
+    heard: list[str] = []
+    apply(at.workspace, append("- lives in Oslo", "Home"), heard.append)
+    assert heard == ["MEMORY.md was changed after an interrupted write; it is kept as it is"]
+    assert at.read("MEMORY.md").startswith(SEED + "- by hand\n")
+    assert sorted(path.name for path in at.root.iterdir()) == [".git", "MEMORY.md"]
+
+
+def test_a_file_that_became_a_link_before_git_read_it_stays_one(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = commits.run
+
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        if "commit" in arguments:
+            (at.root / "MEMORY.md").unlink()
+            (at.root / "MEMORY.md").symlink_to("elsewhere.md")
+            raise KeyboardInterrupt
+        return run(folder, arguments, *rest)
+
+    monkeypatch.setattr(commits, "run", overtaken)
+    with pytest.raises(KeyboardInterrupt):
+        at.apply(append())
+    assert (at.root / "MEMORY.md").readlink() == Path("elsewhere.md")
+    assert not (at.workspace.state / "write-ahead.json").exists()
 
 
 def interrupted_at(at: Desk, commit: int) -> None:

@@ -10,6 +10,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -241,6 +242,74 @@ class TestSavedAtTheLastMoment:
         assert not files.replace(path, b"ours", b"old", TEMPORARY)
         assert path.read_text() == saved[-1]
         assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+    @pytest.mark.parametrize("end", [None, KeyboardInterrupt(), OSError(errno.EIO, "broken")], ids=["to the end", "interrupted", "disk"])
+    @pytest.mark.parametrize("kind", ["text", "large", "link", "folder", "unreadable"])
+    def test_a_save_of_any_kind_goes_back_whatever_ends_the_exchange(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, end: BaseException | None
+    ):
+        rename, read, exchanges = files._rename, files.read, 0
+
+        def saved_first(old: Path, new: Path, flags: int) -> bool:
+            nonlocal exchanges
+            exchanges += 1
+            if exchanges == 1:
+                path.unlink()
+                match kind:
+                    case "link":
+                        path.symlink_to("elsewhere")
+                    case "folder":
+                        path.mkdir()
+                    case _:
+                        path.write_bytes(b"by hand" * (1_000_000 if kind == "large" else 1))
+            done = rename(old, new, flags)
+            if exchanges == 1 and end is not None:
+                raise end
+            return done
+
+        def unreadable(place: Path) -> bytes | None:
+            if kind == "unreadable" and exchanges:
+                raise OSError(errno.EIO, "broken")
+            return read(place)
+
+        monkeypatch.setattr(files, "_rename", saved_first)
+        monkeypatch.setattr(files, "read", unreadable)
+        with suppress(KeyboardInterrupt, OSError):
+            assert not files.replace(path, b"ours", b"old", TEMPORARY)
+        assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
+        kinds = {"link": path.is_symlink, "folder": path.is_dir}
+        assert kinds[kind]() if kind in kinds else path.read_bytes().startswith(b"by hand")
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+    def test_a_save_that_cannot_go_back_is_not_removed(self, path: Path, monkeypatch: pytest.MonkeyPatch):
+        rename, exchanges = files._rename, 0
+
+        def saved_first(old: Path, new: Path, flags: int) -> bool:
+            nonlocal exchanges
+            exchanges += 1
+            if exchanges > 1:
+                raise OSError(errno.EIO, "broken")
+            path.write_text("by hand")
+            return rename(old, new, flags)
+
+        monkeypatch.setattr(files, "_rename", saved_first)
+        with pytest.raises(OSError, match="broken"):
+            files.replace(path, b"ours", b"old", TEMPORARY)
+        assert path.with_name(TEMPORARY).read_text() == "by hand"
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+    def test_what_was_read_is_removed_where_the_exchange_is_interrupted(self, path: Path, monkeypatch: pytest.MonkeyPatch):
+        rename = files._rename
+
+        def interrupted(old: Path, new: Path, flags: int) -> bool:
+            rename(old, new, flags)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(files, "_rename", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            files.replace(path, b"ours", b"old", TEMPORARY)
+        assert [(entry.name, entry.read_text()) for entry in path.parent.iterdir()] == [("a.md", "ours")]
 
     def test_a_new_file_of_theirs_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         path = tmp_path / "new.md"
@@ -588,6 +657,13 @@ class TestRecord:
 
 
 class TestTellingFilesApart:
+    def test_a_fingerprint(self, tmp_path: Path):
+        (tmp_path / "a.md").write_bytes(b"x" * 6_000_000)
+        (tmp_path / "link").symlink_to("a.md")
+        os.mkfifo(tmp_path / "pipe")
+        assert files.fingerprint(tmp_path / "a.md") == files.digest(b"x" * 6_000_000)
+        assert [files.fingerprint(tmp_path / name) for name in ("link", "pipe", ".", "none", "a.md/b")] == ["", "", "", None, None]
+
     def test_a_stamp(self, tmp_path: Path):
         path = tmp_path / "a.md"
         assert files.stamp(str(path)) is files.stamp("\0") is None

@@ -189,6 +189,31 @@ class TestLeft:
         assert (at.root / "MEMORY.md").read_text() == saved
         assert not (at.root / TEMPORARY).exists()
 
+    @pytest.mark.parametrize("kind", ["link", "folder", "large"])
+    def test_a_save_of_another_kind_is_too(self, at: Desk, kind: str):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        temporary = at.root / TEMPORARY
+        match kind:
+            case "link":
+                temporary.symlink_to("elsewhere.md")
+            case "folder":
+                temporary.mkdir()
+            case _:
+                temporary.write_bytes(b"by hand\n" * 1_000_000)
+        with pytest.raises(MdmemError):
+            nothing_to_change(at)
+        path = at.root / "MEMORY.md"
+        assert {"link": path.is_symlink, "folder": path.is_dir}.get(kind, lambda: path.stat().st_size == 8_000_000)()
+        assert not os.path.lexists(temporary)
+
+    def test_a_save_while_the_file_was_put_back_is_too(self, at: Desk):
+        leave(at, record())
+        saved = AFTER.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
+        at.write(files.backup_name(TEMPORARY), saved)
+        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept as it is",)
+        assert at.read("MEMORY.md") == saved
+
     def test_a_new_file_is_too(self, at: Desk):
         leave(at, record(None, "# New\n", "memory/new.md"))
         at.write("memory/new.md", "# New\n")

@@ -164,7 +164,7 @@ class _FileWrite:
         # Where this process was interrupted, git may have been done before.
         interrupted = not isinstance(problem, MdmemError | OSError)
         self._commit = commits.commit_made_after(repository, self._parent, [plan.path], self._order.message) if interrupted else None
-        data = None if self._commit else files.read(plan.full_path)
+        data = None if self._commit else self._on_disk()
         outcome = judge_write(self._evidence(data, is_committed=self._commit is not None, problem=problem))
         if outcome not in (WriteOutcome.SAVED_OVER, WriteOutcome.ABANDONED):
             return None
@@ -199,9 +199,16 @@ class _FileWrite:
             return True
         if not commits.undo_commit(self._workspace.repository, self._commit, self._parent, self._plan.path, None):
             return False
-        if not self._holds_write(files.read(self._plan.full_path)):
+        if not self._holds_write(self._on_disk()):
             self._take_out()
         return True
+
+    def _on_disk(self) -> bytes | None:
+        """The bytes of the file; None where it is none that mdmem edits: somebody has made a link of it, say."""
+        try:
+            return files.read(self._plan.full_path)
+        except PathProblem:
+            return None
 
     def _holds_write(self, data: bytes | None) -> bool:
         return holds_write(self._evidence(data), data)
@@ -210,7 +217,7 @@ class _FileWrite:
         """Take our change out of the file as somebody, or a hook, left it; False where that could not be done."""
         self._may_hold_write = False
         plan = self._plan
-        data = files.read(plan.full_path)
+        data = self._on_disk()
         if data is None or data == plan.before:
             return True
         theirs = user_hooks.without_change(data, plan.before, plan.after)
@@ -224,8 +231,10 @@ class _FileWrite:
     def _put_back(self, problem: BaseException) -> bool:
         """Restore the file, and drop the record. Where the disk does not even take that, the record stays for the next command."""
         plan = self._plan
-        data = files.read(plan.full_path) if self._may_hold_write else None
         try:
+            if files.identity(str(plan.full_path.parent / self._record.temporary)):
+                write_ahead.recover_temporaries(plan.full_path, self._record)
+            data = self._on_disk() if self._may_hold_write else None
             if data is not None and data != plan.before and self._holds_write(data):
                 if plan.before is None:
                     files.remove(plan.full_path)

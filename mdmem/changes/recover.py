@@ -41,7 +41,7 @@ def _settle(workspace: Workspace, record: write_ahead.Record, identity: Identity
     kept = f"{record.path} was changed after an interrupted write; it is kept as it is"
     try:
         full_path = files.path_on_disk(workspace.root, record.path)
-        write_ahead.recover_temporary(full_path, record)
+        write_ahead.recover_temporaries(full_path, record)
         data = files.read(full_path)
     except PathProblem:
         return kept
