@@ -61,7 +61,7 @@ WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "su
 FACT = ["id", "text", "key", "kind", "tags", "path", "section", "line", "source", "confidence", "status", "until"]
 HIT = [
     *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),
-    *("superseded_by", "contradicts", "commit", "uncommitted"),
+    *("superseded_by", "contradicts", "near", "commit", "uncommitted"),
 ]
 
 

@@ -152,6 +152,35 @@ def test_neighbours_are_found_after_the_entry_itself() -> None:
     assert sorted(found) == lines[2:7]
 
 
+def test_a_hit_without_any_of_the_words_says_that_it_is_near_and_comes_last() -> None:
+    index = index_of(
+        file("MEMORY.md", "# Memory\n\n- allergies: peanuts\n- lives in Porto\n"),
+        file("memory/allergies.md", "- pollen in May\n\n## 花粉\n\n- five drops\n"),
+        file(
+            "memory/2025-05-01.md",
+            "- \u8fc7\u654f\u836f\n- bought soap\n"
+            + "".join(f"- allergies, part {n}, with many more words than the rest\n" for n in range(9)),
+        ),
+    )
+    found = hits(index, "allergies", 50)
+    assert [hit.near for hit in found] == sorted(hit.near for hit in found)
+    assert {hit.text for hit in found if hit.near} == {"lives in Porto", "bought soap", "\u8fc7\u654f\u836f"}
+    assert {hit.text for hit in hits(index, "花粉") if not hit.near} == {"five drops"}
+
+
+def test_no_number_of_neighbours_keeps_a_match_from_the_first_hits() -> None:
+    lines = [f"- {'zebra ' * 9}{n}\n- {'grey ' * 5} {n}\n- {'grey ' * 5} {n}\n" for n in range(60)]
+    index = index_of(file("MEMORY.md", "".join(lines) + "- " + "word " * 400 + "zebra\n"))
+    assert not any(hit.near for hit in hits(index, "zebra", 20))
+
+
+def test_where_memory_holds_no_other_word_a_few_stop_words_count() -> None:
+    index = index_of(file("MEMORY.md", "- alpha on\n"), file("memory/a.md", "- the cat\n"))
+    assert search(index, "on off") == search(index, "on") == ["alpha on"]
+    assert search(index, "what is the dog") == []
+    assert search(index, "the cat on") == ["the cat"]
+
+
 def test_neighbours_end_with_the_file() -> None:
     assert search(index_of(file("memory/a.md", "- apples\n"), file("memory/b.md", "- pears\n")), "apples") == ["apples"]
 

@@ -86,7 +86,11 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An entry that answers a query. Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time."""
+    """An entry that answers a query.
+
+    Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time. `near`: it holds none of the words, and
+    was found by its neighbours.
+    """
 
     path: str
     start_line: int
@@ -108,6 +112,7 @@ class Hit:
     superseded_by: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
     since: datetime | None = None
+    near: bool = False
     explanation: Explanation | None = None
 
 

@@ -148,8 +148,17 @@ class Lexicon:
 
 
 def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
-    """The clauses of a query as it was typed, in an index of a language; none if no word of it is in the index."""
-    terms = query_terms(question, language)
+    """The clauses of a query as it was typed, in an index of a language; none if no word of it is in the index.
+
+    Where the index has none but stop words of a query with few of them, these count ("on off" finds what "on" finds).
+    """
+    return _term_clauses(query_terms(question, language), lexicon) or _term_clauses(
+        query_terms(question, language, few_stop_words=True), lexicon
+    )
+
+
+def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
+    """The clauses of a query's terms; none if no term is in the index."""
     only_weak = weak_terms().issuperset(terms.words)
     worth = {term: ranking.WEAK_WORD_WEIGHT if term in weak_terms() and not only_weak else 1.0 for term in terms.words}
     words = {**{variant: query_word for query_word, variant in terms.also if query_word in worth}, **{term: term for term in terms.words}}
@@ -168,6 +177,15 @@ def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[C
             if document_count(related_term) and related_term not in words
         ]
     return tuple(clauses)
+
+
+def own_terms(clauses: Iterable[Clause]) -> dict[str, set[str]]:
+    """The terms of clauses, by each of the fields that hold an entry's own words."""
+    terms_of_fields: dict[str, set[str]] = {name: set() for name in ranking.OWN_FIELDS}
+    for name, term, _, _ in clauses:
+        if name in terms_of_fields:
+            terms_of_fields[name].add(term)
+    return terms_of_fields
 
 
 def _all_likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:

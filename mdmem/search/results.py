@@ -39,11 +39,11 @@ def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]
         yield from (part for part in (by_file, by_confidence, by_contradiction) if part.value != 1)
 
 
-def rank_key(match: Match) -> tuple[float, int, int, str, int, float]:
-    """Sort by score, then the more current, then the newer day, then path and line, then the later begun."""
+def rank_key(match: Match) -> tuple[bool, float, int, int, str, int, float]:
+    """Sort those near a match last, then by score, then the more current, then the newer day, then path and line, then the later begun."""
     hit = match.hit
     status = _MOST_CURRENT.index(hit.status)
-    return -hit.score, status, -(hit.day or date.min).toordinal(), hit.path, hit.start_line, -_newness(match.row)
+    return hit.near, -hit.score, status, -(hit.day or date.min).toordinal(), hit.path, hit.start_line, -_newness(match.row)
 
 
 def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
@@ -80,7 +80,7 @@ def _status(row: IndexRow, passing_filter: Filter, today: date) -> Status:
     return Status.EXPIRED if row.entry.until is not None and row.entry.until < today else Status.CURRENT
 
 
-def make_hit(row: IndexRow, score: float, wanted: Filter, today: date) -> Hit:
+def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: bool = False) -> Hit:
     """The hit of a row for a search with this filter; with `as_of` its commit is the one that brought it in, whatever came later."""
     entry, origin, life = row.entry, row.origin, row.lifetime
     now = wanted.as_of is None
@@ -106,6 +106,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date) -> Hit:
         superseded_by=life.superseded_by if now else None,
         contradicts=life.contradicts if now else (),
         since=_moment(origin.time, wanted.zone) if origin else None,
+        near=near,
         explanation=None,
     )
 

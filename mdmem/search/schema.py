@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date
 from functools import cache, lru_cache
 from pathlib import Path
@@ -270,6 +271,14 @@ def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life
         numbers |= {"time": origin.time, "confidence": origin.confidence}
     labels = (*(() if life.is_current else (PAST_LABEL,)), *((MOVED_LABEL,) if life.moved else ()))
     return _LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
+
+
+def holds_any(entry: Entry, terms_of_fields: Mapping[str, AbstractSet[str]], language: str) -> bool:
+    """True if an entry holds one of some terms (by field) itself: in its text, its headings or the name of its file."""
+    own_words, section_fields = _said(entry.text, language), _place(entry.path, entry.day, entry.section, language)
+    held_grams = grams((*own_words.runs, *section_fields.runs)) if terms_of_fields["grams"] else ()
+    fields = (("text", own_words.indexed.split()), ("heading", section_fields.heading.split()), ("grams", held_grams))
+    return any(not terms_of_fields[name].isdisjoint(held) for name, held in fields)
 
 
 def _labels(entry: Entry, owner: str, section_fields: _SectionFields, lifetime_fields: _LifetimeFields) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date
 from functools import lru_cache, partial
 from itertools import chain, groupby
@@ -150,6 +151,7 @@ class IndexSearcher:
         clauses = query.clauses(request.query, self._lexicon, self._language) if request.limit > 0 else ()
         if not clauses:
             return ()
+        own_terms = query.own_terms(clauses)
         question = cues.question_cues(request.query)
         minimum = ranking.CANDIDATES_BY_AGE if request.decay else ranking.CANDIDATES
         limit = max(minimum, ranking.CANDIDATES_A_HIT * request.limit)
@@ -157,10 +159,12 @@ class IndexSearcher:
         while True:
             scored, complete = self._matching(clauses, request, limit, filtered)
             ranked = self._ranked(scored, question, request.decay)
-            best = self._best(ranked, request)
+            best, near = self._best(ranked, request, own_terms)
             if complete or (len(best) >= request.limit and (filtered or len(scored) >= limit // 2)):
                 break
             limit, filtered = limit * (4 if filtered else 1), True
+        near_numbers = {number for number, _ in near}
+        best += near
         if request.filter.history:
             numbers = {schema.statement_number(row.entry): number for number, row in best}
             rows_alike = self._all(query.statement_query(numbers, request.filter, request.today))
@@ -168,7 +172,9 @@ class IndexSearcher:
             best = [(numbers[schema.statement_number(row.entry)], row) for row in results.visible_rows(rows, request.filter, request.today)]
         matches = [
             Match(
-                results.make_hit(row, round(ranked.scores[number], ranking.SCORE_DIGITS), request.filter, request.today),
+                results.make_hit(
+                    row, round(ranked.scores[number], ranking.SCORE_DIGITS), request.filter, request.today, number in near_numbers
+                ),
                 row,
                 self._why(ranked, number, clauses) if request.explain else None,
             )
@@ -249,22 +255,31 @@ class IndexSearcher:
             candidates=candidates, documents=addresses, asked=question, decay=decay, scores=ranking.scores(candidates, question, decay)
         )
 
-    def _best(self, ranked: _RankedCandidates, request: IndexQuery) -> list[tuple[int, IndexRow]]:
-        """The first hits among the candidates, by number, and those that tie with the last; no further rows are read."""
+    def _best(
+        self, ranked: _RankedCandidates, request: IndexQuery, own_terms: Mapping[str, AbstractSet[str]]
+    ) -> tuple[list[tuple[int, IndexRow]], list[tuple[int, IndexRow]]]:
+        """The first hits among the candidates, by number, and those that tie with the last; no further rows are read.
+
+        And, where these are fewer than asked for, those that hold none of the query's terms themselves.
+        """
         best: dict[object, tuple[int, IndexRow]] = {}
+        near: dict[object, tuple[int, IndexRow]] = {}
         last = 0.0, 0
         for score, day, number in ranked.in_order():
             if len(best) >= request.limit and (score, day) < last:
                 break
-            last = score, day
             row = self._row(ranked.documents[number])
             entry = row.entry
             place = entry.path, entry.section, entry.fact or entry.start_line
             identity = schema.statement_number(entry) if request.filter.reaches_back else place
-            previous = best.get(identity)
+            if schema.holds_any(entry, own_terms, self._language):
+                hits, last = best, (score, day)
+            else:
+                hits = near
+            previous = hits.get(identity)
             if previous is None or entry.start_line < previous[1].entry.start_line:
-                best[identity] = (previous[0] if previous else number, row)
-        return list(best.values())
+                hits[identity] = (previous[0] if previous else number, row)
+        return list(best.values()), list(near.values()) if len(best) < request.limit else []
 
     def _why(self, ranked: _RankedCandidates, number: int, clauses: Iterable[Clause]) -> Explanation:
         address = ranked.documents[number]

@@ -179,16 +179,18 @@ def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
     return " ".join(map(_stems(language).__getitem__, words))
 
 
-def query_terms(query: str, language: str = ENGLISH) -> Terms:
+def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = False) -> Terms:
     """The terms of a query. Operators, quotes and brackets have no meaning; nothing raises.
 
-    Stop words of its language count only if there is nothing else; a single character only if it stands alone.
+    Stop words of its language count only if there is nothing else or, with `few_stop_words`, if at most half of its words are such; a single
+    character only if it stands alone.
     """
     text = split_scripts(query[:_MAX_QUERY_CHARS])
     query_grams = [gram for run in text.runs for gram in _pairs(run) or [run]]
     words = folded(text.spaced)
     query_language = text_language(text.spaced, words, language)
-    searched = _telling(text.spaced, words, query_language, language) or ([] if query_grams else words)
+    telling = _telling(text.spaced, words, query_language, language)
+    searched = words if few_stop_words and len(telling) * 2 >= len(words) else telling or ([] if query_grams else words)
     stems = dict.fromkeys(stem(word, query_language) for word in searched)
     pairs = {
         stem(first + second, query_language): stem(first, query_language)

@@ -60,6 +60,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "status": hit.status,
         "superseded_by": hit.superseded_by,
         "contradicts": list(hit.contradicts),
+        "near": hit.near,
         "commit": hit.commit,
         "uncommitted": hit.uncommitted,
     }
