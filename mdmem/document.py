@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from io import StringIO
 from itertools import starmap
@@ -33,7 +33,9 @@ else:
 
 
 BOM = "\ufeff"
+_FENCE = late.pattern(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _LINE_END = late.pattern(r"\r\n?|\n")
+_CODE_INDENT = 4
 _ETAG_DIGITS = 12
 _MAX_NESTING = 100_000
 _MAX_INLINE_TITLE = 1000
@@ -351,6 +353,34 @@ def _without_markup(title: str) -> str:
 def lines_without_ends(text: str) -> list[str]:
     """The lines of a text without their ends, and without a byte order mark."""
     return [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
+
+
+def closed_fences(lines: Sequence[str]) -> frozenset[int]:
+    """The numbers of the lines, from 0, that belong to code fences which these lines also close, in a list or not."""
+    fenced: set[int] = set()
+    unclosed_up_to: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(lines):
+        match = _FENCE.match(line) if number not in fenced else None
+        if match is None or number < unclosed_up_to.get((match[1], match[2]), 0):
+            continue
+        last, is_closed = _end_of_fence(lines, number, match[1], match[2])
+        if is_closed:
+            fenced.update(range(number, last + 1))
+        else:
+            unclosed_up_to[match[1], match[2]] = last
+    return frozenset(fenced)
+
+
+def _end_of_fence(lines: Sequence[str], opener: int, indent: str, fence: str) -> tuple[int, bool]:
+    """The line that closes a fence, and True; or the first line that is not in it, and False."""
+    for number in range(opener + 1, len(lines)):
+        rest = lines[number].removeprefix(indent)
+        words = rest.strip(" \t")
+        if words and not lines[number].startswith(indent):
+            return number, False
+        if words.startswith(fence) and not words.strip(fence[0]) and rest.index(fence) < _CODE_INDENT:
+            return number, True
+    return len(lines), False
 
 
 def clean_input(text: str, name: str = "text") -> str:

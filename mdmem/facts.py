@@ -14,7 +14,7 @@ from datetime import date
 from functools import lru_cache
 from itertools import islice
 
-from mdmem.document import BlockKind, Document, Section, clean_input, fold_space, split_lines, with_line_end
+from mdmem.document import BlockKind, Document, Section, clean_input, closed_fences, fold_space, split_lines, with_line_end
 from mdmem.errors import FactProblem, LabelProblem, TextProblem
 from mdmem.model import Fact, FactId
 from mdmem.startup import late
@@ -42,6 +42,7 @@ _COLON = late.pattern(r":(?=\s)")
 _IDENTIFIER_KEY = late.pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
 _BOLD_KEY = late.pattern(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
 _OPENER = late.pattern(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
+_LAST_FENCE = late.pattern(r"(\r\n?|\n)([ \t]*)(?:`{3,}|~{3,})[ \t]*\Z")
 _KIND_NAME = late.pattern(r"[^\W\d_]{2,}")
 
 
@@ -301,30 +302,38 @@ def require_unique_id(prefix: str, ids: Collection[FactId]) -> None:
 def write_item(text: str, key: str | None = None, kind: str | None = None, tags: Iterable[str] = (), until: date | None = None) -> str:
     """The list item that states a fact, with LF and without a last line end; `parse_item` reads it back.
 
-    The other lines are indented below the first. Text that would open a heading, a fence or a comment is escaped, and so is a key that
-    would be read as a kind.
+    The other lines are indented below the first. Text that would open a heading, a fence that it does not close or a comment is escaped,
+    and so is a key that would be read as a kind.
 
     Raises:
         TextProblem: `empty-text`.
         LabelProblem: `bad-text`: a kind, key or tag of the wrong form.
     """
-    lines = [line.rstrip() for line in with_line_end(clean_input(text), "\n").strip().split("\n")]
+    lines = with_line_end(clean_input(text), "\n").strip().split("\n")
     if not any(lines):
         raise TextProblem("empty-text", "the text is empty")
-    content = "\n".join([lines[0], *(f"  {line}" if line else "" for line in map(_escape_opener, lines[1:]))])
-    content = _escape_labels(_escape_comments(content))
+    fenced = closed_fences(lines) if "```" in text or "~~~" in text else ()
+    stored = [line if number in fenced else _escape_line(line, number) for number, line in enumerate(lines)]
+    content = _escape_labels("\n".join([stored[0], *(f"  {line}" if line else "" for line in stored[1:])]))
+    gap = "\n  " if 0 in fenced else " "
     if key is not None:
-        content = _escape_comments(_add_key(content, key))
-    content = _escape_opener(content)
+        content = _add_key(content, key, gap)
+    if key is not None or 0 not in fenced:
+        content = _escape_opener(content)
     own_kind, rest = split_kind(content)
     if kind is None:
         label, content = content[: len(content) - len(rest)], rest
     else:
-        label, content = f"[{_require_kind(kind)}] ", rest if normalise(own_kind or "") == normalise(kind) else content
+        label, content = f"[{_require_kind(kind)}]{gap}", rest if normalise(own_kind or "") == normalise(kind) else content
     marks = _before_marks(content)
     end, own_tags = _before_tags(content, marks)
     words = _split_until(content[:end])[0] if until else content[:end]
-    return f"- {label}" + " ".join([words, *_until_and_tags(until, (*own_tags, *tags))]) + content[marks:]
+    return f"- {label}" + _add_labels(words, until, (*own_tags, *tags)) + content[marks:]
+
+
+def _escape_line(line: str, number: int) -> str:
+    line = _escape_comments(line.rstrip())
+    return _escape_opener(line) if number else line
 
 
 def _escape_comments(text: str) -> str:
@@ -349,13 +358,13 @@ def _escape_opener(line: str) -> str:
     return f"{line[: len(line) - len(words)]}\\{words}" if _OPENER.match(words) else line
 
 
-def _add_key(text: str, key: str) -> str:
+def _add_key(text: str, key: str, gap: str) -> str:
     name = fold_space(key)
     if not name or len(split_lines(key)) > 1:
         raise LabelProblem("bad-text", f"{key!r} cannot be a key: it takes one line that is not empty")
     if holds_key(parse_text(text), name):
         return text
-    line = f"{name}: {text}"
+    line = f"{_escape_comments(name)}:{gap}{text}"
     return line if split_kind(line)[0] is None else f"\\{line}"
 
 
@@ -365,12 +374,15 @@ def _require_kind(kind: str) -> str:
     return kind
 
 
-def _until_and_tags(until: date | None, tags: Iterable[str]) -> list[str]:
+def _add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
+    """The words of an item with expiry and tags behind them; behind a fence on a line of their own."""
     names = [tag.removeprefix("#") for tag in tags]
     for name in names:
         if not _is_tag(name):
             raise LabelProblem("bad-text", f"{name!r} cannot be a tag: it takes a letter, then letters, digits, _, - or /")
-    return [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
+    labels = [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
+    fence = _LAST_FENCE.search(words) if labels else None
+    return "".join([words, fence[1] + fence[2] if fence else " ", " ".join(labels)] if labels else [words])
 
 
 def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date | None) -> str:
@@ -384,4 +396,4 @@ def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date |
     words, own_until = _split_until(words)
     words = words.rstrip() if own_until else words
     new_label = f"[{_require_kind(kind)}] " if kind else item[start:first]
-    return item[:start] + new_label + " ".join([words, *_until_and_tags(until, tags)]) + item[end:]
+    return item[:start] + new_label + _add_labels(words, until, tags) + item[end:]

@@ -290,6 +290,16 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
         ({"text": "a\n---"}, "- a\n  \\---"),
         ({"text": "a\n="}, "- a\n  \\="),
         ({"text": "a\n~~~\nb"}, "- a\n  \\~~~\n  b"),
+        ({"text": "a:\n```sh\n# b  \n\n<!-- c\n```"}, "- a:\n  ```sh\n  # b  \n\n  <!-- c\n  ```"),
+        ({"text": "a\n```\nb\n```\n# c\n~~~\n```"}, "- a\n  ```\n  b\n  ```\n  \\# c\n  \\~~~\n  \\```"),
+        ({"text": "a\n~~~\n```\n~~~~"}, "- a\n  ~~~\n  ```\n  ~~~~"),
+        ({"text": "a\n```\n~~~\n``"}, "- a\n  \\```\n  \\~~~\n  ``"),
+        ({"text": "a\n``` b`\n```"}, "- a\n  \\``` b`\n  \\```"),
+        ({"text": "- a\n  ```\n  b\n  ```"}, "- - a\n    ```\n    b\n    ```"),
+        ({"text": "- a\n  ```\nb\n  ```"}, "- - a\n    \\```\n  b\n    \\```"),
+        ({"text": "```\na\n```"}, "- ```\n  a\n  ```"),
+        ({"text": "```\na\n```", "kind": "fact", "tags": ("b",)}, "- [fact]\n  ```\n  a\n  ```\n  #b"),
+        ({"text": "```\na\n```", "key": "k", "until": DAY}, "- k:\n  ```\n  a\n  ```\n  (until 2026-03-05)"),
         ({"text": "---"}, "- \\---"),
         ({"text": "---\ntea"}, "- \\---\n  tea"),
         ({"text": "a <!-- b -->"}, "- a \\<!-- b -->"),
@@ -377,6 +387,12 @@ keys = st.one_of(
     st.sampled_from(["editor", "Home Town", "a: b", "__init__", "**x**", "# a", "```", "<!-- k", "- a", "1. a", "[k]", "日本"]), plain
 )
 kinds = st.one_of(st.none(), st.sampled_from(["fact", "decision", "决定"]))
+
+
+def test_a_fence_takes_no_labels_into_its_last_line() -> None:
+    item = write_item("how:\n```\nx\n```", None, "fact", ["a"])
+    assert (parse_item(item).tags, parse_item(item).text) == (("a",), "how:\n```\nx\n```")
+    assert rewrite_item("- how:\r\n  ```\r\n  ```\r\n", None, ["b"], None) == "- how:\r\n  ```\r\n  ```\r\n  #b\r\n"
 
 
 @given(plain, kinds, st.lists(names, max_size=3, unique=True), st.one_of(st.none(), st.dates(min_value=date(1000, 1, 1))))
