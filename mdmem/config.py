@@ -1,4 +1,7 @@
-"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, whose zone is a setting."""
+"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, whose zone is a setting.
+
+In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those around it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Settings:
     timezone: str | None = None
     author: str | None = None
     actor: str | None = None
-    agents: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
     extra_paths: tuple[str, ...] = ()
     direct_edits: str = "commit"
     allow_detached: bool = False
@@ -71,9 +74,14 @@ LANGUAGES = {
 _CHOICES = {"direct_edits": ("commit", "refuse")}
 _NAMES = Settings.__match_args__
 _TEXTS = ("timezone", "author", "actor", "direct_edits", "language")
-_LISTS = ("agents", "extra_paths")
+_LISTS = ("people", "extra_paths")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes")
+_OWN_ONLY = ("people",)
+"""The settings that only the user's own file may hold, since whoever can write to a workspace could say anything there."""
+_BY_WORKSPACE = "in"
+_GONE = {"agents": "Every actor is an agent unless people, in your own settings, names it: take the line out."}
+"""Settings of earlier versions, and what to do about them."""
 _MAX_NUMBER = 1_000_000_000
 
 
@@ -153,6 +161,7 @@ def _suggest(name: str, names: Sequence[str], lead: str) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """The values of a settings file, as they are; none where there is no such file."""
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -160,26 +169,60 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
     try:
-        values = tomllib.loads(data.decode())
+        return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Correct the file; every setting is optional.") from problem
+
+
+def _checked(values: Mapping[str, Any], file_name: str) -> dict[str, Any]:
+    """Settings by name, each in its type."""
     for name in values:
         if name not in _NAMES:
-            hint = _suggest(name, _NAMES, "The settings are")
-            raise WorkspaceProblem("bad-settings", f"{path.name}: unknown setting {name!r}", hint)
-    return {name: _check_value(name, value, path.name) for name, value in values.items()}
+            hint = _GONE.get(name) or _suggest(name, _NAMES, "The settings are")
+            raise WorkspaceProblem("bad-settings", f"{file_name}: unknown setting {name!r}", hint)
+    return {name: _check_value(name, value, file_name) for name, value in values.items()}
+
+
+def _local_settings(workspace: Path, own_path: Path | None) -> dict[str, Any]:
+    """The settings of the workspace's file."""
+    values = _read(workspace / SETTINGS_NAME)
+    for name in (*_OWN_ONLY, _BY_WORKSPACE):
+        if name in values:
+            hint = f"Put it into your own settings ({own_path})." if own_path else "Put it into your own settings."
+            raise WorkspaceProblem("not-here", f"{SETTINGS_NAME} may not hold {name}, which is for each user to say", hint)
+    return _checked(values, SETTINGS_NAME)
+
+
+def _own_settings(own_path: Path | None, workspace: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The user's own settings for a workspace: those for all, with those for this one over them."""
+    values = _read(own_path) if own_path else {}
+    by_workspace = values.pop(_BY_WORKSPACE, {})
+    name = own_path.name if own_path else ""
+    if not isinstance(by_workspace, dict) or not all(isinstance(table, dict) for table in by_workspace.values()):
+        raise WorkspaceProblem(
+            "bad-settings", f"{name}: {_BY_WORKSPACE} must hold tables", f'Write [{_BY_WORKSPACE}."/path/of/a/workspace"].'
+        )
+    settings = _checked(values, name)
+    for path, table in by_workspace.items():
+        here = _checked(table, name)
+        if _with_home(path, environment, _BY_WORKSPACE).resolve() == workspace.resolve():
+            settings |= here
+    return settings
+
+
+def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
+    """A path with the user's home in the place of `~`."""
+    home = _home(environment)
+    if path.startswith("~"):
+        if not home or path[1:2] not in ("", "/"):
+            raise WorkspaceProblem("bad-settings", f"{setting} names {path!r}, and it is not known where that is", "Write the folder out.")
+        path = home + path[1:]
+    return Path(path)
 
 
 def _full_path(path: str, workspace: Path, environment: Mapping[str, str]) -> Path:
     """The absolute path of an extra path, without `~` and `..`."""
-    home = _home(environment)
-    if path.startswith("~"):
-        if not home or path[1:2] not in ("", "/"):
-            raise WorkspaceProblem(
-                "bad-settings", f"extra_paths names {path!r}, and it is not known where that is", "Write the folder out."
-            )
-        path = home + path[1:]
-    return Path("/" + posixpath.normpath(workspace / path).lstrip("/"))
+    return Path("/" + posixpath.normpath(workspace / _with_home(path, environment, "extra_paths")).lstrip("/"))
 
 
 def _normalise_path(path: str, full_path: Path, workspace: Path) -> str:
@@ -205,11 +248,12 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
     Raises:
         WorkspaceProblem: `bad-settings`: unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
             type, an extra path outside the work tree that the user's own settings do not name, or in an unknown home.
+            `not-here`: the workspace's file holds what only the user's own may hold.
     """
     folder = workspace.absolute()
     own_path = user_settings_path(environment)
-    own = _read(own_path) if own_path else {}
-    local = _read(workspace / SETTINGS_NAME)
+    own = _own_settings(own_path, folder, environment)
+    local = _local_settings(workspace, own_path)
     full_paths = {path: _full_path(path, folder, environment) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
     allowed = {full_paths[path] for path in own.get("extra_paths", ())}
     for path in local.get("extra_paths", ()):

@@ -2,7 +2,7 @@
 
     MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
-    ├── WorkspaceProblem             `no-workspace`, `bad-settings`
+    ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `reserved-actor`
     ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
     │                                `not-memory`
     ├── TextProblem                  `bad-text`, `empty-text`

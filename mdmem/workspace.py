@@ -22,7 +22,10 @@ from mdmem.startup.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     import difflib
+
+    from mdmem.model import actors
 else:
+    actors = late.module("mdmem.model.actors")
     difflib = late.module("difflib")
 
 T = TypeVar("T")
@@ -91,6 +94,22 @@ class Workspace:
     def actor(self) -> str | None:
         """The default actor: MDMEM_ACTOR, else the setting."""
         return self.environment.get("MDMEM_ACTOR") or self.settings.actor
+
+    def given_actor(self, named: str | None) -> str | None:
+        """The actor of a write: the one that is named, else the default.
+
+        Raises:
+            WorkspaceProblem: `reserved-actor`.
+        """
+        candidates = (named, self.environment.get("MDMEM_ACTOR"), self.settings.actor)
+        actor = next((name.strip() for name in candidates if name and actors.fold_actor(name)), None)
+        if actor is not None:
+            actors.require_unreserved(actor)
+        return actor
+
+    def is_agent(self, actor: str | None) -> bool:
+        """True for an actor that the user's own settings do not list among the people."""
+        return actor is not None and not actors.is_person(actor, self.settings.people)
 
     def allowances(self) -> frozenset[str]:
         """The refusals that MDMEM_ALLOW lets through.

@@ -132,7 +132,6 @@ class TestHistory:
         assert ', by agent/side, "why not"  ' in year.now("history", "on the side").out
 
     def test_who_claims_that_the_user_said_so(self, year: Year):
-        year.shell.write("mdmem.toml", 'agents = ["agent/main"]\n')
         year.on("2026-05-10", "remember", "coffee", "--key", "drink", "--actor", "agent/main", "--source", "user-stated")
         assert "user-stated (claimed by agent/main) 0.95" in year.now("history", "drink: coffee").out
         assert year.now("history", "drink: coffee", "--json").answer["chain"][-1]["claimed_by"] == "agent/main"

@@ -30,9 +30,9 @@ def test_defaults(folder: Path) -> None:
 
 
 def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
-    own(world, 'actor = "user"\nagents = ["a", "b"]\nlock_timeout = 1\n')
+    own(world, 'actor = "user"\npeople = ["a", "b"]\nlock_timeout = 1\n')
     (folder / "mdmem.toml").write_text('actor = "here"\nlog_queries = true\nbudget_lines = 10\nhalf_life_days = 7.5\n')
-    expected = Settings(actor="here", agents=("a", "b"), lock_timeout=1.0, log_queries=True, budget_lines=10, half_life_days=7.5)
+    expected = Settings(actor="here", people=("a", "b"), lock_timeout=1.0, log_queries=True, budget_lines=10, half_life_days=7.5)
     assert load(folder, None, os.environ) == expected
 
 
@@ -59,14 +59,15 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
         ("lock_timeout = nan", "a number above 0"),
         ("lock_timeout = inf", "a number above 0"),
         ("lock_timeout = '3'", "a number above 0"),
-        ("agents = 'a'", "a list of texts"),
-        ("agents = [1]", "a list of texts"),
+        ("extra_paths = 'a'", "a list of texts"),
+        ("extra_paths = [1]", "a list of texts"),
+        ("agents = ['a']", "Every actor is an agent unless people"),
         ("extra_paths = ['']", "a list of texts"),
         ("extra_paths = ['../x']", "outside the work tree"),
         ("extra_paths = ['/x']", "outside the work tree"),
         ("extra_paths = ['~/x']", "outside the work tree"),
         ("a = ", "Correct the file"),
-        ("[agents]\nx = 1", "a list of texts"),
+        ("[extra_paths]\nx = 1", "a list of texts"),
     ],
 )
 def test_settings_that_are_refused(folder: Path, text: str, words: str) -> None:
@@ -84,6 +85,37 @@ def test_settings_that_are_refused(folder: Path, text: str, words: str) -> None:
 def test_a_language_has_one_name(folder: Path, value: str, language: str) -> None:
     (folder / "mdmem.toml").write_text(f"language = '{value}'\n")
     assert load(folder, None, os.environ).language == language
+
+
+def test_settings_for_one_workspace_go_over_the_users_others(world: World, folder: Path) -> None:
+    link = world.home / "link"
+    link.symlink_to(folder)
+    own(
+        world,
+        'people = ["ada"]\nactor = "user"\ntimezone = "UTC"\n[in."~/link"]\nactor = "here"\npeople = ["bo"]\nextra_paths = ["/x"]\n'
+        f'[in."{folder.parent}"]\nactor = "elsewhere"\n',
+    )
+    (folder / "mdmem.toml").write_text('timezone = "Europe/Oslo"\nextra_paths = ["/x"]\n')
+    settings = load(folder, None, os.environ)
+    assert settings == Settings(people=("bo",), actor="here", timezone="Europe/Oslo", extra_paths=("/x",))
+    assert load(world.home, None, os.environ) == Settings(people=("ada",), actor="user", timezone="UTC")
+
+
+@pytest.mark.parametrize("text", ["in = 3", "in = {x = 3}", '[in."/x"]\nactro = "a"', '[in."~x"]\nactor = "a"'])
+def test_tables_for_workspaces_that_are_refused(world: World, folder: Path, text: str) -> None:
+    own(world, text)
+    with pytest.raises(WorkspaceProblem) as caught:
+        load(folder, None, os.environ)
+    assert caught.value.code == "bad-settings"
+
+
+@pytest.mark.parametrize("text", ["people = ['a']", '[in."/x"]\nactor = "a"'])
+def test_what_only_the_users_own_settings_may_hold(folder: Path, text: str) -> None:
+    (folder / "mdmem.toml").write_text(text)
+    with pytest.raises(WorkspaceProblem) as caught:
+        load(folder, None, os.environ)
+    assert caught.value.code == "not-here"
+    assert "config.toml" in caught.value.hint
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"a = 1\0"])

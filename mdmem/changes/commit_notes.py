@@ -11,10 +11,13 @@ from mdmem.workspace import Workspace
 
 
 def complete_options(workspace: Workspace, options: WriteOptions) -> WriteOptions:
-    """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or the setting."""
+    """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or the setting.
+
+    Raises:
+        WorkspaceProblem: `reserved-actor`.
+    """
     confidence = options.source.confidence if options.confidence is None else options.confidence
-    actor = options.actor or workspace.actor
-    return replace(options, confidence=confidence, actor=actor)
+    return replace(options, confidence=confidence, actor=workspace.given_actor(options.actor))
 
 
 def with_provenance(workspace: Workspace, note: history.CommitNote, options: WriteOptions) -> history.CommitNote:
@@ -26,7 +29,7 @@ def with_provenance(workspace: Workspace, note: history.CommitNote, options: Wri
         session=options.session,
         reason=options.reason,
     )
-    claims = options.source is Source.USER_STATED and options.actor in workspace.settings.agents
+    claims = options.source is Source.USER_STATED and workspace.is_agent(options.actor)
     return replace(note, provenance=provenance, claimed_by=options.actor if claims else None)
 
 

@@ -41,7 +41,7 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
         note = PurgeNote(
             date=repo.raw_date(workspace.now()),
             identity=workspace.identity(),
-            actor=arguments.actor or workspace.actor,
+            actor=workspace.given_actor(arguments.actor),
             session=arguments.session,
             reason=arguments.reason,
         )

@@ -44,6 +44,7 @@ MODULES = frozenset(
         "mdmem.catchup.background",
         "mdmem.catchup.unindexed",
         "mdmem.memory.figures",
+        "mdmem.model.actors",  # only where an actor is named
         "mdmem.catchup.index",
         "mdmem.memory.guards",
         "mdmem.changes.contradict",
