@@ -15,6 +15,7 @@ from mdmem.model.trail import Commit, Entry, Fate, MarkKind, MergedLine, Origin
 
 OLD, NEW = "employer: Stripe", "employer: Linear"
 DAY = "# 2026-03-05\n\n## 09:00\n\n- {}\n"
+NEXT_LOG = FilePath("memory/2026-03-06.md")
 
 
 def test_unchanged_entries_continue(replayed: ReplayedMemory) -> None:
@@ -71,9 +72,9 @@ def test_of_equal_entries_the_last_begin_and_end(replayed: ReplayedMemory) -> No
     ],
 )
 def test_a_rewritten_line_moves_its_fact_with_source_and_marks(replayed: ReplayedMemory, before: str, after: str) -> None:
-    replayed.write(memory(before), message(Op.REMEMBER, source=Source.USER_STATED, also=True))
-    replayed.commit({}, message(Op.SUPERSEDE, (before, "coffee")))
-    step = replayed.write(memory(after), message(Op.REMEMBER, source=Source.AUTO))
+    replayed.write(memory(before, "coffee"), message(Op.REMEMBER, source=Source.USER_STATED, also=True), LOG)
+    replayed.commit({}, message(Op.SUPERSEDE, (before, "coffee"), path=LOG))
+    step = replayed.write(memory(after, "coffee"), message(Op.REMEMBER, source=Source.AUTO), LOG)
     assert [ending.fate for ending in step.ended] == [Fate.MOVED]
     assert replayed.newest_occurrence(before).origin == Origin(commit_id(3), 300, Source.USER_STATED, 0.95)
     assert replayed.newest_occurrence(before).also
@@ -91,9 +92,9 @@ def test_a_rewritten_line_moves_its_fact_with_source_and_marks(replayed: Replaye
     ids=["heading", "title", "place", "heading and text"],
 )
 def test_entries_of_a_renamed_section_keep_their_origin(replayed: ReplayedMemory, after: str) -> None:
-    replayed.write(memory("one", "two"), message(Op.REMEMBER, source=Source.AUTO, also=True))
+    replayed.write(memory("one", "two"), message(Op.REMEMBER, source=Source.AUTO, also=True), LOG)
     replayed.commit({}, message(Op.RETRACT, retracts=["two"]))
-    step = replayed.write(after)
+    step = replayed.write(after, path=LOG)
     assert {ending.fate for ending in step.ended} == {Fate.MOVED}
     assert (
         replayed.newest_occurrence("one").origin.source,
@@ -129,11 +130,11 @@ def test_two_files_may_swap_names(replayed: ReplayedMemory) -> None:
 
 
 def test_entries_that_go_to_another_section_have_moved(replayed: ReplayedMemory) -> None:
-    replayed.commit({MEMORY: "# M\n\n## A\n\n- one\n- two\n\n## B\n\n- three\n", TOPIC: "# T\n"}, message(Op.INIT, source=Source.AUTO))
+    replayed.commit({LOG: "# M\n\n## A\n\n- one\n- two\n\n## B\n\n- three\n", NEXT_LOG: "# T\n"}, message(Op.INIT, source=Source.AUTO))
     replayed.commit({}, message(Op.RETRACT, retracts=["one"]))
-    step = replayed.commit({MEMORY: "# M\n\n## A\n\n- four\n\n## B\n\n- three\n- two #x\n", TOPIC: "# T\n\n- one\n"})
+    step = replayed.commit({LOG: "# M\n\n## A\n\n- four\n\n## B\n\n- three\n- two #x\n", NEXT_LOG: "# T\n\n- one\n"})
     assert {(ending.entry.text, ending.fate) for ending in step.ended} == {("one", Fate.MOVED), ("two", Fate.MOVED)}
-    assert replayed.newest_occurrence("one").entry.path == TOPIC
+    assert replayed.newest_occurrence("one").entry.path == NEXT_LOG
     assert (
         replayed.newest_occurrence("one").origin
         == replayed.newest_occurrence("two").origin
@@ -193,12 +194,32 @@ def test_a_superseded_entry_that_stays_in_its_file_is_marked(replayed: ReplayedM
 
 
 def test_marks_go_to_the_commits_own_section_first_then_to_the_newest(replayed: ReplayedMemory) -> None:
-    replayed.write("# Memory\n\n## Facts\n\n- x\n\n## Past\n\n- x\n")
-    replayed.write("# T\n\n- x\n", path=TOPIC)
-    own, past, topic = replayed.trail.occurrences_of(fact("x"))
-    marked = [replayed.commit({}, message(Op.SUPERSEDE, ("x", "y"))).marks for _ in range(4)]
-    assert [mark.occurrence for marks in marked for mark in marks] == [own.number, past.number, topic.number]
+    replayed.write("# Memory\n\n## Facts\n\n- x\n- y\n\n## Past\n\n- x\n", path=LOG)
+    replayed.write("# T\n\n- x\n", path=NEXT_LOG)
+    own, past, elsewhere = replayed.trail.occurrences_of(fact("x"))
+    marked = [replayed.commit({}, message(Op.SUPERSEDE, ("x", "y"), path=LOG)).marks for _ in range(4)]
+    assert [mark.occurrence for marks in marked for mark in marks] == [own.number, past.number, elsewhere.number]
     assert replayed.commit({}, message(Op.RETRACT, retracts=["x"])).marks == ()
+
+
+def test_of_equal_entries_in_one_section_the_earliest_that_was_current_is_marked(replayed: ReplayedMemory) -> None:
+    replayed.write(DAY.format("x\n- x"), path=LOG)
+    section = "2026-03-05", "09:00"
+    step = replayed.write(DAY.format("x\n- x\n- x"), message(Op.LOG, path=LOG, section=section, retracts=["x"]), LOG)
+    again = replayed.commit({}, message(Op.RETRACT, path=LOG, section=section, retracts=["x"]))
+    first, second, third = replayed.trail.occurrences_of(fact("x"))
+    assert [mark.occurrence for mark in (*step.marks, *again.marks)] == [first.number, second.number]
+    assert replayed.trail.marks_of(third.number) == ()
+
+
+def test_what_is_over_supersedes_nothing(replayed: ReplayedMemory) -> None:
+    replayed.write(DAY.format("green\n- red"), path=LOG)
+    replayed.commit({}, message(Op.SUPERSEDE, ("green", "red"), path=LOG))
+    assert replayed.commit({}, message(Op.SUPERSEDE, ("red", "green"), path=LOG)).marks == ()
+    assert replayed.commit({}, message(Op.SUPERSEDE, ("red", "said nowhere"), path=LOG)).marks == ()
+    replayed.write(DAY.format("green\n- red\n- green"), message(Op.LOG, ("red", "green"), path=LOG), LOG)
+    assert [mark.other for mark in replayed.marks_on("red")] == [fact("green")]
+    assert replayed.marks_on("green") == ()
 
 
 def test_the_same_words_again_supersede_the_earlier_ones(replayed: ReplayedMemory) -> None:
@@ -208,14 +229,14 @@ def test_the_same_words_again_supersede_the_earlier_ones(replayed: ReplayedMemor
 
 
 def test_a_mark_on_an_occurrence_that_moves_in_the_same_commit(replayed: ReplayedMemory) -> None:
-    replayed.write(memory("x"))
-    step = replayed.write(memory("x #tag", "y"), message(Op.REMEMBER, ("x", "y")))
+    replayed.write(memory("x"), path=LOG)
+    step = replayed.write(memory("x #tag", "y"), message(Op.REMEMBER, ("x", "y"), path=LOG), LOG)
     assert [mark.occurrence for mark in step.marks] == [-1]
     assert [mark.other for mark in replayed.marks_on("x")] == [fact("y")]
 
 
 def test_pairs_and_retractions(replayed: ReplayedMemory) -> None:
-    replayed.write(memory("a", "b"))
+    replayed.write(memory("a", "b"), path=LOG)
     step = replayed.commit({}, message(Op.CONTRADICT, contradicts=[("a", "b")], retracts=["a", "unknown"]))
     assert [(mark.kind, mark.one, mark.other, mark.occurrence) for mark in step.marks] == [
         (MarkKind.RETRACTED, fact("a"), None, replayed.newest_occurrence("a").number),
@@ -224,7 +245,7 @@ def test_pairs_and_retractions(replayed: ReplayedMemory) -> None:
 
 
 def test_a_revert_ends_marks(replayed: ReplayedMemory) -> None:
-    replayed.write(memory("x", "y"))
+    replayed.write(memory("x", "y"), path=LOG)
     replayed.commit({}, message(Op.SUPERSEDE, ("x", "y")))
     step = replayed.commit({}, message(Op.REVERT, reverts=[commit_id(2), CommitId("f" * 40)]))
     assert step.reverted_commits == (2,)
@@ -234,12 +255,27 @@ def test_a_revert_ends_marks(replayed: ReplayedMemory) -> None:
 
 
 def test_a_revert_ends_marks_that_moved_along(replayed: ReplayedMemory) -> None:
-    replayed.write(memory("x", "y"))
+    replayed.write(memory("x", "y"), path=LOG)
     replayed.commit({}, message(Op.SUPERSEDE, ("x", "y")))
-    replayed.write(memory("x #moved", "y"))
+    replayed.write(memory("x #moved", "y"), path=LOG)
     assert replayed.marks_on("x")
     replayed.commit({}, message(Op.REVERT, reverts=[commit_id(2)]))
     assert replayed.marks_on("x") == ()
+
+
+def test_what_stands_in_a_file_that_is_edited_in_place_is_current(replayed: ReplayedMemory) -> None:
+    replayed.commit({MEMORY: memory("x", "y"), LOG: DAY.format("over\n- new")})
+    replayed.commit({}, message(Op.SUPERSEDE, ("x", "y")))
+    replayed.commit({}, message(Op.SUPERSEDE, ("over", "new"), path=LOG))
+    assert replayed.marks_on("x") == ()
+    assert [(mark.kind, mark.one, mark.other) for mark in replayed.trail.overruled_marks(MEMORY)] == [
+        (MarkKind.OVERRULED, fact("x"), fact("y"))
+    ]
+    assert replayed.marks_on("over")
+    replayed.commit({TOPIC: DAY.format("over\n- new")}, renamed={TOPIC: LOG})
+    assert replayed.marks_on("over") == ()
+    replayed.write(memory("y"))
+    assert replayed.trail.overruled_marks(MEMORY) == ()
 
 
 def test_gits_own_revert_ends_marks(replayed: ReplayedMemory) -> None:
@@ -269,6 +305,21 @@ def test_a_merge_states_what_its_side_commits_state(replayed: ReplayedMemory) ->
     assert (replayed.newest_occurrence("coffee").origin.commit, replayed.newest_occurrence("coffee").also) == (commit_id(2), False)
     assert step.merged_lines == (MergedLine(MEMORY, "- city: Bern", commits[1]),)
     assert not step.marks
+
+
+def test_a_merge_that_keeps_what_a_side_replaced_decides_that(replayed: ReplayedMemory) -> None:
+    replayed.write(memory("city: Oslo"))
+    replaced = side_commit(1, message(Op.REMEMBER, ("city: Oslo", "city: Rome")))
+    step = replayed.commit({MEMORY: memory("city: Oslo", "city: Rome")}, "Merge branch", side_commits=[replaced])
+    assert (step.marks, step.ended) == ((), ())
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_in_one_message_a_chain_is_followed_in_either_order(replayed: ReplayedMemory, newest_first: bool) -> None:
+    replayed.write(memory("city: Oslo"))
+    pairs = [("city: Oslo", "city: Rome"), ("city: Rome", "city: Bern")]
+    step = replayed.write(memory("city: Bern"), message(Op.REMEMBER, *(pairs[::-1] if newest_first else pairs)))
+    assert [ending.successor for ending in step.ended] == [fact("city: Bern")]
 
 
 def test_statements_reverted_on_the_side_do_not_count(replayed: ReplayedMemory) -> None:

@@ -20,11 +20,13 @@ from mdmem import files
 from mdmem.catchup import index, replay, trail_update
 from mdmem.document import parse
 from mdmem.errors import MdmemError
-from mdmem.facts import fact_id, parse_item
+from mdmem.facts import fact_id
+from mdmem.history import CommitNote, compose_message
 from mdmem.history.sections import section_parts
 from mdmem.memory import Memory
-from mdmem.model import CommitId, Source, Status
+from mdmem.model import CommitId, FilePath, Op, Provenance, Source, Status, Supersession
 from mdmem.model.history import FactHistory, ShowHistory
+from mdmem.model.reviews import AdviceKind
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
 from mdmem.trail import TRAIL_NAME, Trail
@@ -258,82 +260,31 @@ class TestLogs:
         assert dated.texts("sky") == ["the sky is green"]
 
 
-class TestStatedAgain:
-    """A fact that a mark has superseded is neither restated nor a value of its key."""
+class TestOverruled:
+    """A commit that says of a line in a file edited in place that it is over, and leaves it there."""
 
     def _superseded(self, dated: DatedMemory, *texts: str) -> None:
         for text in texts:
             dated.on("2026-01-10").apply(Remember(text, also=True))
-        dated.on("2026-01-11").apply(Log("that is over", options=WriteOptions(supersedes=texts[0])))
+        old, new = fact_id(texts[0]), dated.on("2026-01-11").apply(Log("that is over")).added[0]
+        note = CommitNote(Op.SUPERSEDE, FilePath("MEMORY.md"), ("Memory", "Facts"), Provenance(), supersedes=(Supersession(old, new),))
+        dated.at.git("commit", "-q", "--allow-empty", "-m", compose_message(note, "", ""))
 
-    @pytest.mark.parametrize("neighbour", ["- has a cat\n", ""])
-    @pytest.mark.parametrize("text", ["drinks tea", "drink: tea"])
-    def test_the_same_begins_anew(self, dated: DatedMemory, text: str, neighbour: str) -> None:
-        at = dated.at
-        at.write("MEMORY.md", f"# Memory\n\n## Facts\n\n- {text} #old\n{neighbour}")
-        at.commit("tea")
-        dated.on("2026-01-11").apply(Log("that is over", options=WriteOptions(supersedes=text)))
-        change = Remember(text, options=WriteOptions(source=Source.USER_STATED, reason="said again"))
-        dry = dated.on("2026-01-12").apply(replace(change, options=replace(change.options, dry_run=True)))
-        done = dated.on("2026-01-12").apply(change)
-        assert replace(dry, diff=None, commit=done.commit) == done
-        assert f"-- {text} #old\n" in str(dry.diff)
-        assert (done.changed, done.added, done.removed, done.supersedes) == (True, (parse_item(f"- {text}").id,), (), ())
-        assert at.read("MEMORY.md") == f"# Memory\n\n## Facts\n\n{neighbour}- {text}\n"
-        hit = dated.search("tea")[0]
-        assert (hit.text, hit.commit, hit.source) == (text, done.commit, Source.USER_STATED)
-        assert text in [fact.text for fact in dated.on("2026-01-12").facts(ListFacts())]
-        history = dated.on("2026-01-12").history(ShowHistory(text))
-        assert isinstance(history, FactHistory)
-        assert [link.status for link in history.chain if link.text == text] == [Status.SUPERSEDED, Status.CURRENT]
-        assert not dated.on("2026-01-13").apply(change).changed
-        assert dated.at.subjects()[:2] == ["MEMORY.md: remember Facts", "MEMORY.md: forget Facts"]
-
-    def test_word_for_word_no_text_changes(self, dated: DatedMemory) -> None:
+    def test_it_stands_and_is_found(self, dated: DatedMemory) -> None:
         self._superseded(dated, "drinks tea")
-        before = dated.at.read("MEMORY.md")
-        change = Remember("drinks tea")
-        dry = dated.on("2026-01-12").apply(replace(change, options=WriteOptions(dry_run=True)))
-        assert (dry.changed, dry.diff) == (True, "")
-        assert dated.on("2026-01-12").apply(change).changed
-        assert dated.at.read("MEMORY.md") == before
-        assert dated.texts("tea") == ["drinks tea"]
+        assert dated.texts("tea") == dated.texts("tea", as_of="HEAD") == ["drinks tea"]
+        assert not dated.on("2026-01-12").apply(Remember("drinks tea")).changed
 
-    def test_it_is_no_value_of_its_key(self, dated: DatedMemory) -> None:
+    def test_it_is_a_value_of_its_key(self, dated: DatedMemory) -> None:
         self._superseded(dated, "drink: tea", "drink: milk")
-        done = dated.on("2026-01-12").apply(Remember("drink: water"))
-        assert [(pair.old, pair.new) for pair in done.supersedes] == [(parse_item("- drink: milk").id, done.added[0])]
-        assert dated.at.read("MEMORY.md").endswith("- drink: tea\n- drink: water\n")
-        assert dated.texts("drink") == ["drink: water"]
+        assert code_of(lambda: dated.on("2026-01-12").apply(Remember("drink: water"))) == "key-ambiguous"
 
-    def test_the_only_value_of_its_key_is_replaced(self, dated: DatedMemory) -> None:
-        self._superseded(dated, "drink: tea")
-        dated.on("2026-01-12").apply(Remember("drink: water"))
-        assert dated.at.read("MEMORY.md").endswith("## Facts\n\n- drink: water\n")
-        assert dated.texts("drink") == ["drink: water"]
-
-    def test_it_cannot_be_superseded_once_more(self, dated: DatedMemory) -> None:
-        self._superseded(dated, "drink: tea")
-        change = Remember("drink: water", options=WriteOptions(supersedes="drink: tea"))
-        assert code_of(lambda: dated.on("2026-01-12").apply(change)) == "fact-not-found"
-
-    def test_it_does_not_say_where_its_key_is(self, dated: DatedMemory) -> None:
-        self._superseded(dated, "drink: tea")
-        dated.on("2026-01-12").apply(Remember("drink: milk", section="Home"))
-        assert dated.on("2026-01-12").apply(Remember("drink: water")).section == ("Memory", "Home")
-
-    def test_the_old_value_again_takes_the_place_of_the_new(self, dated: DatedMemory) -> None:
-        self._superseded(dated, "drink: tea", "drink: milk")
-        done = dated.on("2026-01-12").apply(Remember("drink: tea"))
-        assert [(pair.old, pair.new) for pair in done.supersedes] == [(parse_item("- drink: milk").id, done.added[0])]
-        assert dated.at.read("MEMORY.md").endswith("## Facts\n\n- drink: tea\n")
-        assert dated.texts("drink") == ["drink: tea"]
-
-    def test_what_is_refused_takes_nothing_out(self, dated: DatedMemory) -> None:
-        self._superseded(dated, "drink: tea", "drink: milk", "drink: juice")
-        before = dated.at.tree_state()
-        assert code_of(lambda: dated.on("2026-01-12").apply(Remember("drink: tea"))) == "key-ambiguous"
-        assert dated.at.tree_state() == before
+    def test_review_lists_it(self, dated: DatedMemory) -> None:
+        self._superseded(dated, "drinks tea")
+        (advice,) = dated.on("2026-01-12").review().advice
+        assert (advice.kind, advice.safe) == (AdviceKind.SUPERSEDED, True)
+        dated.on("2026-01-12").apply(Forget("that is over"))
+        assert [each.safe for each in dated.on("2026-01-12").review().advice] == [False]
 
 
 class TestContradictions:

@@ -12,7 +12,7 @@ from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
 from mdmem.history.file_changes import FileChange, Page
 from mdmem.history.replay import build_step, confirmed_facts
-from mdmem.model import CommitId, FilePath
+from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.trail import Commit, MainlineCommit, Origin
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
@@ -90,7 +90,8 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = history.line_origins(side_commits).lines if side_commits else {}
     stating = [side_commit for side_commit, _ in side_commits]
     changes += _confirmed_files(trail, commit, stating, pages, {change.path for change in changes})
-    trail.append(commit, build_step(commit, changes, trail, stating, merged_origins))
+    step = build_step(commit, changes, trail, stating, merged_origins, is_log=lambda path: workspace.kind_of(path) is FileKind.DAILY)
+    trail.append(commit, step)
 
 
 def _confirmed_files(

@@ -16,7 +16,7 @@ from mdmem.errors import PathProblem
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.reviews import Advice, ReviewResult
 from mdmem.model.searches import Hit
-from mdmem.model.trail import Claim, Conflict, Entry, Mark, MarkKind
+from mdmem.model.trail import Claim, Conflict, Entry, Mark
 from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.queries import search
 from mdmem.startup.records import replace
@@ -91,9 +91,19 @@ def _last_changes(workspace: Workspace, trail: Trail, path: FilePath) -> Mapping
 def _fact_states(trail: Trail, file: CuratedFile, today: date) -> Iterator[FactState]:
     """The facts of a file, each with what the trail says of it."""
     facts = _fact_entries(file.document, file.path)
+    overruled = {mark.occurrence: mark for mark in trail.overruled_marks(file.path)}
     for entry, state in zip(facts, match_entries(trail, file.path, facts)[0], strict=True):
         claim = pages.entry_claim(entry, state.occurrence if state.committed else None)
-        yield FactState(claim, _status(entry, state.mark, today), state.mark.other if state.mark else None)
+        mark = overruled.get(state.occurrence.number) if state.occurrence else None
+        yield FactState(claim, _status(entry, mark, today), _current_successor(trail, mark))
+
+
+def _current_successor(trail: Trail, mark: Mark | None) -> FactId | None:
+    """The fact by which a statement says that another is superseded, if it holds."""
+    if mark is None or mark.other is None:
+        return None
+    holds = any(each.ended is None and not trail.marks_of(each.number) for each in trail.occurrences_of(mark.other))
+    return mark.other if holds else None
 
 
 def _fact_entries(document: Document, path: FilePath) -> list[Entry]:
@@ -102,7 +112,7 @@ def _fact_entries(document: Document, path: FilePath) -> list[Entry]:
 
 def _status(entry: Entry, mark: Mark | None, today: date) -> Status:
     if mark is not None:
-        return Status.SUPERSEDED if mark.kind is MarkKind.SUPERSEDED else Status.REMOVED
+        return Status.SUPERSEDED
     return Status.EXPIRED if entry.until is not None and entry.until < today else Status.CURRENT
 
 

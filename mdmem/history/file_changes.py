@@ -60,6 +60,10 @@ class EarlierTrail(Protocol):
         """The marks in force on the live occurrences in a file."""
         ...
 
+    def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
+        """The statements that live occurrences in a file are over which the file itself overrules."""
+        ...
+
     def marks_of(self, number: int) -> tuple[Mark, ...]:
         """The marks in force on one occurrence."""
         ...

@@ -8,9 +8,10 @@ superseded what; in a person's commit the difference shows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from mdmem import layout
 from mdmem.document import lines_without_ends
 from mdmem.history.entry_matches import match_in_file
 from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange, changed_revisions
@@ -21,12 +22,17 @@ from mdmem.model.trail import Commit, MainlineCommit, MergedLine, Origin, Revisi
 from mdmem.trail import Step
 
 
+def _is_daily(path: FilePath) -> bool:
+    return layout.day_of(path) is not None
+
+
 def build_step(
     commit: MainlineCommit,
     changes: Sequence[FileChange],
     trail: EarlierTrail,
     side_commits: Sequence[Commit] = (),
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = MappingProxyType({}),
+    is_log: Callable[[FilePath], bool] = _is_daily,
 ) -> Step:
     """Work out what a mainline commit did to occurrences, revisions and marks.
 
@@ -36,6 +42,7 @@ def build_step(
         trail: up to the commit before.
         side_commits: those that a merge brought in, oldest first.
         merged_origins: by file, the origin of each line (without white space around it) that these brought in.
+        is_log: tells the logs, which are only appended to.
     """
     itself = Commit(commit.commit, commit.time, commit.author, commit.message)
     sections = [ChangedSections.of(change) for change in changes]
@@ -47,6 +54,7 @@ def build_step(
         trail=trail,
         merged_origins=merged_origins,
         origin=commit_origin(itself),
+        is_log=is_log,
     )
     builder.drop_reverted()
     builder.begin_entries(files)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mdmem.editors.fact_difference import fact_difference
@@ -44,9 +44,12 @@ class StatedSupersession:
 class StepBuilder:
     """The occurrences and marks of a step, collected while a commit is replayed.
 
-    Call `drop_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims` are the mainline
-    commit's own, those before it are the side commits', oldest first. `origin` is that of the lines which the commit itself brings in,
-    `merged_origins` are those of lines from side commits, by file and stripped line.
+    Call `drop_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims`
+    are the mainline commit's own, those before it are the side commits', oldest first. `origin` is that of the lines which the commit
+    itself brings in, `merged_origins` are those of lines from side commits, by file and stripped line.
+
+    In a log the text stays, and a mark says what of it is over. In a file that is edited in place the text is right: what stands there is
+    current, whatever a commit says of it.
     """
 
     number: int
@@ -54,6 +57,8 @@ class StepBuilder:
     trail: EarlierTrail
     merged_origins: Mapping[FilePath, Mapping[str, Origin]]
     origin: Origin
+    is_log: Callable[[FilePath], bool]
+    """Tells the logs, which are only appended to, from the files that are edited in place."""
     ended: list[Ending] = field(default_factory=list)
     begun: list[Occurrence] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -63,6 +68,8 @@ class StepBuilder:
     """The commits that state that a key has several values."""
     _ended_rows: set[int] = field(default_factory=set)
     """The rows of all occurrences that end."""
+    _overruled: Mapping[int, Mark] = field(default_factory=dict)
+    """The overruled marks on occurrences that move, by their rows."""
     _unapplied: list[StatedSupersession] = field(default_factory=list)
     """Supersessions of facts that stay in their files."""
 
@@ -79,6 +86,8 @@ class StepBuilder:
         """Begin the occurrences of new entries and, with their marks, of those that moved."""
         match_across(files)
         self._ended_rows = {old.occurrence.number for file in files for old in (*file.unmatched_old, *(moved.old for moved in file.moved))}
+        left = {moved.old.occurrence.entry.path for file in files for moved in file.moved}
+        self._overruled = {mark.occurrence: mark for path in left for mark in self.trail.overruled_marks(path)}
         for file in files:
             arrivals: list[tuple[Entry, MovedEntry | None]] = [(moved.entry, moved) for moved in file.moved]
             arrivals += [(entry, None) for entry in file.unmatched_new]
@@ -99,7 +108,10 @@ class StepBuilder:
             origin = replace(origin, source=before.origin.source, confidence=before.origin.confidence)
         self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=before.also or also))
         row = -len(self.begun)
-        self.marks += [replace(mark, occurrence=row) for mark in self._closing_marks(before.number)]
+        if self.is_log(entry.path):
+            self.marks += [replace(mark, occurrence=row) for mark in self._closing_marks(before.number)]
+        elif before.number in self._overruled:
+            self.marks.append(replace(self._overruled[before.number], occurrence=row))
 
     # What ends.
 
@@ -148,7 +160,16 @@ class StepBuilder:
         for index, supersession in enumerate(stated):
             new, last_index, passed = supersession.new, index, {supersession.old}
             while new is not None and new not in passed and not self._is_live(new):
-                following = next(((later, fact) for later, fact in successors.get(new, ()) if later > last_index), None)
+                candidates = successors.get(new, ())
+                # In one message, the squash of several commits, the newest may come first.
+                following = next(
+                    (
+                        (later, fact)
+                        for later, fact in candidates
+                        if later > last_index or stated[later].claims is stated[last_index].claims
+                    ),
+                    None,
+                )
                 if following is None:
                     break
                 passed.add(new)
@@ -178,10 +199,11 @@ class StepBuilder:
                 self._confirm(claims, fact, changes)
 
     def _confirm(self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]) -> None:
-        row = self._marked_row(claims, fact, None)
+        meant = self._meant_occurrence(claims, fact, None)
         provenance = claims.note.provenance
-        if row is None:
+        if meant is None:
             return
+        row, _ = meant
         if row < 0:
             begun = self.begun[-row - 1]
             self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, provenance))
@@ -220,19 +242,43 @@ class StepBuilder:
         return bool(in_section) and all(each.ended is not None for each in in_section)
 
     def _mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None) -> None:
-        """Mark one live occurrence of a fact."""
-        row = self._marked_row(claims, fact, other)
-        if row is not None:
+        """Mark the live occurrence of a fact that a commit speaks of, unless what shall replace it is over itself."""
+        occurrence = self._meant_occurrence(claims, fact, other)
+        if occurrence is None:
+            return
+        row, path = occurrence
+        if not self.is_log(path):
+            self._overrule(claims, fact, other, row, path)
+        elif other is None or self._is_current(other, besides=row):
             self.marks.append(Mark(kind=kind, begun=self.number, one=fact, other=other, occurrence=row))
 
-    def _marked_row(self, claims: CommitClaims, fact: FactId, other: FactId | None) -> int | None:
-        """The row of the live occurrence that a commit speaks of: in the commit's own section before others, then the newest."""
-        candidates = [
-            ((claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, row), row)
-            for row, each in self._live_occurrences(fact)
-            if not self._is_closed(row) and not (fact == other and row < 0)
+    def _meant_occurrence(self, claims: CommitClaims, fact: FactId, other: FactId | None) -> tuple[int, FilePath] | None:
+        """The row and file of the current occurrence that a commit speaks of: in its own section before others, then in the newest.
+
+        Of equal ones in one section it is the earliest: a commit speaks of what was there before it.
+        """
+        current = [
+            (row, each) for row, each in self._live_occurrences(fact) if not self._is_closed(row) and not (fact == other and row < 0)
         ]
-        return max(candidates)[1] if candidates else None
+        if not current:
+            return None
+
+        def nearness(numbered: tuple[int, Occurrence]) -> tuple[bool, bool, int, int]:
+            row, each = numbered
+            return claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, abs(row)
+
+        nearest = max(current, key=nearness)[1].entry
+        equal = (row for row, each in current if _location(each.entry) == _location(nearest))
+        return min(equal, key=lambda row: (row < 0, abs(row))), nearest.path
+
+    def _overrule(self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath) -> None:
+        """Note that an occurrence stands though a commit says that it is over; a merge that keeps what a side took out decides that."""
+        if claims is self.claims[-1] or claims.note.path != path:
+            self.marks.append(Mark(kind=MarkKind.OVERRULED, begun=self.number, one=fact, other=other, occurrence=row))
+
+    def _is_current(self, fact: FactId, besides: int) -> bool:
+        """True if a fact has a current occurrence after this step, besides the one in a row: what is over supersedes nothing."""
+        return any(row != besides and not self._is_closed(row) for row, _ in self._live_occurrences(fact))
 
     def _closing_marks(self, row: int) -> list[Mark]:
         """The marks in force by which an earlier occurrence is no longer current."""
@@ -255,3 +301,7 @@ def _same_entry(page: Page | None, entry: Entry) -> Entry | None:
     entries = page.entries() if page else ()
     identity = (entry.section, entry.text, entry.first_line)
     return next((each for each in reversed(entries) if (each.section, each.text, each.first_line) == identity), None)
+
+
+def _location(entry: Entry) -> tuple[FilePath, SectionPath]:
+    return entry.path, entry.section

@@ -112,13 +112,15 @@ class MarkKind(StrEnum):
     RETRACTED = "retracted"
     CONTRADICTS = "contradicts"
     RESOLVED = "resolved"
+    OVERRULED = "overruled"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """What a commit states of facts, from mainline commit `begun` on until a revert takes it back (`ended`).
 
-    Superseded and retracted: of one live occurrence (its row) of the fact `one`, which `other` replaced.
+    Superseded and retracted: of one live occurrence (its row) of the fact `one`, which `other` replaced. Only logs have these: in a file
+    that is edited in place the text is right, and the same statement is overruled.
     Contradicts and resolved: of the facts `one` and `other`.
     """
 

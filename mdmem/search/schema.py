@@ -27,7 +27,7 @@ from mdmem.search.terms import encodable, folded, grams, split_scripts, stemmed,
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
-INDEX_VERSION = 8
+INDEX_VERSION = 9
 
 NEIGHBOURS = 2
 """Entries on each side in the same file whose words count for an entry too; see `ranking.FIELD_WEIGHTS`."""

@@ -21,9 +21,14 @@ SELECT_REVISIONS = "SELECT * FROM revisions"
 SELECT_MARKS = "SELECT kind, begun, one, other, occurrence, ended FROM marks"
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 """The condition on marks of two facts."""
+CLOSING_MARKS_CONDITION = f"kind IN ('{MarkKind.SUPERSEDED}', '{MarkKind.RETRACTED}')"
+"""The condition on marks by which an occurrence is no longer current."""
+_ON_LIVE_OCCURRENCE = "(SELECT ended FROM occurrences WHERE number = occurrence) IS NULL"
 SELECT_LIVE_MARKS_IN_FILE = (
-    f"{SELECT_MARKS} WHERE path = ? AND (? OR ended IS NULL)"
-    " AND (SELECT ended FROM occurrences WHERE number = occurrence) IS NULL ORDER BY number"
+    f"{SELECT_MARKS} WHERE path = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} AND {_ON_LIVE_OCCURRENCE} ORDER BY number"
+)
+SELECT_OVERRULED_MARKS_IN_FILE = (
+    f"{SELECT_MARKS} WHERE path = ? AND ended IS NULL AND kind = '{MarkKind.OVERRULED}' AND {_ON_LIVE_OCCURRENCE} ORDER BY number"
 )
 SELECT_PAIR_MARKS_AT = (
     f"{SELECT_MARKS} WHERE begun <= :at AND number IN (SELECT number FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL"

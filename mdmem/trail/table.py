@@ -25,6 +25,7 @@ from mdmem.trail.rows import (
     parse_side_commit,
 )
 from mdmem.trail.statements import (
+    CLOSING_MARKS_CONDITION,
     PAIR_MARKS_CONDITION,
     SELECT_COMMITS,
     SELECT_LIVE_MARKS_IN_FILE,
@@ -32,6 +33,7 @@ from mdmem.trail.statements import (
     SELECT_MARKS,
     SELECT_NEWEST_REVISIONS_IN_FILE,
     SELECT_OCCURRENCES,
+    SELECT_OVERRULED_MARKS_IN_FILE,
     SELECT_PAIR_MARKS_AT,
     SELECT_PATHS_CHANGED_BETWEEN,
     SELECT_PREDECESSORS,
@@ -196,9 +198,13 @@ class Trail:
             return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE ended IS NULL ORDER BY number")
         return self._store.all(parse_mark, SELECT_LIVE_MARKS_IN_FILE, blob(path), include_ended)
 
+    def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
+        """The statements that live occurrences in a file are over, though the file, which is edited in place, says otherwise."""
+        return self._store.all(parse_mark, SELECT_OVERRULED_MARKS_IN_FILE, blob(path))
+
     def marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
-        """The marks in force on the occurrence in a row, oldest first, ended ones too where asked for."""
-        statement = f"{SELECT_MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) ORDER BY number"
+        """The marks in force by which the occurrence in a row is no longer current, oldest first, ended ones too where asked for."""
+        statement = f"{SELECT_MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} ORDER BY number"
         return self._store.all(parse_mark, statement, number, include_ended)
 
     def pair_marks(self, at: int | None = None) -> tuple[Mark, ...]:
