@@ -23,7 +23,7 @@ from mdmem.document import parse
 from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
-from mdmem.search import english, ranking, schema, terms
+from mdmem.search import english, entry_words, ranking, schema, terms
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
@@ -172,7 +172,7 @@ def _categories(bench: Bench, rows: Rows) -> None:
 
 def _forget_stems() -> None:
     """Empty every cache that holds stems."""
-    for module in (english, terms, schema):
+    for module in (english, terms, entry_words, schema):
         for value in list(vars(module).values()):
             if hasattr(value, "cache_clear") and value.__module__ == module.__name__ and value is not schema.schema:
                 value.cache_clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from mdmem.document import BlockKind, Document
 from mdmem.facts import has_words, parse_item
@@ -12,6 +13,11 @@ from mdmem.model.trail import Entry
 from mdmem.startup import late
 
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
+_CODE = r"\\.|^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+_COMMENT_OF_ITEM = late.pattern(rf"(?ms)(?P<code>{_CODE})|^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->")
+"""A comment in an item. What looks like one in code, or is escaped, is kept."""
+_ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")
+_TEXTS_KEPT = 4096
 _CONTENT = late.pattern(r"[^\s!-/:-@\[-`{-~]")
 """A character other than white space and ASCII punctuation."""
 
@@ -65,6 +71,17 @@ def _entries(document: Document, path: FilePath, file_tags: tuple[str, ...], sta
             fact=fact.id if fact else None,
             first_line=lines[first].strip(),
         )
+
+
+def shown_text(entry: Entry) -> str:
+    """The text of an entry as a reader wants it: that of a fact without the comments and the block id within it, which count for its id."""
+    text = entry.text
+    return _without_comments(text) if entry.fact is not None and ("<!--" in text or ("^" in text and "\n" in text)) else text
+
+
+@lru_cache(maxsize=_TEXTS_KEPT)
+def _without_comments(text: str) -> str:
+    return _ID_OF_FIRST_LINE.sub(r"\1\n", _COMMENT_OF_ITEM.sub(lambda match: match["code"] or "", text).rstrip() + "\n").rstrip()
 
 
 def _section_and_end(document: Document, line: int) -> tuple[SectionPath, int]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
-from mdmem.entries import entries
+from mdmem.entries import entries, shown_text
 from mdmem.facts import fact_id
 from mdmem.model import FilePath
 from mdmem.model.trail import Entry
@@ -72,6 +72,26 @@ def test_all_of_an_item() -> None:
             first_line="- [decision] db: postgres (until 2025-03-01) #infra",
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("- a <!-- x --> b\n", "a b"),
+        ("- a <!-- x -->\n  - b <!-- y\n    z -->\n  <!-- w -->\n  - c ^end\n", "a\n- b\n- c"),
+        ("- a ^b1\n  - c ^b2\n  - d\n", "a\n- c ^b2\n- d"),
+        ("- a <!-- x --> ^b1\n  b\n", "a\nb"),
+        ("- write `<!--` first\n  and --> last\n", "write `<!--` first\nand --> last"),
+        ("- a\n  ~~~\n  <!-- x -->\n  ~~~\n  b <!-- y -->\n", "a\n~~~\n<!-- x -->\n~~~\nb"),
+        ("- a \\<!-- x -->\n", "a \\<!-- x -->"),
+        ("- a <!-- open\n", "a <!-- open"),
+        ("- 2^10\n  more\n", "2^10\nmore"),
+    ],
+)
+def test_a_reader_sees_no_comments_and_no_block_id(markdown: str, expected: str) -> None:
+    (entry,) = entries(parse(markdown), MEMORY)
+    assert shown_text(entry) == expected
+    assert entry.fact == fact_id(entry.text)
 
 
 def test_tags_are_the_items_own_and_then_the_files_each_once() -> None:

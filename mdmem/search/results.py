@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime, tzinfo
 from functools import lru_cache
 
+from mdmem.entries import shown_text
 from mdmem.model import FileKind, Status
 from mdmem.model.searches import Explanation, Factor, Hit
 from mdmem.search import ranking
@@ -92,7 +93,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         section=entry.section,
         kind=entry.kind,
         day=entry.day,
-        text=entry.text,
+        text=shown_text(entry),
         score=score,
         fact=entry.fact,
         key=entry.key,

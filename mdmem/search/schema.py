@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from datetime import date
 from functools import cache, lru_cache
 from pathlib import Path
@@ -18,22 +17,18 @@ from typing import Any
 from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
 from mdmem.document import plain_title
-from mdmem.layout import day_of
 from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
-from mdmem.search.terms import encodable, folded, grams, split_scripts, stemmed, terms, text_language
-from mdmem.startup import late
+from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_words, own_words
+from mdmem.search.terms import encodable, grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field
 
 INDEX_VERSION = 9
 
 NEIGHBOURS = 2
 """Entries on each side in the same file whose words count for an entry too; see `ranking.FIELD_WEIGHTS`."""
-
-_MAX_NEIGHBOUR_CHARS = 1000
-"""Of each neighbour: a long one would drown the entry, and cost five times its size."""
 
 _TERMS = "terms"
 _NUMBERS = ("day", "time", "until", "begun", "ended", "last", "cues")
@@ -45,8 +40,6 @@ _NEVER = 2**62
 """The number from which on uncommitted text is live: after every mainline commit."""
 _LAST_DAY = date.max.toordinal()
 
-_DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
-_CURATED_STEM = "memory"
 _KINDS = {kind.value: kind for kind in FileKind}
 _STATEMENT_LABELS = 2**16
 _DIGEST_BYTES = 8
@@ -195,15 +188,6 @@ def _places(path: str) -> tuple[str, ...]:
     return tuple(as_label("place", encodable(labelled_path)) for labelled_path in labelled_paths)
 
 
-@lru_cache(maxsize=_KEPT)
-def _names(path: str) -> str:
-    """The words that a path adds to its entries, without the suffix, the digits of a day and the name `memory`."""
-    whole = Path(path)
-    parts = (*whole.parent.parts, whole.stem)
-    plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
-    return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
-
-
 def _near(rows: Sequence[IndexRow], position: int) -> Sequence[int]:
     """The positions of an entry and of its neighbours on the same subject: in a daily log all, elsewhere those of the same section."""
     nearby = range(max(0, position - NEIGHBOURS), min(len(rows), position + NEIGHBOURS + 1))
@@ -214,39 +198,18 @@ def _near(rows: Sequence[IndexRow], position: int) -> Sequence[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _IndexedWords:
-    """The words of an entry: folded, as indexed, as added to its neighbours, and its runs in scripts without spaces."""
-
-    words: list[str]
-    indexed: str
-    beside: str
-    runs: tuple[str, ...]
-
-
-@lru_cache(maxsize=_KEPT)
-def _said(text: str, language: str) -> _IndexedWords:
-    scripts = split_scripts(text)
-    words = folded(scripts.spaced)
-    indexed = stemmed(words, text_language(scripts.spaced, words, language))
-    neighbour_words = indexed if len(scripts.spaced) <= _MAX_NEIGHBOUR_CHARS else terms(scripts.spaced[:_MAX_NEIGHBOUR_CHARS], language)
-    return _IndexedWords(words, indexed, neighbour_words, scripts.runs)
-
-
-@dataclass(frozen=True, slots=True)
 class _SectionFields:
     """Fields shared by the entries of a section: words of headings and path, labels, the second part of the stored row."""
 
-    heading: str
-    runs: tuple[str, ...]
+    heading: HeadingWords
     labels: tuple[str, ...]
     dumped: str
 
 
 @lru_cache(maxsize=_KEPT)
 def _place(path: FilePath, day: date | None, section: SectionPath, language: str) -> _SectionFields:
-    scripts = split_scripts(" ".join((*section, _names(path))))
     dumped = json.dumps([path, day and day.isoformat(), section], ensure_ascii=False, separators=(",", ":"))
-    return _SectionFields(terms(scripts.spaced, language), scripts.runs, (*_places(path), *_parts(section)), dumped)
+    return _SectionFields(heading_words(path, section, language), (*_places(path), *_parts(section)), dumped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +234,6 @@ def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life
         numbers |= {"time": origin.time, "confidence": origin.confidence}
     labels = (*(() if life.is_current else (PAST_LABEL,)), *((MOVED_LABEL,) if life.moved else ()))
     return _LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
-
-
-def holds_any(entry: Entry, terms_of_fields: Mapping[str, AbstractSet[str]], language: str) -> bool:
-    """True if an entry holds one of some terms (by field) itself: in its text, its headings or the name of its file."""
-    own_words, section_fields = _said(entry.text, language), _place(entry.path, entry.day, entry.section, language)
-    held_grams = grams((*own_words.runs, *section_fields.runs)) if terms_of_fields["grams"] else ()
-    fields = (("text", own_words.indexed.split()), ("heading", section_fields.heading.split()), ("grams", held_grams))
-    return any(not terms_of_fields[name].isdisjoint(held) for name, held in fields)
 
 
 def _labels(entry: Entry, owner: str, section_fields: _SectionFields, lifetime_fields: _LifetimeFields) -> list[str]:
@@ -314,11 +269,11 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
         ended_by: the commit that ended all of them; None for the rows of the file as it is.
     """
     owner = as_label("gone", ended_by) if ended_by else file_label("path", path)
-    words_of_rows = [_said(row.entry.text, language) for row in rows]
+    words_of_rows = [own_words(row.entry, language) for row in rows]
     neighbour_words = [words.beside for words in words_of_rows]
     shared, lifetime_fields = None, None
     for position, row in enumerate(rows):
-        entry, own_words = row.entry, words_of_rows[position]
+        entry, own = row.entry, words_of_rows[position]
         if lifetime_fields is None or shared != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
             shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
             lifetime_fields = _course(*shared)
@@ -328,19 +283,19 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
             **lifetime_fields.numbers,
             "label": _labels(entry, owner, section_fields, lifetime_fields),
             "day": entry.day.toordinal() if entry.day else ranking.NO_DAY,
-            "cues": entry_cues(entry, own_words.words),
-            "text": own_words.indexed,
-            "around": " ".join([own_words.indexed if neighbour == position else neighbour_words[neighbour] for neighbour in near]),
-            "heading": section_fields.heading,
+            "cues": entry_cues(entry, own.words),
+            "text": own.indexed,
+            "around": " ".join([own.indexed if neighbour == position else neighbour_words[neighbour] for neighbour in near]),
+            "heading": section_fields.heading.indexed,
             "row": _dump(entry, lifetime_fields, section_fields),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
             fields["last"] = min(fields["last"], fields["until"])
-        if position - 1 in near and (question := asking_sentences(rows[position - 1].entry.text[-_MAX_NEIGHBOUR_CHARS:])):
+        if position - 1 in near and (question := asking_sentences(rows[position - 1].entry.text[-MAX_NEIGHBOUR_CHARS:])):
             fields["asked"] = terms(split_scripts(question).spaced, language)
-        if own_words.runs or section_fields.runs:
-            fields["grams"] = " ".join(grams((*own_words.runs, *section_fields.runs)))
+        if own.runs or section_fields.heading.runs:
+            fields["grams"] = " ".join(grams((*own.runs, *section_fields.heading.runs)))
         yield fields
 
 

@@ -17,7 +17,7 @@ import tantivy
 from mdmem.errors import StorageProblem
 from mdmem.model import FilePath
 from mdmem.model.searches import Explanation, Hit, ScorePart
-from mdmem.search import cues, query, ranking, results, schema
+from mdmem.search import cues, entry_words, query, ranking, results, schema
 from mdmem.search.cues import QuestionCues
 from mdmem.search.overlay import FieldStatistics, Overlay, OverlayEntry
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
@@ -272,7 +272,7 @@ class IndexSearcher:
             entry = row.entry
             place = entry.path, entry.section, entry.fact or entry.start_line
             identity = schema.statement_number(entry) if request.filter.reaches_back else place
-            if schema.holds_any(entry, own_terms, self._language):
+            if entry_words.holds_any(entry, own_terms, self._language):
                 hits, last = best, (score, day)
             else:
                 hits = near

@@ -1,0 +1,78 @@
+"""The words of an entry as they are indexed: its own, and those of its headings and of the name of its file. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from pathlib import Path
+
+from mdmem.entries import shown_text
+from mdmem.layout import day_of
+from mdmem.model import FilePath, SectionPath
+from mdmem.model.trail import Entry
+from mdmem.search.terms import folded, grams, split_scripts, stemmed, terms, text_language
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+MAX_NEIGHBOUR_CHARS = 1000
+"""Of each neighbour: a long one would drown the entry, and cost five times its size."""
+
+_DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
+_CURATED_STEM = "memory"
+_KEPT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWords:
+    """The words of an entry's text: folded, as indexed, as added to its neighbours, and its runs in scripts without spaces."""
+
+    words: list[str]
+    indexed: str
+    beside: str
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingWords:
+    """The words of a section path and of a file's name: as indexed, and their runs in scripts without spaces."""
+
+    indexed: str
+    runs: tuple[str, ...]
+
+
+def own_words(entry: Entry, language: str) -> OwnWords:
+    """The words of an entry's text, in a memory of a language."""
+    return _words_of_text(shown_text(entry), language)
+
+
+@lru_cache(maxsize=_KEPT)
+def _words_of_text(text: str, language: str) -> OwnWords:
+    scripts = split_scripts(text)
+    words = folded(scripts.spaced)
+    indexed = stemmed(words, text_language(scripts.spaced, words, language))
+    beside = indexed if len(scripts.spaced) <= MAX_NEIGHBOUR_CHARS else terms(scripts.spaced[:MAX_NEIGHBOUR_CHARS], language)
+    return OwnWords(words, indexed, beside, scripts.runs)
+
+
+@lru_cache(maxsize=_KEPT)
+def heading_words(path: FilePath, section: SectionPath, language: str) -> HeadingWords:
+    """The words above the entries of a section of a file."""
+    scripts = split_scripts(" ".join((*section, _names(path))))
+    return HeadingWords(terms(scripts.spaced, language), scripts.runs)
+
+
+def _names(path: str) -> str:
+    """The words that a path adds to its entries, without the suffix, the digits of a day and the name `memory`."""
+    whole = Path(path)
+    parts = (*whole.parent.parts, whole.stem)
+    plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
+    return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
+
+
+def holds_any(entry: Entry, terms_of_fields: Mapping[str, AbstractSet[str]], language: str) -> bool:
+    """True if an entry holds one of some terms (by field) itself: in its text, its headings or the name of its file."""
+    own, above = own_words(entry, language), heading_words(entry.path, entry.section, language)
+    held_grams = grams((*own.runs, *above.runs)) if terms_of_fields["grams"] else ()
+    fields = (("text", own.indexed.split()), ("heading", above.indexed.split()), ("grams", held_grams))
+    return any(not terms_of_fields[name].isdisjoint(held) for name, held in fields)
