@@ -120,8 +120,8 @@ def managed_hooks_problem(message: str, what_to_do: str, python: str) -> Reposit
 
 
 def has_only_our_hooks(folder: Path) -> bool:
-    """True if a commit would run no hooks but our own shims, which do nothing for mdmem's commits."""
-    present = [name for name in _COMMIT_HOOKS if os.path.lexists(folder / name)]
+    """True if a commit would run no hooks but our own shims, which do nothing for mdmem's commits. git runs no file that is not executable."""
+    present = [name for name in _COMMIT_HOOKS if os.access(folder / name, os.X_OK)]
     return all(_steps_aside(_read(folder / name) or "", name) and not os.path.lexists(_kept_path(folder, name)) for name in present)
 
 

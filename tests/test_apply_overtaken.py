@@ -15,7 +15,7 @@ from mdmem import files
 from mdmem.errors import MdmemError, StorageProblem
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, Save, WriteOptions
-from mdmem.repo import commits
+from mdmem.repo import commits, mixed_commits
 from mdmem.repo.runner import GitResult
 
 
@@ -56,6 +56,112 @@ def test_a_save_between_ours_and_the_commit_loses_neither(at: Desk, monkeypatch:
     assert at.git("status", "--porcelain") == ""
     ours = at.git("log", "--format=%H", "--grep=^Mdmem-Op: append").split()
     assert ours == [done.commit]
+
+
+def saved_on_top_of_ours(at: Desk, monkeypatch: pytest.MonkeyPatch, path: str = "MEMORY.md", hand: str = "- by hand\n") -> None:
+    """Have somebody add a line to a file that holds ours, before git reads it."""
+    run, saves = commits.run, [hand]
+
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        if "commit" in arguments and (at.root / path).exists() and "mark of mdmem" in at.read(path) and saves:
+            at.write(path, at.read(path) + saves.pop())
+        return run(folder, arguments, *rest)
+
+    monkeypatch.setattr(commits, "run", overtaken)
+
+
+def changed_lines(at: Desk, commit: str) -> str:
+    lines = at.git("show", "--format=", "-U0", commit).splitlines()
+    return " ".join(line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---") and len(line) > 1)
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("pending", [None, "edited", "staged"])
+def test_a_save_on_top_of_ours_is_a_commit_of_its_own(at: Desk, monkeypatch: pytest.MonkeyPatch, pending: str | None, many: bool) -> None:
+    if many:
+        for number in range(600):
+            at.write(f"lots/{number}.txt", "x")
+        at.commit("lots")
+    if pending:
+        leave_pending_edit(at, "MEMORY.md", pending)
+    at.write("other.md", "- staged\n")
+    at.git("add", "other.md")
+    saved_on_top_of_ours(at, monkeypatch)
+    done = at.apply(append())
+    assert changed_lines(at, "HEAD~1") == "+- the mark of mdmem"
+    assert changed_lines(at, "HEAD") == "+- by hand"
+    assert (at.git("rev-parse", "HEAD~1").strip(), at.subjects()[0]) == (done.commit, "MEMORY.md: edited by hand")
+    assert done.notes[-1] == "committed what was saved to MEMORY.md meanwhile, as yours"
+    assert at.git("status", "--porcelain") == "A  other.md\n"
+    at.git("fsck", "--strict")
+
+
+def test_it_is_so_in_folders_and_below_the_root(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = desk(world, repository, "deep/er")
+    at.write("memory/sub folder/a.md", "# A\n\n- a line\n")
+    at.commit("more")
+    saved_on_top_of_ours(at, monkeypatch, "memory/sub folder/a.md")
+    at.apply(append(section="A", file="memory/sub folder/a.md"))
+    assert [changed_lines(at, name) for name in ("HEAD~1", "HEAD")] == ["+- the mark of mdmem", "+- by hand"]
+    assert at.git("diff", "--name-only", "HEAD~2").split("\n")[0] == "deep/er/memory/sub folder/a.md"
+
+
+@pytest.mark.parametrize("why", ["refused", "secret"])
+def test_a_save_that_may_not_be_committed_stays_pending(at: Desk, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    if why == "refused":
+        at.write("mdmem.toml", 'direct_edits = "refuse"\n')
+    hand = "- ghp_" + "aB3" * 12 + "\n"
+    saved_on_top_of_ours(at, monkeypatch, hand=hand)
+    assert at.apply(append()).commit == at.git("rev-parse", "HEAD").strip()
+    assert changed_lines(at, "HEAD") == "+- the mark of mdmem"
+    assert at.read("MEMORY.md").endswith(hand)
+    assert at.git("status", "--porcelain", "MEMORY.md") == " M MEMORY.md\n"
+
+
+def test_ours_is_signed_as_git_would(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    signer = at.write(".git/signer", '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho signed\n')
+    signer.chmod(0o755)
+    at.git("config", "gpg.program", signer)
+    at.git("config", "commit.gpgSign", "true")
+    saved_on_top_of_ours(at, monkeypatch)
+    at.apply(append())
+    assert ["gpgsig signed" in at.git("cat-file", "commit", name) for name in ("HEAD~1", "HEAD")] == [True, True]
+
+
+def test_a_commit_that_somebody_built_on_stays(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = mixed_commits.run
+
+    def built_on(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        if arguments[0] == "update-ref":
+            at.git("commit", "-q", "--allow-empty", "-m", "on top")
+        return run(folder, arguments, *rest)
+
+    saved_on_top_of_ours(at, monkeypatch)
+    monkeypatch.setattr(mixed_commits, "run", built_on)
+    done = at.apply(append())
+    assert at.subjects()[:2] == ["on top", "MEMORY.md: append Work"]
+    assert done.commit == at.git("rev-parse", "HEAD~1").strip()
+
+
+def test_an_interruption_after_it_takes_ours_back(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = at.git("rev-parse", "HEAD")
+    saved_on_top_of_ours(at, monkeypatch)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commits, "index_entry", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        at.apply(append())
+    assert (at.read("MEMORY.md"), at.git("rev-parse", "HEAD")) == (SEED + "- by hand\n", head)
+    assert at.git("status", "--porcelain") == " M MEMORY.md\n"
+
+
+def test_a_hook_that_git_does_not_run_has_no_part_in_it(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    at.hook("pre-commit", "exit 1").chmod(0o644)
+    saved_on_top_of_ours(at, monkeypatch)
+    at.apply(append())
+    assert changed_lines(at, "HEAD~1") == "+- the mark of mdmem"
 
 
 REFORMATS = "sed -i 's/^- /* /' MEMORY.md && git add MEMORY.md"

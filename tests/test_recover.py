@@ -5,9 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
@@ -18,6 +19,8 @@ from mdmem.changes import pending
 from mdmem.errors import MdmemError
 from mdmem.model import FilePath
 from mdmem.model.writes import Change, Contradict, Log
+from mdmem.repo import commits
+from mdmem.repo.runner import GitResult
 
 HAND = "- a line of Ada's"
 AFTER = SEED.replace("- works at Stripe\n", f"- works at Stripe\n{MARK}\n")
@@ -172,6 +175,21 @@ class TestLeft:
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
         assert at.git("log", "-1", "--format=%B%at %ad", "--date=raw") == f"{MESSAGE}1770000000 1770000000 +0100\n"
         settled(at)
+
+    def test_what_is_saved_before_git_reads_it_is_left_out(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        run, saves = commits.run, [AFTER.replace("# Memory\n", f"# Memory\n\n{HAND}\n")]
+
+        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+            if "commit" in arguments and saves:
+                at.write("MEMORY.md", saves.pop())
+            return run(folder, arguments, *rest)
+
+        monkeypatch.setattr(commits, "run", overtaken)
+        assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
+        assert at.git("show", "HEAD:MEMORY.md") == AFTER
+        assert at.git("status", "--porcelain") == " M MEMORY.md\n"
 
     def test_the_old_bytes_beside_it_go(self, at: Desk):
         leave(at, record())

@@ -23,8 +23,8 @@ INTERRUPTION = KeyboardInterrupt()
     ("committed", "outcome", "outcome_with_hooks"),
     [
         (AFTER, WriteOutcome.COMMITTED, WriteOutcome.COMMITTED),
-        (OTHER_FORM, WriteOutcome.COMMITTED, WriteOutcome.COMMITTED),
-        (OURS_AND_THEIRS, WriteOutcome.COMMITTED, WriteOutcome.COMMITTED),
+        (OTHER_FORM, WriteOutcome.MIXED, WriteOutcome.COMMITTED),
+        (OURS_AND_THEIRS, WriteOutcome.MIXED, WriteOutcome.COMMITTED),
         (OTHER_WORDS, WriteOutcome.OVERTAKEN, WriteOutcome.REWORDED),
         (BEFORE, WriteOutcome.OVERTAKEN, WriteOutcome.OVERTAKEN),
         (THEIRS, WriteOutcome.OVERTAKEN, WriteOutcome.OVERTAKEN),

@@ -70,6 +70,7 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
         result = write_plan(workspace, plan, note, edit.options.allow, transaction.begin_write())
         if isinstance(result, WrittenChange):
             notes += (f"committed the pending edits of {path} first, as yours",) if result.had_pending_edits else ()
+            notes += (f"committed what was saved to {path} meanwhile, as yours",) if result.had_save else ()
             if plan is whole:
                 return write_result(plan, result.commit, notes=notes)
         elif result.overtaken:

@@ -20,17 +20,23 @@ from mdmem.workspace import Workspace, read_committed
 if TYPE_CHECKING:
     from mdmem import hookfiles
     from mdmem.changes import user_hooks
+    from mdmem.repo import mixed_commits
 else:
     hookfiles = late.module("mdmem.hookfiles")
+    mixed_commits = late.module("mdmem.repo.mixed_commits")
     user_hooks = late.module("mdmem.changes.user_hooks")
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenChange:
-    """A plan that was written and committed; whether a person's pending edits of the file were committed before it."""
+    """A plan that was written and committed.
+
+    Whether a person's pending edits of the file were committed before it, and what somebody saved meanwhile after it.
+    """
 
     commit: CommitId
     had_pending_edits: bool
+    had_save: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ class _FileWrite:
             raise
         if committed.is_indexed:
             write_ahead.drop_record(self._workspace.state)
-        return self._settle_commit(committed.id) or WrittenChange(committed.id, had_pending_edits)
+        return self._settle_commit(committed.id, had_pending_edits)
 
     def _put_in_place(self) -> bool:
         """Give the file its new bytes; False where somebody saved it since it was read."""
@@ -143,8 +149,8 @@ class _FileWrite:
         self._steps.keep()
         return Retry(overtaken, problem)
 
-    def _settle_commit(self, commit: CommitId) -> Retry | None:
-        """Compare what git committed with what was meant; None where that is the same."""
+    def _settle_commit(self, commit: CommitId, had_pending_edits: bool) -> WrittenChange | Retry:
+        """Compare what git committed with what was meant."""
         plan, repository = self._plan, self._workspace.repository
         same = commits.commit_has_bytes(repository, commit, plan.path, plan.after)
         committed = plan.after if same else read_committed(self._workspace, plan.path, commit)
@@ -155,8 +161,24 @@ class _FileWrite:
                 # What was committed is somebody's save: it is committed as theirs in the next try.
                 commits.withdraw(repository, commit, self._parent)
                 return self._retry(overtaken=True)
+            case WriteOutcome.MIXED:
+                return self._separate(commit, had_pending_edits)
             case _:
-                return None
+                return WrittenChange(commit, had_pending_edits)
+
+    def _separate(self, commit: CommitId, had_pending_edits: bool) -> WrittenChange:
+        """Commit the change alone, and what somebody saved on top of it as theirs."""
+        workspace, plan, order = self._workspace, self._plan, replace(self._order, state=None)
+        ours = mixed_commits.replace_commit(workspace.repository, commit, plan.path, plan.after, order)
+        if ours is None:
+            return WrittenChange(commit, had_pending_edits)  # somebody has built on it
+        self._commit = ours
+        data, state = self._on_disk(), workspace.repository.state(plan.path)
+        try:
+            theirs = commit_pending_edits(workspace, data, state, order, frozenset()) if data is not None else None
+        except RepositoryProblem:
+            theirs = None  # it stays a pending edit
+        return WrittenChange(ours, had_pending_edits, had_save=theirs is not None)
 
     def _settle_failure(self, problem: BaseException) -> Retry | None:
         """Find out how far the write came: to be undone (None), or to be tried again on what somebody saved."""

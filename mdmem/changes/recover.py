@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from mdmem import files, write_ahead
 from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.model import CommitId, FilePath
 from mdmem.repo import Identity, commits
+from mdmem.startup import late
 from mdmem.workspace import Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem import hookfiles
+    from mdmem.repo import mixed_commits
+else:
+    hookfiles = late.module("mdmem.hookfiles")
+    mixed_commits = late.module("mdmem.repo.mixed_commits")
 
 
 def lock_workspace(workspace: Workspace, say: Say) -> AbstractContextManager[None]:
@@ -61,9 +71,19 @@ def _settle(workspace: Workspace, record: write_ahead.Record, identity: Identity
         identity=identity,
     )
     try:
-        commits.commit(workspace.repository, order)
+        made = commits.commit(workspace.repository, order)
     except RepositoryProblem:
         # The git of the killed process may have outlived it, and have committed meanwhile.
         if workspace.repository.state(record.path).pending:
             raise
+    else:
+        _leave_saves_out(workspace, made.id, record.path, data, order)
     return f"finished an interrupted write of {record.path}"
+
+
+def _leave_saves_out(workspace: Workspace, commit: CommitId, path: FilePath, data: bytes | None, order: commits.CommitOrder) -> None:
+    """Take what somebody saved before git read the file out of our commit: it is theirs, and pending."""
+    repository = workspace.repository
+    if data is None or commits.commit_has_bytes(repository, commit, path, data) or not hookfiles.has_only_our_hooks(repository.hooks_dir):
+        return
+    mixed_commits.replace_commit(repository, commit, path, data, order)

@@ -19,9 +19,11 @@ class WriteOutcome(Enum):
     """The end of a write."""
 
     COMMITTED = auto()
-    """The commit holds the change, in another form perhaps."""
+    """The commit holds the change, in another form perhaps where a hook of the user's had a hand in it."""
     REWORDED = auto()
     """A hook of the user's put the change into other words, and git committed those."""
+    MIXED = auto()
+    """Somebody saved the file with the change in it before git read it: git committed their save and the change as one."""
     OVERTAKEN = auto()
     """Somebody saved over the file before git read it: git committed their save."""
     INTERRUPTED = auto()
@@ -72,8 +74,10 @@ def _judge_commit(evidence: WriteEvidence) -> WriteOutcome:
     before, after, committed = evidence.before, evidence.after, evidence.committed
     if evidence.problem is not None:
         return WriteOutcome.INTERRUPTED
-    if committed == after or user_hooks.contains_change(committed, before, after):
+    if committed == after:
         return WriteOutcome.COMMITTED
+    if user_hooks.contains_change(committed, before, after):
+        return WriteOutcome.COMMITTED if evidence.has_user_hooks else WriteOutcome.MIXED
     return WriteOutcome.REWORDED if holds_write(evidence, committed) else WriteOutcome.OVERTAKEN
 
 

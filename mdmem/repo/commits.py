@@ -92,7 +92,7 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
     Raises:
         RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's error text; the index is as it was.
     """
-    variables = _variables(order)
+    variables = commit_variables(order)
     before = order.state.commit if order.state else repository.head()
     added = [] if order.state and order.state.tracked else _intend_to_add(repository, order.paths, variables)
     try:
@@ -123,7 +123,7 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
     raise RepositoryProblem("commit-failed", f"git did not commit: {reason}", "Mend what git or the hook names; nothing was changed.")
 
 
-def _variables(order: CommitOrder) -> dict[str, str]:
+def commit_variables(order: CommitOrder) -> dict[str, str]:
     """The environment variables that `git commit` and its hooks get beyond those of every git command."""
     variables = {"GIT_AUTHOR_DATE": order.date, "GIT_COMMITTER_DATE": order.date, "GIT_OPTIONAL_LOCKS": "1"}
     variables |= {"MDMEM_COMMIT": "1"} if order.allow is None else {"MDMEM_ALLOW": ",".join(sorted(order.allow))}

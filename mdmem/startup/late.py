@@ -66,6 +66,7 @@ MODULES = frozenset(
         "mdmem.changes.pending",
         "mdmem.changes.user_hooks",
         "mdmem.repo.locks",
+        "mdmem.repo.mixed_commits",
         "mdmem.repo.staged_changes",
         "mdmem.search.tags",
         "mdmem.secrets",  # a hundred regular expressions
