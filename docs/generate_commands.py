@@ -7,6 +7,7 @@ from typing import Any
 from typer.main import get_command
 
 from mdmem.cli.app import app
+from mdmem.cli.command_help import EXAMPLES
 
 PAGE = Path(__file__).with_name("commands.md")
 HEAD = """\
@@ -25,7 +26,7 @@ def page() -> str:
     """The whole page."""
     root = get_command(app)
     return "\n".join(
-        [HEAD, "## Before the command", "", *table(root), *(line for name, one in commands(root) for line in about(name, one))]
+        [HEAD, "## Before the command or behind it", "", *table(root), *(line for name, one in commands(root) for line in about(name, one))]
     )
 
 
@@ -38,7 +39,8 @@ def commands(group: Any, prefix: str = "mdmem") -> Iterator[tuple[str, Any]]:
 
 def about(words: str, command: Any) -> list[str]:
     """One command's part of the page."""
-    return [f"## {words}", "", f"    {usage(words, command)}", "", command.help, "", *table(command)]
+    example = EXAMPLES[words.partition(" ")[2]]
+    return [f"## {words}", "", f"    {usage(words, command)}", "", command.help, "", f"Example: `{example}`", "", *table(command)]
 
 
 def usage(words: str, command: Any) -> str:

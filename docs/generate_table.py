@@ -32,7 +32,7 @@ def module() -> str:
 
 def rows(name: str, command: Any) -> list[str]:
     """One command's part of it."""
-    return [f'    "{name}": (', *(f"        {row(parameter)}," for parameter in command.params), "    ),"]
+    return [f'    "{name}": (', *(f"        {row(parameter)}," for parameter in command.params if not parameter.hidden), "    ),"]
 
 
 def row(parameter: Any) -> str:

@@ -50,7 +50,7 @@ class TestOthers:
         assert (everything.status, everything.err) == (0, "")
         assert shell.run().out == everything.out
         assert shell.run("-h").out == everything.out
-        assert "..." not in everything.out.split("Commands:")[1]
+        assert "..." not in everything.out.split("Begin:")[1]
         assert shell.run("edit-section", "-h").out.startswith("Usage: mdmem edit-section ")
 
     def test_a_workspace_can_be_named(self, shell: Shell):

@@ -20,10 +20,12 @@ import mdmem
 from mdmem.cli import app, commands, fast_parser
 from mdmem.cli.fast_parser import CommandParameter
 from mdmem.cli.parameter_table import TABLE
+from mdmem.cli.parameters import ADDED, COMMON
 from mdmem.model import Source
 
 generate_table = script("generate_table")
-PARAMETERS = {name: [CommandParameter(*row) for row in rows] for name, rows in TABLE.items()}
+PARAMETERS = {name: [CommandParameter(*row) for row in (*rows, *ADDED)] for name, rows in TABLE.items()}
+BEFORE = [CommandParameter(*row) for row in COMMON]
 
 
 class TestTable:
@@ -69,7 +71,8 @@ def same(words: Sequence[str]) -> bool:
         return False
     by_typer = app.parse(words)
     assert by_typer is not None
-    assert (call.command, call.workspace, {**call.values}) == (by_typer.command, by_typer.workspace, {**by_typer.values})
+    assert (call.command, call.workspace, call.quiet) == (by_typer.command, by_typer.workspace, by_typer.quiet)
+    assert {**call.values} == {**by_typer.values}
     assert repr(sorted(call.values.items())) == repr(sorted(by_typer.values.items()))
     return True
 
@@ -118,7 +121,7 @@ def plain(draw: st.DrawFn) -> list[str]:
             break  # what comes after it would be taken for it
         else:
             last += [draw(TEXTS) for _ in range(count)]
-    before = draw(st.one_of(st.just([]), TEXTS.map(lambda folder: ["-C", folder])))
+    before = [word for option in draw(st.lists(st.sampled_from(BEFORE), unique=True)) for word in draw(spelt(option))]
     return [*before, name, *(word for part in draw(st.permutations(parts)) for word in part), "--", *last]
 
 
@@ -182,6 +185,11 @@ def test_no_words_mean_one_thing_here_and_another_there(words: list[str]):
         ["history", "Work > Employer", "-p", "-n", "5"],
         ["conflicts", "--resolve", "1f3c9a2b", "- x", "--json"],
         ["recall", "--tag", "house", "--tag=rain"],
+        ["--json", "-q", "-C", "notes", "facts"],
+        ["facts", "-q", "-C", "notes", "--json"],
+        ["-C", "a", "facts", "-C", "b"],
+        ["--json", "facts", "--json"],
+        ["-Cnotes", "facts"],
     ],
     ids=" ".join,
 )
@@ -199,7 +207,7 @@ def test_known(words: list[str]):
         ["-C"],
         ["-C", "notes"],
         ["-C", "a", "-C", "b", "facts"],
-        ["-Cnotes", "facts"],
+        ["facts", "-C"],
         ["log"],
         ["log", "--help"],
         ["log", "x", "-h"],

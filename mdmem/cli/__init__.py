@@ -22,6 +22,10 @@ else:
     app = late.module("mdmem.cli.app")
 
 
+_COMPLETION = "_MDMEM_COMPLETE"
+"""Set by the shell that wants to know how a command may go on; the name is Typer's."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -30,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
+    if _COMPLETION in os.environ:
+        return app.complete()
     call = fast_parser.parse(words, TABLE) or app.parse(words)
     if call is None:
         return 0
@@ -39,7 +45,7 @@ def _run(words: Sequence[str]) -> int:
         return answer.status
     if answer.text:
         print(answer.text, flush=True)
-    for note in answer.notes:
+    for note in () if call.quiet else answer.notes:
         say(note)
     return answer.status
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 from typer.main import get_command
 
 from mdmem import __version__
-from mdmem.cli import commands, options
+from mdmem.cli import command_help, commands, guesses, options
 from mdmem.cli.call import Answer, Call
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
@@ -22,30 +23,56 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
+_Workspace = Annotated[str | None, typer.Option("-C", metavar="DIR", help="The workspace. [default: the first from here upwards]")]
+_Quiet = Annotated[bool, typer.Option("-q", help="Print the result or the failure alone: no notes, no progress.")]
+
+
 def _before(
     context: typer.Context,
-    workspace: Annotated[
-        str | None, typer.Option("-C", metavar="DIR", help="The workspace. [default: the first from here upwards]")
-    ] = None,
+    workspace: _Workspace = None,
+    quiet: _Quiet = False,
+    as_json: options.Json = False,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Take the options before the command."""
-    context.obj = workspace
+    context.obj = (workspace, quiet, as_json)
+
+
+def _between(context: typer.Context, workspace: _Workspace = None, quiet: _Quiet = False, as_json: options.Json = False) -> None:
+    """Take the options between the words of a command."""
+    context.obj = _merged(context.obj, workspace, quiet, as_json)
+
+
+def _merged(before: tuple[str | None, bool, bool], workspace: str | None, quiet: bool, as_json: bool) -> tuple[str | None, bool, bool]:
+    """The common options from two positions; of two workspaces the later one."""
+    return before[0] if workspace is None else workspace, before[1] or quiet, before[2] or as_json
 
 
 def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
     """A function for Typer: it takes the options of a command and returns its call, which is not carried out yet."""
 
-    def parsed(context: typer.Context, **values: Any) -> Call:
-        return Call(name, context.obj, {name: _value(value) for name, value in values.items()})
+    def parsed(context: typer.Context, workspace: str | None, quiet: bool, **values: Any) -> Call:
+        workspace, quiet, as_json = _merged(context.obj, workspace, quiet, values["as_json"])
+        taken = {name: _value(value) for name, value in values.items()} | {"as_json": as_json}
+        return Call(command=name, workspace=workspace, quiet=quiet, values=taken)
 
     types = get_type_hints(function, {**vars(options), **function.__globals__, "typer": typer}, include_extras=True)
     call, *parameters = inspect.signature(function).parameters.values()
     context = call.replace(name="context", annotation=typer.Context)
     taken = [own for parameter in parameters for own in _options(parameter, types[parameter.name])]
     # `inspect`, and so Typer, prefers this signature to the one in the source; mypy knows no such attribute.
-    parsed.__signature__ = inspect.Signature([context, *taken])  # type: ignore[attr-defined]
+    parsed.__signature__ = inspect.Signature([context, *taken, *_added()])  # type: ignore[attr-defined]
     return parsed
+
+
+def _added() -> Iterable[inspect.Parameter]:
+    """The options that every command takes beside its own, as those before it; its help leaves them out."""
+    for parameter in list(inspect.signature(_between).parameters.values())[1:3]:
+        annotation = get_type_hints(_between, include_extras=True)[parameter.name]
+        kind, option = get_args(annotation)
+        hidden = copy(option)
+        hidden.hidden = True
+        yield parameter.replace(annotation=Annotated[kind, hidden], kind=parameter.KEYWORD_ONLY)
 
 
 def _value(value: Any) -> Any:
@@ -67,15 +94,18 @@ def _build() -> typer.Typer:
         help="An agent's long-term memory in Markdown files, with git as its history.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        cls=command_help.GroupHelp,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     root.callback()(_before)
-    groups = {name: typer.Typer(help=about, rich_markup_mode=None) for name, about in commands.GROUPS.items()}
+    groups = {
+        name: typer.Typer(help=about, rich_markup_mode=None, callback=_between, cls=command_help.GroupHelp)
+        for name, about in commands.GROUPS.items()
+    }
     for name in commands.COMMANDS:
         function = commands.command(name)
         group, _, word = name.rpartition(" ")
-        (groups[group] if group else root).command(word, help=function.__doc__)(_parser(name, function))
+        (groups[group] if group else root).command(word, help=function.__doc__, cls=command_help.CommandHelp)(_parser(name, function))
     for name, typed in groups.items():
         root.add_typer(typed, name=name)
     return root
@@ -85,26 +115,44 @@ app = _build()
 
 
 def parse(words: Sequence[str]) -> Call | None:
-    """Parse the words of a command line into a call; None if help or the version was printed.
+    """Parse the words of a command line into a call; None if help, the version or what a shell needs was printed.
 
     Raises:
         UsageProblem: they are no valid call.
     """
     try:
-        with get_command(app).make_context("mdmem", list(words) or ["--help"]) as context:
+        with get_command(app).make_context("mdmem", list(words) or ["--help"], terminal_width=command_help.width()) as context:
             call: Call = context.command.invoke(context)
             return call
-    except typer.Exit:
+    except SystemExit:  # of Typer, when it has printed or installed completion
+        return None
+    except typer.Exit as end:
+        if end.exit_code:
+            raise UsageProblem("completion is there for bash, zsh and fish", "Run it in one of these shells.") from end
         return None
     except typer.TyperException as problem:
         raise _usage_problem(problem) from problem
 
 
+def complete() -> int:
+    """Answer the shell that wants to know how a command line may go on; the words are in the environment."""
+    try:
+        get_command(app).main([], prog_name="mdmem")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
 def _usage_problem(problem: typer.TyperException) -> UsageProblem:
-    """A wrong call as a failure of ours, with the help that fits."""
+    """A wrong call as a failure of ours, with the name that may be meant, or the help that fits."""
     message = problem.format_message().removesuffix(".").replace("Value error, ", "")
-    context = getattr(problem, "ctx", None)
+    context: Any = getattr(problem, "ctx", None)
     hint = f"{context.command_path if context else app.info.name} --help"
-    if " " in getattr(problem, "option_name", ""):
+    option = getattr(problem, "option_name", "")
+    if " " in option:
         hint += "; a text that begins with a dash goes behind --, or comes from standard input"
+    elif hasattr(problem, "possibilities"):  # no such option
+        message = problem.message
+        meant = guesses.meant_option(option, *command_help.parameters(context.command))
+        hint = f"{meant} {hint}" if meant else hint
     return UsageProblem(message[:1].lower() + message[1:], hint)

@@ -21,6 +21,7 @@ class Call:
 
     command: str
     workspace: str | None
+    quiet: bool
     values: Mapping[str, Any]
 
     @property
@@ -42,7 +43,7 @@ class Answer:
 def open_memory(call: Call) -> Memory:
     """Open the memory that a call is for; messages while it works are for people only."""
     named = Path(call.workspace) if call.workspace else None
-    if call.as_json:
+    if call.as_json or call.quiet:
         return Memory.open(named, os.environ)
     return Memory.open(named, os.environ, say, Progress() if sys.stderr.isatty() else None)
 

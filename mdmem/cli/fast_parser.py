@@ -10,29 +10,36 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mdmem.cli.call import Call
-from mdmem.cli.parameters import CommandParameter, ParameterTable, parameter_of
+from mdmem.cli.parameters import ADDED, COMMON, CommandParameter, ParameterRow, ParameterTable, parameter_of
 
 
 def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
     """Parse words into a call; None if Typer has to."""
-    workspace = None
-    if len(words) > 1 and words[0] == "-C":
-        workspace, words = words[1], words[2:]
-    if not words or words[0] not in table:
+    position = 0
+    while words[position : position + 1] and words[position][:1] == "-":
+        position += 2 if words[position] == "-C" else 1
+    if not words[position:] or words[position] not in table:
         return None
     try:
-        "".join([workspace or "", *words]).encode()  # fails, as Typer does, for bytes that are no text
-        return Call(words[0], workspace, _values(words[1:], [parameter_of(row) for row in table[words[0]]]))
+        "".join(words).encode()  # fails, as Typer does, for bytes that are no text
+        before = _values(words[:position], COMMON) if position else {}
+        values = _values(words[position + 1 :], (*table[words[position]], *ADDED))
     except ValueError:
         return None
+    workspace, quiet = values.pop("workspace"), values.pop("quiet")
+    if before:
+        workspace = before["workspace"] if workspace is None else workspace
+        quiet, values["as_json"] = quiet or before["quiet"], values["as_json"] or before["as_json"]
+    return Call(command=words[position], workspace=workspace, quiet=quiet, values=values)
 
 
-def _values(words: Sequence[str], parameters: Sequence[CommandParameter]) -> dict[str, Any]:
+def _values(words: Sequence[str], rows: Sequence[ParameterRow]) -> dict[str, Any]:
     """The value of each parameter.
 
     Raises:
         ValueError: the call is not simple.
     """
+    parameters = [parameter_of(row) for row in rows]
     options = {flag: parameter for parameter in parameters for flag in parameter.flags}
     values: dict[str, Any] = {}
     arguments: list[str] = []

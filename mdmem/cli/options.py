@@ -13,8 +13,11 @@ File = Annotated[
 ]
 AnyFile = Annotated[str | None, typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace.")]
 SectionOption = Annotated[str | None, typer.Option("--section", metavar="SECTION", help="A heading, or several joined by ' > '.")]
+_KINDS = ["fact", "decision", "preference", "lesson", "status", "task"]
+_REFUSALS = ["shrink", "append", "secret"]
 Kind = Annotated[
-    str | None, typer.Option("--kind", metavar="KIND", help="fact, decision, preference, lesson, status, task or a word of your own.")
+    str | None,
+    typer.Option("--kind", metavar="KIND", help=f"{', '.join(_KINDS)} or a word of your own.", autocompletion=lambda: _KINDS),
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
 # Made from `Source`, the one list of sources; a type checker accepts an enumeration only with its members written out.
@@ -30,7 +33,10 @@ Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Wh
 Supersedes = Annotated[str | None, typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]
 Allow = Annotated[
-    list[str] | None, typer.Option("--allow", metavar="NAME", help="Let a refusal of the check through: shrink, append or secret.")
+    list[str] | None,
+    typer.Option(
+        "--allow", metavar="NAME", help="Let a refusal of the check through: shrink, append or secret.", autocompletion=lambda: _REFUSALS
+    ),
 ]
 FactArgument = Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or six digits or more of the id.")]
 Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]

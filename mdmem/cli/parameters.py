@@ -33,3 +33,13 @@ def parameter_of(row: ParameterRow) -> CommandParameter:
     """The parameter of a row."""
     name, flags, takes, default, required = row
     return CommandParameter(name=name, flags=flags, takes=takes, default=default, required=required)
+
+
+COMMON: Sequence[ParameterRow] = (
+    ("workspace", ("-C",), str, None, False),
+    ("quiet", ("-q",), bool, False, False),
+    ("as_json", ("--json",), bool, False, False),
+)
+"""The options that may stand before the command or behind it."""
+ADDED = COMMON[:2]
+"""Those of them that no command has in its signature."""

@@ -1,0 +1,160 @@
+"""The help of commands: in groups, each with an example, no wider than the terminal."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from mdmem.cli import guesses
+from mdmem.errors import UsageProblem
+
+WIDEST = 100
+"""The most columns that help takes."""
+
+HEADINGS: Mapping[str, Sequence[str]] = {
+    "Begin": ("init", "status"),
+    "Write": ("log", "remember", "edit-section", "forget", "revert", "save", "task"),
+    "Read": ("search", "show", "outline", "facts", "recall", "tags"),
+    "Look back": ("history", "blame", "when"),
+    "Tidy": ("review", "conflicts", "contradicts", "check", "redact"),
+    "Look after": ("doctor", "reindex", "hooks", "stats"),
+}
+"""The commands in the groups of the help."""
+
+EXAMPLES: Mapping[str, str] = {
+    "init": "mdmem init ~/notes",
+    "edit-section": 'mdmem edit-section Projects --append "- order the timber"',
+    "log": 'mdmem log --fact "the staging server moved to Frankfurt" --tag ops',
+    "remember": 'mdmem remember "porridge and coffee" --key breakfast',
+    "forget": 'mdmem forget "likes dark rooms"',
+    "show": "mdmem show MEMORY.md Preferences",
+    "outline": "mdmem outline memory/house.md",
+    "search": 'mdmem search "where is the staging server" --since "last month"',
+    "facts": "mdmem facts --kind decision",
+    "recall": "mdmem recall --tag ops --tag deploy",
+    "tags": "mdmem tags",
+    "history": "mdmem history Preferences -p",
+    "blame": "mdmem blame Preferences",
+    "when": 'mdmem when "black tea"',
+    "revert": "mdmem revert 682e31f35c --dry-run",
+    "contradicts": 'mdmem contradicts 75d0be72 5ddd57db --reason "one of them is out of date"',
+    "conflicts": "mdmem conflicts --resolve 75d0be72 5ddd57db",
+    "task start": 'mdmem task start "Move the sessions" "sessions live in Redis"',
+    "task note": 'mdmem task note "Move the sessions" "the migration is written"',
+    "task done": 'mdmem task done "Move the sessions" "moved, and twice as fast"',
+    "task show": 'mdmem task show "Move the sessions"',
+    "review": "mdmem review --apply",
+    "save": 'mdmem save -m "where the key is"',
+    "check": "mdmem check MEMORY.md",
+    "redact": "mdmem redact < transcript.txt",
+    "status": "mdmem status",
+    "doctor": "mdmem doctor --fix",
+    "stats": "mdmem stats search",
+    "reindex": "mdmem reindex --full",
+    "hooks install": "mdmem hooks install",
+    "hooks uninstall": "mdmem hooks uninstall",
+    "hooks status": "mdmem hooks status",
+}
+"""An example of each command."""
+
+
+def width() -> int:
+    """The columns that help may take."""
+    return max(20, min(WIDEST, shutil.get_terminal_size().columns) - 1)
+
+
+class CommandHelp(TyperCommand):
+    """A command whose help shows no Python types, and ends in its example."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The arguments, then the options, as they are typed."""
+        return [*(_argument(parameter) for parameter in self.params if parameter.param_type_name == "argument"), "[OPTIONS]"]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words behind the command.
+
+        Raises:
+            UsageProblem: there are too many; they are not repeated, since one may be a secret.
+        """
+        ctx.allow_extra_args = True
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            number = "a word" if len(rest) == 1 else f"{len(rest)} words"
+            raise UsageProblem(f"{number} too many", f"{_how_texts_go(self)} {ctx.command_path} --help")
+        return rest
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments by their names, options, the example."""
+        records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        parameters: list[Any] = self.get_params(ctx)
+        for parameter in parameters:
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_argument = parameter.param_type_name == "argument"
+                records[parameter.param_type_name].append((_argument(parameter), parameter.help or "") if is_argument else record)
+        for title, rows in (("Arguments", records["argument"]), ("Options", records["option"])):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        with formatter.section("Example"):
+            formatter.write(f"{' ' * formatter.current_indent}{EXAMPLES[ctx.command_path.partition(' ')[2]]}\n")
+
+
+def parameters(command: Any) -> tuple[Sequence[str], Sequence[str]]:
+    """The flags of a command, and the names of its arguments."""
+    flags = [flag for parameter in command.params if parameter.param_type_name == "option" for flag in parameter.opts]
+    return flags, [str(parameter.metavar) for parameter in command.params if parameter.param_type_name == "argument"]
+
+
+def _how_texts_go(command: Any) -> str:
+    """A sentence on where the words of a command go."""
+    flags, arguments = parameters(command)
+    if "--append" in flags:
+        return "A text goes with --append, --prepend, --body, or --replace and --with."
+    if "--tag" in flags and not arguments:
+        return "It takes options alone, such as --tag TAG."
+    if not arguments:
+        return "It takes options alone."
+    return f"It takes {' '.join(arguments)}; what has spaces goes in quotes."
+
+
+def _argument(parameter: Any) -> str:
+    name = f"{parameter.metavar}{'…' if parameter.nargs == -1 else ''}"
+    return name if parameter.required else f"[{name}]"
+
+
+class GroupHelp(TyperGroup):
+    """A group of commands, under headings where there are many; what a command is for may take several lines."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """A command, and its own words."""
+        return ["[OPTIONS]", "COMMAND", "…"]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command of a word.
+
+        Raises:
+            UsageProblem: there is none; the hint names the one that may be meant.
+        """
+        word = args[0]
+        if word in self.commands or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        group = "" if ctx.parent is None else str(ctx.info_name)
+        meant = guesses.meant_command(word, self.commands, group)
+        use = f"Use {meant}. " if meant else ""
+        raise UsageProblem(f"no such command {word!r}", f"{use}{ctx.command_path} --help lists all.")
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands, each with the first line of its help."""
+        is_root = ctx.parent is None
+        for heading, names in (HEADINGS if is_root else {"Commands": tuple(self.commands)}).items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, str(self.commands[name].help).splitlines()[0]) for name in names], col_max=14)
+        if is_root:
+            formatter.write_paragraph()
+            formatter.write_text(
+                "mdmem COMMAND --help says more of one, with an example. -C, -q and --json may stand behind the command too."
+            )

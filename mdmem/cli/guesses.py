@@ -1,0 +1,169 @@
+"""Words that are typed in place of a command, an option or an argument, and the right ones: for the hint of a wrong call.
+
+People and models guess by the names that other programs have. None of these words is accepted: each leads to the name that is right, and
+none that reads leads to a command that takes something out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})
+"""Commands that a word is led to only if the table says so, or if it is nearly the same."""
+_NEARLY_THE_SAME = 0.8
+
+
+def _table(lines: Mapping[str, str]) -> Mapping[str, str]:
+    """A table by each of the words that a line names."""
+    return {word: answer for words, answer in lines.items() for word in words.split()}
+
+
+COMMANDS: Mapping[str, str] = _table(
+    {
+        "get read cat view display print open fetch dump load section retrieve": "mdmem show [FILE] [SECTION]",
+        "find query grep lookup ask match retrieve-memory search-memory memory_search rg": "mdmem search QUERY",
+        "add append write create new insert put store note record push post memorize memorise save-memory add-memory capture": (
+            "mdmem log TEXT (what happened), or mdmem remember TEXT (what stays true)"
+        ),
+        "list ls all entries items fact memories": "mdmem facts (mdmem outline lists sections, mdmem tags labels)",
+        "delete remove rm del erase drop purge clear unset expunge": "mdmem forget FACT (with --purge out of history too)",
+        "update set upsert assign define replace change modify overwrite supersede": (
+            "mdmem remember TEXT --key KEY (replaces the value of the key), or mdmem edit-section SECTION --replace OLD --with NEW"
+        ),
+        "edit edit_section editsection edit-file patch section-edit": "mdmem edit-section SECTION --append TEXT (or --body, --replace, --editor)",
+        "undo rollback restore reset unlog unremember": "mdmem revert COMMIT|FACT",
+        "commit checkpoint snapshot sync": "mdmem save [-m TEXT]",
+        "diff changes changed timeline": "mdmem history -p",
+        "versions revisions past evolution changelog log-history": "mdmem history [SECTION|FACT]",
+        "annotate who origin provenance source": "mdmem blame SECTION",
+        "since first-seen": "mdmem when TEXT",
+        "toc headings sections structure tree files headers": "mdmem outline [FILE]",
+        "labels tag label categories topics keywords": "mdmem tags (mdmem recall --tag TAG lists the facts of one)",
+        "contradict contradiction contradictions conflict mark-conflict": (
+            "mdmem contradicts FACT FACT (states one), or mdmem conflicts (lists them)"
+        ),
+        "resolve": "mdmem conflicts --resolve FACT FACT",
+        "tidy clean cleanup suggest advise maintain gc consolidate audit": "mdmem review",
+        "lint validate verify test scan": "mdmem check [FILE]",
+        "sanitize sanitise mask scrub anonymize anonymise": "mdmem redact",
+        "info state where config settings summary overview whoami": "mdmem status (settings stand in mdmem.toml)",
+        "version": "mdmem --version",
+        "fix repair diagnose health troubleshoot fsck": "mdmem doctor [--fix]",
+        "index rebuild refresh reindex-all update-index": "mdmem reindex [--full]",
+        "metrics usage statistics analytics count": "mdmem stats",
+        "setup start install begin create-workspace adopt": "mdmem init [DIR]",
+        "hook": "mdmem hooks install",
+        "tasks todo todos": "mdmem task show (or start, note, done)",
+        "today daily journal diary": "mdmem log TEXT",
+        "man manual docs doc guide tutorial handbook": "mdmem --help",
+        "completion completions autocomplete": "mdmem --install-completion",
+        "facts-list list-facts fact-list": "mdmem facts",
+    }
+)
+"""The call for a word that is no command."""
+
+OF_GROUPS: Mapping[str, Mapping[str, str]] = {
+    "task": _table(
+        {
+            "add create new begin open init": "mdmem task start NAME GOAL",
+            "update log append progress edit write comment": "mdmem task note NAME TEXT",
+            "finish close complete end stop resolve delete remove rm": "mdmem task done NAME OUTCOME",
+            "get read list ls view cat status notes all": "mdmem task show [NAME]",
+        }
+    ),
+    "hooks": _table(
+        {
+            "add enable on setup init": "mdmem hooks install",
+            "remove rm disable delete off": "mdmem hooks uninstall",
+            "list ls show get check": "mdmem hooks status",
+        }
+    ),
+}
+"""The same for the second word of a command."""
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "--limit --max --count --top --top-k --topk --k -k -l --num --number --max-results --results --size --n --first --last": ("-n",),
+    "--tags --label --labels -t --topic --keyword --keywords --categories --hashtag": ("--tag",),
+    "--content --text --body --message --entry --value --data --input --fact --note --memory --description -m -c": (
+        *("TEXT", "--body", "-m", "--reason", "FACT", "OUTCOME"),
+    ),
+    "--section -s --heading --header --title --name --path-in-file --address": ("SECTION", "--section", "NAME", "--rename", "--key"),
+    "--query --q --search --pattern --term --terms --words --question": ("QUERY", "TEXT"),
+    "--file --path --filename --file-path --filepath --document --doc -f": ("--file", "FILE"),
+    "--format --output --output-format -o -j --as-json --machine --porcelain": ("--json",),
+    "--date --day --on --when --timestamp --at": ("--date", "--as-of", "--since"),
+    "--from --start --start-date --newer-than --begin": ("--since",),
+    "--to --before --end --end-date --older-than --expires --expiry --valid-until --ttl --expire": ("--until",),
+    "--type --category --class --as": ("--kind",),
+    "--id --fact-id --ref --reference --target --commit --sha --rev": ("FACT", "COMMIT|FACT", "SECTION|FACT", "--as-of", "--supersedes"),
+    "--subject --attribute --field --property --slug": ("--key", "--tag"),
+    "--author --user --agent --by --who --as-user": ("--actor",),
+    "--why --comment --because --rationale --message-body": ("--reason", "-m"),
+    "--supersede --replaces --instead-of --replacing --obsoletes": ("--supersedes", "--replace"),
+    "--find --old --old-text --old_str --search-for": ("--replace", "QUERY"),
+    "--new --new-text --new_str --replacement --replace-with": ("--with", "TEXT", "--body"),
+    "--etag --if-match --expected --expect-etag --version-id": ("--expect",),
+    "--add --append-text --add-text": ("--append", "TEXT"),
+    "--create-missing --create-if-missing --make --parents -p": ("--create",),
+    "--diff --patch --show-diff --verbose -v --words": ("-p", "--explain"),
+    "--preview --dry --dryrun --no-act --what-if --simulate --test": ("--dry-run",),
+    "--recursive -r --children --with-subsections --deep --tree": ("--subtree",),
+    "--workspace --dir --directory --root --cwd --repo --project -d": ("-C",),
+    "--quiet --silent": ("-q",),
+    "--asof --as_of --at-date --point-in-time": ("--as-of",),
+    "--all -a --include-superseded --include-old --include-history --past --everything": ("--all", "--history"),
+    "--probability --certainty --score --importance": ("--confidence", "--min-confidence"),
+    "--origin --provenance --from-user": ("--source",),
+    "--days --recent --last-days": ("--recent-days",),
+    "--position --where": ("--after",),
+    "--force --yes -y --assume-yes --no-confirm": ("--yes", "--allow"),
+    "--full --rebuild --reset": ("--full",),
+    "--repair --mend": ("--fix",),
+}
+"""For words that are no option of a command those that may be meant: the first that the command has. In capitals: an argument."""
+_MEANT = {word: meant for words, meant in OPTIONS.items() for word in words.split()}
+_ELSEWHERE = {
+    "--no-color": "Set NO_COLOR=1.",
+    "--no-colour": "Set NO_COLOR=1.",
+    "--no-pager": "Set MDMEM_PAGER=cat, or send the output to a pipe.",
+    "--overwrite": "A value is replaced by mdmem remember TEXT --key KEY.",
+}
+
+
+def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
+    """The call that `word` may be meant for, from the words that may stand there; empty if none is like it."""
+    folded = word.casefold()
+    table = OF_GROUPS[group] if group else COMMANDS
+    call = table.get(folded) or table.get(folded.replace("_", "-"))
+    if call:
+        return call
+    near = difflib.get_close_matches(folded, [name for name in commands if name not in REMOVING], n=1)
+    nearer = difflib.get_close_matches(folded, commands, n=1, cutoff=_NEARLY_THE_SAME)
+    return " ".join(filter(None, ("mdmem", group, (nearer or near)[0]))) if nearer or near else ""
+
+
+def meant_option(word: str, options: Collection[str], arguments: Sequence[str]) -> str:
+    """A sentence on the option or argument that `word` may be meant for; empty if none is like it.
+
+    Args:
+        word: as it was typed, without a value.
+        options: the flags of the command.
+        arguments: the names of its arguments, as the help has them.
+    """
+    folded = word.casefold().replace("_", "-")
+    for meant in _MEANT.get(word) or _MEANT.get(folded, ()):
+        if meant in arguments:
+            return f"{meant} is no option: it stands by itself, in quotes if it has spaces."
+        if meant in options:
+            return f"Use {meant}{_how(meant)}."
+    if folded in _ELSEWHERE:
+        return _ELSEWHERE[folded]
+    near: Iterable[str] = difflib.get_close_matches(folded, [flag for flag in options if flag.startswith("--")], n=1)
+    return "".join(f"Use {flag}." for flag in near)
+
+
+def _how(flag: str) -> str:
+    if flag == "--tag":
+        return " once for each label"
+    return ", before the command or behind it" if flag in ("-C", "-q", "--json") else ""
