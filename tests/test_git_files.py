@@ -304,6 +304,20 @@ class TestState:
         )
         assert is_clean == is_readable
 
+    @pytest.mark.parametrize(
+        ("path", "is_overlooked"),
+        [("plain.md", False), ("none.md", False), ("assumed.md", True), ("skipped.md", True), ("d/plain.md", False)],
+    )
+    def test_a_file_that_git_does_not_look_at(self, at: Desk, path: str, is_overlooked: bool):
+        for name in ("plain.md", "assumed.md", "skipped.md", "d/plain.md"):
+            at.write(name, "x")
+        at.commit()
+        at.git("update-index", "--assume-unchanged", "assumed.md")
+        at.git("update-index", "--skip-worktree", "skipped.md")
+        assert git_files.may_be_overlooked(str(at.root / ".git"), path.encode()) == is_overlooked
+        at.git("update-index", "--index-version", "4")
+        assert git_files.may_be_overlooked(str(at.root / ".git"), path.encode())
+
     def test_in_a_workspace_below_the_root(self, world: World, repository: Path):
         at = desk(world, repository, "sub")
         at.git("commit", "-q", "--amend", "--no-edit")

@@ -218,3 +218,55 @@ class TestSave:
         at.write(name, "# Caf\n")
         assert self.save(at) == (name,)
         assert at.git("status", "--porcelain") == ""
+
+
+class TestOverlooked:
+    """Files that git was told not to look at."""
+
+    @pytest.fixture(params=["--assume-unchanged", "--skip-worktree", "--assume-unchanged --skip-worktree"])
+    def overlooked(self, at: Desk, request: pytest.FixtureRequest) -> Desk:
+        at.write("memory/a.md", "# A\n\n- one\n")
+        at.commit("more")
+        for path in ("MEMORY.md", "memory/a.md"):
+            for bit in request.param.split():
+                at.git("update-index", bit, path)
+        return at
+
+    @pytest.mark.parametrize("packed", [False, True])
+    @pytest.mark.parametrize("way", [None, "edited"])
+    def test_their_pending_edits_are_committed_first(self, overlooked: Desk, way: str | None, packed: bool):
+        bits = overlooked.git("ls-files", "-v")
+        if packed:
+            overlooked.git("gc", "-q")
+        if way:
+            leave_pending_edit(overlooked, "MEMORY.md", way)
+        overlooked.apply(append(actor="agent/main"))
+        overlooked.apply(append("- again", actor="agent/main"))
+        theirs = ["MEMORY.md: edited by hand"] if way else []
+        assert overlooked.subjects() == ["MEMORY.md: append Work", "MEMORY.md: append Work", *theirs, "more", "seed"]
+        assert not way or HAND in overlooked.git("show", "HEAD~2:MEMORY.md")
+        assert overlooked.git("show", "HEAD:MEMORY.md") == overlooked.read("MEMORY.md")
+        assert overlooked.git("ls-files", "-v") == bits
+
+    def test_a_failure_leaves_all_as_it_was(self, overlooked: Desk):
+        bits = overlooked.git("ls-files", "-v")
+        leave_pending_edit(overlooked, "MEMORY.md", "edited")
+        overlooked.hook("pre-commit", REFUSES_OURS)
+        refused(overlooked, append(), "commit-failed")
+        assert overlooked.git("ls-files", "-v") == bits
+
+    def test_they_are_saved(self, overlooked: Desk):
+        bits = overlooked.git("ls-files", "-v")
+        for path in ("MEMORY.md", "memory/a.md"):
+            overlooked.write(path, overlooked.read(path) + f"{HAND}\n")
+        _, paths = pending.save(overlooked.workspace, None, say)
+        assert sorted(paths) == ["MEMORY.md", "memory/a.md"]
+        assert overlooked.git("show", "HEAD:MEMORY.md") == overlooked.read("MEMORY.md")
+        assert overlooked.git("ls-files", "-v") == bits
+        assert pending.save(overlooked.workspace, None, say) == (None, ())
+
+    def test_what_is_not_checked_out_is_not_written_over(self, at: Desk):
+        at.apply(Log("before"))
+        at.git("update-index", "--skip-worktree", LOG)
+        (at.root / LOG).unlink()
+        refused(at, Log("after"), "bad-path")

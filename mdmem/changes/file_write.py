@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +13,8 @@ from mdmem.changes.plan import Plan
 from mdmem.changes.transaction import WriteSteps
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem
-from mdmem.model import CommitId
-from mdmem.repo import Repository, commits
+from mdmem.model import CommitId, FilePath
+from mdmem.repo import PathState, Repository, commits
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace, read_committed
@@ -20,9 +22,10 @@ from mdmem.workspace import Workspace, read_committed
 if TYPE_CHECKING:
     from mdmem import hookfiles
     from mdmem.changes import user_hooks
-    from mdmem.repo import mixed_commits
+    from mdmem.repo import index_bits, mixed_commits
 else:
     hookfiles = late.module("mdmem.hookfiles")
+    index_bits = late.module("mdmem.repo.index_bits")
     mixed_commits = late.module("mdmem.repo.mixed_commits")
     user_hooks = late.module("mdmem.changes.user_hooks")
 
@@ -82,12 +85,39 @@ def write_plan(
         state=state,
         hookless=_is_hookless(repository),
     )
+    if not state.bits:
+        return _write(workspace, plan, order, state, allow, steps)
+    if plan.before is None and index_bits.SKIP_WORKTREE in state.bits:
+        hint = "Have git check it out: git sparse-checkout add, or git update-index --no-skip-worktree and git restore."
+        raise PathProblem("bad-path", f"{plan.path} is in the repository, but not checked out", hint)
+    with _without_bits(repository, plan.path, state.bits, steps):
+        return _write(workspace, plan, order, state, allow, steps)
+
+
+def _write(
+    workspace: Workspace, plan: Plan, order: commits.CommitOrder, state: PathState, allow: frozenset[str], steps: WriteSteps
+) -> WrittenChange | Retry:
+    """Commit pending edits, if there are any, and write and commit the plan after them."""
     pending = commit_pending_edits(workspace, plan.before, state, order, allow)
     if pending is None:
         return _FileWrite(workspace, plan, order, state.commit, steps).run()
     entry, edited = pending.entry, pending.id
-    steps.add(lambda _: commits.undo_commit(repository, edited, state.commit, plan.path, entry))
+    steps.add(lambda _: commits.undo_commit(workspace.repository, edited, state.commit, plan.path, entry))
     return _FileWrite(workspace, plan, replace(order, state=None), edited, steps).run(had_pending_edits=True)
+
+
+@contextmanager
+def _without_bits(repository: Repository, path: FilePath, bits: tuple[str, ...], steps: WriteSteps) -> Iterator[None]:
+    """Have git look at a file that it was told not to look at, until all is written, or undone."""
+
+    def restore(_: BaseException) -> bool:
+        commits.set_bits(repository, path, bits)
+        return True
+
+    steps.add(restore)
+    commits.clear_bits(repository, path, bits)
+    yield
+    commits.set_bits(repository, path, bits)
 
 
 def _is_hookless(repository: Repository) -> bool:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from mdmem import check, files, repo
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import PathState, commits
+from mdmem.repo import PathState, Repository, commits
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, read_committed
+
+if TYPE_CHECKING:
+    from mdmem.repo import index_bits
+else:
+    index_bits = late.module("mdmem.repo.index_bits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,8 @@ def save(
         repository.require_ready(workspace.settings.allow_detached, repository.branch())
         identity = workspace.identity()
         recover(workspace, say)
-        after = _pending_files(workspace, say)
+        bits = _overlooked(workspace)
+        after = _pending_files(workspace, bits, say)
         paths = tuple(after)
         if not paths:
             return None, ()
@@ -104,13 +112,32 @@ def save(
             identity=identity,
             allow=allowed,
         )
-        return commits.commit(repository, order).id, paths
+        return _commit_overlooked(repository, order, bits) if bits else commits.commit(repository, order).id, paths
 
 
-def _pending_files(workspace: Workspace, say: Say) -> dict[FilePath, bytes | None]:
+def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
+    """The files with pending edits that git was told not to look at, with the bits that say so."""
+    repository = workspace.repository
+    bits = index_bits.read_bits(repository.folder)
+    return {path: bits[path] for path in bits if (workspace.root / path).exists() and repository.state(path).pending}
+
+
+def _commit_overlooked(repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]) -> CommitId:
+    """Commit files that git was told not to look at, and tell it so again."""
+    overlooked = [path for path in order.paths if path in bits]
+    try:
+        for path in overlooked:
+            commits.clear_bits(repository, path, bits[path])
+        return commits.commit(repository, order).id
+    finally:
+        for path in overlooked:
+            commits.set_bits(repository, path, bits[path])
+
+
+def _pending_files(workspace: Workspace, overlooked: Iterable[FilePath], say: Say) -> dict[FilePath, bytes | None]:
     """The memory files that differ from HEAD, with what they hold (None: gone). Links and the like are no memory: named, and left out."""
     pending: dict[FilePath, bytes | None] = {}
-    for path in workspace.repository.pending():
+    for path in (*workspace.repository.pending(), *overlooked):
         if workspace.kind_of(path).is_memory:
             try:
                 pending[path] = files.read(workspace.root / path)

@@ -237,6 +237,18 @@ def _change_index(repository: Repository, arguments: Sequence[str], text: bytes 
         raise RepositoryProblem("git-failed", f"git {arguments[0]}: {result.error_text}", "git status says how the index stands.")
 
 
+def clear_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
+    """Have git look at a file again that it was told not to look at (`index_bits`)."""
+    for bit in bits:
+        _change_index(repository, ["update-index", f"--no-{bit}", "--", path])
+
+
+def set_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
+    """Tell git again not to look at a file, if it still tracks it."""
+    for bit in bits:
+        run(repository.folder, ["update-index", f"--{bit}", "--", path], b"", {"GIT_OPTIONAL_LOCKS": "1"})
+
+
 def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
     """The index entry of a path, for `undo_commit` to restore."""
     text = repository.git("ls-files", "-s", "-z", "--full-name", "--", *literal_pathspecs([path]))

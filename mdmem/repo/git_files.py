@@ -254,6 +254,21 @@ def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) 
     return False
 
 
+def may_be_overlooked(git_dir: str, path: bytes) -> bool:
+    """True if git may have been told not to look at a file of the index: its entry has bits beyond the usual ones, or only git can read it."""
+    data = read_bytes(f"{git_dir}/index") or b""
+    at = data.find(path + b"\0")
+    if data[:4] == b"DIRC" and (data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or any(name == b"link" for name, _, _ in _extensions(data))):
+        return True
+    is_listed = False
+    while at >= 0:
+        is_listed = True
+        if at >= _ENTRY and int.from_bytes(data[at - 2 : at], "big") == min(len(path), _NAME_BITS):
+            return False
+        at = data.find(path + b"\0", at + 1)
+    return is_listed
+
+
 def extensions_from(data: bytes, offset: int) -> list[tuple[bytes, int, int]] | None:
     """The extensions of an index from an offset on: the name of each, and where its content starts and ends.
 

@@ -17,8 +17,9 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from mdmem.repo import staged_changes
+    from mdmem.repo import index_bits, staged_changes
 else:
+    index_bits = late.module("mdmem.repo.index_bits")
     staged_changes = late.module("mdmem.repo.staged_changes")
 
 
@@ -51,7 +52,7 @@ class PathState:
     """The state of HEAD and of one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached.
 
     `tracked`: the file exists and is in git's index. `settled`: HEAD, index and disk hold the same of it, and nothing at all is staged or
-    unmerged; False means that this is not known.
+    unmerged; False means that this is not known. `bits`: by which git was told not to look at the file (`index_bits`).
     """
 
     commit: CommitId | None
@@ -60,6 +61,7 @@ class PathState:
     ignored: bool
     tracked: bool
     settled: bool = False
+    bits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +228,11 @@ class Repository:
             # After a commit whose index did not fit on the disk, the index alone differs, from HEAD and from the file.
             pending = not self._is_as_committed(path)
         tracked = not kinds & {b"?", b"!"} and os.path.lexists(self.folder / path)
-        return PathState(commit=commit, branch=branch, pending=pending, ignored=b"!" in kinds, tracked=tracked)
+        bits: tuple[str, ...] = ()
+        if not kinds & {b"?", b"!"} and git_files.may_be_overlooked(str(self.git_dir), os.fsencode(f"{self.prefix}{path}")):
+            bits = index_bits.read_bits(self.folder, [path]).get(path, ())
+            pending = pending or (bool(bits) and not self._is_as_committed(path))
+        return PathState(commit=commit, branch=branch, pending=pending, ignored=b"!" in kinds, tracked=tracked, bits=bits)
 
     def _is_as_committed(self, path: FilePath) -> bool:
         """True if HEAD holds what git would store of the file on disk."""

@@ -65,6 +65,7 @@ MODULES = frozenset(
         "mdmem.changes.apply",
         "mdmem.changes.pending",
         "mdmem.changes.user_hooks",
+        "mdmem.repo.index_bits",
         "mdmem.repo.locks",
         "mdmem.repo.mixed_commits",
         "mdmem.repo.staged_changes",
