@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
@@ -15,19 +16,31 @@ from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath, Provenance
 from mdmem.model.writes import WriteOptions, WriteResult
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.changes import repeats
+else:
+    repeats = late.module("mdmem.changes.repeats")
 
 _TRIES, _OVERTAKEN_TRIES = 50, 5
 
 
 def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
-    """Carry out one change: the file read, modified, written and committed, or nothing at all.
+    """Carry out one change: the file read, modified, written and committed, or nothing at all. One that was just made is not made again.
 
     Raises:
         MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
     """
-    return apply_all(workspace, [change], change.options, say)[0]
+    try:
+        return apply_all(workspace, [change], change.options, say)[0]
+    except MdmemError as problem:
+        edit = replace(change, options=complete_options(workspace, change.options))
+        if (repeat := repeats.find_repeat(workspace, edit, problem)) is None:
+            raise
+        return repeat
 
 
 def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteOptions, say: Say) -> list[WriteResult]:

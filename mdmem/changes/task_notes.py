@@ -49,7 +49,7 @@ def start_edits(document: Document | None, name: str, goal: str, now: datetime, 
     Raises:
         TextProblem: `empty-text`; `bad-text`: a name that cannot be a heading. SectionProblem: `section-ambiguous`.
     """
-    if document and _named(document, name):
+    if document and tasks_named(document, name):
         _find(document, name)
         return ()
     address = _new_address(document, name)
@@ -78,12 +78,21 @@ def finish_edits(document: Document | None, name: str, outcome: str, options: Wr
     """
     tasks, section = _find(document, name)
     address, nth = _address(tasks, section)
-    text = f"{plain_title(section.title)}: {fold_space(_clean(outcome, 'outcome'))}"
     etag = tree_etag(tasks, section)
     return (
-        Log(text=text, kind=_KIND, options=options),
+        outcome_entry(section, outcome, options),
         EditSection(section=address, action=Action.DELETE, file=TASKS_PATH, nth=nth, expect=etag, subtree=True, options=options),
     )
+
+
+def outcome_entry(section: Section, outcome: str, options: WriteOptions) -> Log:
+    """The line of a day's log that tells the outcome of a task.
+
+    Raises:
+        TextProblem: `empty-text`.
+    """
+    text = f"{plain_title(section.title)}: {fold_space(_clean(outcome, 'outcome'))}"
+    return Log(text=text, kind=_KIND, options=options)
 
 
 def show_arguments(document: Document | None, name: str) -> Show:
@@ -105,8 +114,8 @@ def _tasks(document: Document) -> list[Section]:
     return [section for section in document.sections if section.level == _LEVEL]
 
 
-def _named(document: Document, name: str) -> list[Section]:
-    """The tasks with a name, by the first rule that matches any."""
+def tasks_named(document: Document, name: str) -> list[Section]:
+    """The sections of the tasks with a name, by the first rule that matches any."""
     for rule in MATCH_RULES:
         sections = [section for section in _tasks(document) if rule(section.title) == rule(name)]
         if sections:
@@ -116,7 +125,7 @@ def _named(document: Document, name: str) -> list[Section]:
 
 def _find(document: Document | None, name: str) -> tuple[Document, Section]:
     """The file and the section of a task."""
-    sections = _named(document, name) if document else []
+    sections = tasks_named(document, name) if document else []
     if document is None or not sections:
         titles = {join_path(section.path): plain_title(section.title) for section in (_tasks(document) if document else ())}
         near = [titles[path] for path in (similar_paths(document, name) if document else ()) if path in titles]

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from mdmem import files
+from mdmem import files, layout
 from mdmem.changes import task_notes
 from mdmem.changes.apply import apply_all
+from mdmem.changes.commit_notes import complete_options
 from mdmem.document import Document, parse_bytes
+from mdmem.errors import SectionProblem
+from mdmem.facts import find_same_item, parse_item, write_item
 from mdmem.model import Op
 from mdmem.model.reads import SectionView
-from mdmem.model.writes import Change, WriteOptions, WriteResult
+from mdmem.model.writes import Change, Log, WriteOptions, WriteResult
 from mdmem.queries.show import show_section
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.catchup import trail_update
+    from mdmem.changes import repeats
+else:
+    repeats = late.module("mdmem.changes.repeats")
+    trail_update = late.module("mdmem.catchup.trail_update")
 
 Apply = Callable[[Change], WriteResult]
 
@@ -47,8 +59,17 @@ def finish_task(workspace: Workspace, name: str, outcome: str, options: WriteOpt
     Raises:
         TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`; `section-changed`: a note came in meanwhile.
     """
-    edits = task_notes.finish_edits(_document(workspace), name, outcome, options)
-    logged, removed = apply_all(workspace, edits, options, say)
+    document = _document(workspace)
+    try:
+        entry, deletion = task_notes.finish_edits(document, name, outcome, options)
+    except SectionProblem as problem:
+        complete = complete_options(workspace, options)
+        repeat = repeats.find_finished_task(workspace, name, outcome, complete) if problem.code == "task-not-found" else None
+        if repeat is None:
+            raise
+        return repeat
+    entry = replace(entry, again=not _is_logged(workspace, document, entry, name))
+    logged, removed = apply_all(workspace, [entry, deletion], options, say)
     return replace(
         logged,
         changed=True,
@@ -59,6 +80,24 @@ def finish_task(workspace: Workspace, name: str, outcome: str, options: WriteOpt
         warnings=(*logged.warnings, *removed.warnings),
         op=Op.LOG,
     )
+
+
+def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: str) -> bool:
+    """True if the outcome of a task was logged since it began: what ended it then was interrupted."""
+    path = layout.log_path(workspace.now().date())
+    data = files.read(files.path_on_disk(workspace.root, path))
+    item = write_item(entry.text, kind=entry.kind)
+    if tasks is None or data is None or find_same_item(parse_bytes(data), item) is None:
+        return False
+    sections = {section.path for section in task_notes.tasks_named(tasks, name)}
+    with trail_update.fresh_trail(workspace) as trail:
+        begun = [trail.revisions(each.lineage)[-1].begun for each in trail.live_revisions(task_notes.TASKS_PATH, sections)]
+        logged = [
+            each.begun
+            for each in trail.occurrences_of(parse_item(item).id)
+            if each.entry.path == path and each.ended is None and not trail.marks_of(each.number)
+        ]
+    return bool(begun) and max(logged, default=0) > max(begun)
 
 
 def show_task(workspace: Workspace, name: str) -> SectionView:

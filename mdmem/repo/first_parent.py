@@ -63,6 +63,14 @@ def commits_between(repository: Repository, after: CommitId | None, upto: Commit
     return [CommitId(row[0]) for row in rows]
 
 
+def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[CommitId]:
+    """The newest commits of HEAD's first-parent line that changed a file, newest first; none where there is no commit."""
+    if repository.head() is None:
+        return []
+    listed = repository.git("rev-list", "--first-parent", f"-n{limit}", "HEAD", "--", *literal_pathspecs([path]))
+    return [CommitId(name.decode()) for name in listed.split()]
+
+
 def iterate_commits(repository: Repository, ids: Sequence[CommitId]) -> Iterator[CommitChanges]:
     """Yield these commits one by one; some hundred are read at a time."""
     for start in range(0, len(ids), _COMMITS_AT_ONCE):

@@ -63,6 +63,7 @@ MODULES = frozenset(
         "mdmem.queries.as_of",
         "mdmem.catchup.trail_update",  # with SQLite
         "mdmem.changes.apply",
+        "mdmem.changes.repeats",  # only where a write has failed
         "mdmem.changes.pending",
         "mdmem.changes.user_hooks",
         "mdmem.repo.index_bits",

@@ -1,0 +1,243 @@
+"""Commands that were sent again because their answer was lost. Read only where the ordinary way has failed.
+
+A command is a repeat if the newest commit that touched the same place was made by it: by the same actor in the same session, and carried out
+on the file as it was before, it gives the file as it is afterwards. What it made has to stand still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mdmem import files, history, layout
+from mdmem.addresses import join_path, matching_sections
+from mdmem.catchup import trail_update
+from mdmem.changes import task_notes
+from mdmem.changes.edits import FileEdit, edit_text
+from mdmem.document import Document, decode, parse, parse_bytes, plain_title, preamble_etag, section_etag, tree_etag
+from mdmem.editors import EditResult
+from mdmem.errors import MdmemError
+from mdmem.facts import holds_key, items, items_matching, parse_item, write_item
+from mdmem.history import ParsedNote
+from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
+from mdmem.model.trail import MarkKind
+from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
+from mdmem.queries import lookup
+from mdmem.repo import first_parent
+from mdmem.repo.first_parent import CommitChanges
+from mdmem.startup.records import dataclass
+from mdmem.trail import Trail
+from mdmem.workspace import Workspace
+
+_MAYBE_REPEATED = {
+    *("section-not-found", "section-ambiguous", "section-changed", "section-exists", "text-not-found", "text-ambiguous"),
+    *("fact-not-found", "fact-ambiguous", "key-ambiguous"),
+}
+"""The failures that a repeat can run into."""
+_MOST_COMMITS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _FileChange:
+    """A commit that changed a file, with the file before and after it (None: it was not there)."""
+
+    commit: CommitChanges
+    note: ParsedNote
+    before: Document | None
+    after: Document | None
+
+
+def find_repeat(workspace: Workspace, edit: FileEdit, problem: MdmemError) -> WriteResult | None:
+    """The answer to a command that failed with `problem`, if it only repeats what was done; its options are complete."""
+    if problem.code not in _MAYBE_REPEATED:
+        return None
+    try:
+        match edit:
+            case EditSection():
+                return _repeated_edit(workspace, edit)
+            case Remember():
+                return _repeated_remember(workspace, edit)
+            case Forget() if problem.code == "fact-not-found":
+                return _repeated_forget(workspace, edit)
+    except MdmemError:
+        pass  # the first problem is the one to be told
+    return None
+
+
+def _newest_changes(workspace: Workspace, path: FilePath, is_ours: Callable[[ParsedNote], bool]) -> Iterator[_FileChange]:
+    """The newest changes of a file, newest first, down to the last whose note `is_ours`."""
+    repository = workspace.repository
+    commits = first_parent.read_commits(repository, first_parent.newest_commits(repository, path, _MOST_COMMITS))
+    notes = [history.parse_message(commit.commit.message) for commit in commits]
+    count = max((number for number, note in enumerate(notes, 1) if is_ours(note)), default=0)
+    for commit, note in zip(commits[:count], notes, strict=False):
+        changed = next((each for each in commit.changes if each.path == each.before_path == path), None)
+        if changed is None:
+            return
+        contents = repository.contents([blob for blob in (changed.before, changed.after) if blob])
+        before, after = (parse(decode(contents[blob])) if blob else None for blob in (changed.before, changed.after))
+        yield _FileChange(commit, note, before, after)
+
+
+def _is_by(note: ParsedNote, options: WriteOptions) -> bool:
+    """True for a commit of mdmem by the same actor in the same session; none is one too."""
+    made_by = note.provenance
+    return note.op is not None and all(
+        " ".join((one or "").split()) == " ".join((other or "").split())
+        for one, other in ((made_by.actor, options.actor), (made_by.session, options.session))
+    )
+
+
+def _carried_out(workspace: Workspace, edit: FileEdit, path: FilePath, change: _FileChange) -> EditResult | None:
+    """The result of an edit on the file as it was before a change; None if that is not what the change made of it."""
+    try:
+        result = edit_text(workspace, edit, path, change.before).result
+    except MdmemError:
+        return None
+    return result if change.after and result.text == change.after.text and result.op == change.note.op else None
+
+
+def _unchanged(path: FilePath, document: Document, section: SectionPath, options: WriteOptions, op: Op) -> WriteResult:
+    """The answer to a repeat."""
+    sections = [each for each in document.sections if each.path == section]
+    etag = section_etag(document, sections[0]) if sections else preamble_etag(document) if not section else None
+    return WriteResult(changed=False, path=path, section=section, etag=etag, commit=None, diff="" if options.dry_run else None, op=op)
+
+
+def _on_disk(workspace: Workspace, path: FilePath) -> Document | None:
+    data = files.read(files.path_on_disk(workspace.root, path))
+    return None if data is None else parse_bytes(data)
+
+
+def _edited_path(workspace: Workspace, edit: EditSection | Remember) -> FilePath:
+    return workspace.curated if edit.file is None else layout.parse_path(edit.file)
+
+
+def _find_own_change(
+    workspace: Workspace,
+    edit: EditSection | Remember,
+    is_ours: Callable[[ParsedNote], bool],
+    place: Callable[[Document | None, SectionPath], list[str]],
+) -> WriteResult | None:
+    """The answer if the newest commit that touched a place made the edit, and what it made stands.
+
+    `place` gives what a document holds there; its second argument is the path that the section has after the edit.
+    """
+    path = workspace.curated if edit.file is None else layout.parse_path(edit.file)
+    document = _on_disk(workspace, path)
+    if document is None:
+        return None
+    for change in _newest_changes(workspace, path, is_ours):
+        result = _carried_out(workspace, edit, path, change) if is_ours(change.note) else None
+        if result is not None:
+            stands = place(document, result.section) == place(change.after, result.section)
+            return _unchanged(path, document, result.section, edit.options, result.op) if stands else None
+        if place(change.before, ()) != place(change.after, ()):
+            return None
+    return None
+
+
+def _plain(title: str) -> str:
+    return plain_title(title).casefold()
+
+
+# A section.
+
+
+def _repeated_edit(workspace: Workspace, edit: EditSection) -> WriteResult | None:
+    name = _plain(edit.text if edit.action is Action.RENAME else edit.section or "")
+
+    def is_ours(note: ParsedNote) -> bool:
+        return _is_by(note, edit.options) and _plain(note.section).endswith(name)
+
+    def etags(document: Document | None, renamed: SectionPath) -> list[str]:
+        """The etags of the sections that the edit names, and of those with the path that they have after it."""
+        if document is None or edit.section is None:
+            return [preamble_etag(document)] if document else []
+        sections = [*matching_sections(document, edit.section), *(each for each in document.sections if each.path == renamed)]
+        return [tree_etag(document, each) if edit.subtree else section_etag(document, each) for each in sections]
+
+    return _find_own_change(workspace, edit, is_ours, etags)
+
+
+# A fact.
+
+
+def _repeated_remember(workspace: Workspace, edit: Remember) -> WriteResult | None:
+    fact = parse_item(write_item(edit.text, edit.key, edit.kind))
+    key, superseded = edit.key or fact.key, edit.options.supersedes
+
+    def is_ours(note: ParsedNote) -> bool:
+        return _is_by(note, edit.options) and note.op == Op.REMEMBER
+
+    def stated(document: Document | None, _: SectionPath) -> list[str]:
+        """The items that the command is about."""
+        listed = items(document) if document else ()
+        named = items_matching(listed, superseded) if superseded else ()
+        return [each.raw for each in listed if each in named or each.fact.id == fact.id or (key and holds_key(each.fact, key))]
+
+    return _find_own_change(workspace, edit, is_ours, stated)
+
+
+def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
+    file = layout.parse_path(edit.file) if edit.file is not None else None
+    with trail_update.fresh_trail(workspace) as trail:
+        fact = lookup.fact_by_text(trail, edit.fact) or lookup.fact_by_id(trail, edit.fact)
+        last = _last_end(trail, fact, file, edit.section) if fact else None
+        if last is None:
+            return None
+        number, path, section = last
+        commit = trail.commit_numbered(number)
+        note = history.parse_message(commit.message) if commit else None
+    if note is None or not _is_by(note, edit.options) or note.op not in (Op.FORGET, Op.RETRACT):
+        return None
+    document = _on_disk(workspace, path)
+    return _unchanged(path, document, section, edit.options, Op(note.op)) if document else None
+
+
+def _last_end(trail: Trail, fact: FactId, file: FilePath | None, address: str | None) -> tuple[int, FilePath, SectionPath] | None:
+    """The mainline commit that ended, or retracted, the last of a fact's occurrences (of a file, of a section), and its place."""
+    ends = []
+    for occurrence in trail.occurrences_of(fact):
+        entry = occurrence.entry
+        if file not in (None, entry.path) or (address and not _plain(join_path(entry.section)).endswith(_plain(address))):
+            continue
+        retracted = [mark.begun for mark in trail.marks_of(occurrence.number) if mark.kind is MarkKind.RETRACTED]
+        number = occurrence.ended or max(retracted, default=None)
+        if number is None:
+            return None
+        ends.append((number, entry.path, entry.section))
+    return max(ends, default=None)
+
+
+# A task.
+
+
+def find_finished_task(workspace: Workspace, name: str, outcome: str, options: WriteOptions) -> WriteResult | None:
+    """The answer to ending a task that this actor has ended with this outcome, if nothing was done to it since; options are complete."""
+
+    def is_ours(note: ParsedNote) -> bool:
+        return _is_by(note, options) and note.op == Op.DELETE
+
+    for change in _newest_changes(workspace, task_notes.TASKS_PATH, is_ours):
+        before, after = ([] if each is None else task_notes.tasks_named(each, name) for each in (change.before, change.after))
+        if before and not after and is_ours(change.note) and change.commit.parents:
+            return _outcome_in(workspace, change.commit.parents[0], task_notes.outcome_entry(before[0], outcome, options), options)
+        if len(before) != len(after):
+            return None
+    return None
+
+
+def _outcome_in(workspace: Workspace, commit: CommitId, entry: Log, options: WriteOptions) -> WriteResult | None:
+    """The answer if a commit logged the outcome of a task, and it counts still."""
+    (changes,) = first_parent.read_commits(workspace.repository, [commit])
+    note = history.parse_message(changes.commit.message)
+    if not _is_by(note, options) or note.op != Op.LOG or len(changes.changes) != 1:
+        return None
+    path = changes.changes[0].path
+    document = _on_disk(workspace, path)
+    fact = parse_item(write_item(entry.text, kind=entry.kind)).id
+    locations = [lookup.FactLocation(path, document, item) for item in items(document) if item.fact.id == fact] if document else []
+    current = lookup.current_locations(workspace, locations)
+    if not current:
+        return None
+    return _unchanged(path, current[-1].document, current[-1].document.path_at(current[-1].item.start), options, Op.LOG)

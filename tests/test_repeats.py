@@ -1,0 +1,169 @@
+"""Commands that are sent again because their answer was lost."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import NOW, Desk, code_of, desk, refused
+
+from mdmem.document import parse, section_etag
+from mdmem.memory import Memory
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+
+SEED = "# Memory\n\n## Work\n\n- works at Stripe\n- shell: zsh\n\n## Home\n\n- lives in Oslo\n\n### Room\n\n- dark\n"
+ETAG = section_etag(parse(SEED), parse(SEED).sections[1])
+MINE = WriteOptions(actor="agent/a", session="1")
+REPLACED = EditSection("Work", Action.REPLACE, "Stripe", "Linear", options=MINE)
+RENAMED = EditSection("Work", Action.RENAME, "Job", options=MINE)
+DELETED = EditSection("Work", Action.DELETE, options=MINE)
+DELETED_TREE = EditSection("Home", Action.DELETE, subtree=True, options=MINE)
+WRITTEN = EditSection("Work", Action.BODY, "- new", expect=ETAG, options=MINE)
+APPENDED = EditSection("Memory > Work", Action.APPEND, "- new", expect=ETAG, options=MINE)
+PREPENDED = EditSection("Work", Action.PREPEND, "- new", expect=ETAG, options=MINE)
+REPLACED_ABOVE = EditSection(None, Action.REPLACE, "# Memory", "text", options=MINE)
+FORGOTTEN = Forget("works at Stripe", options=MINE)
+SUPERSEDED = Remember("fish", key="shell", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="shell: zsh"))
+RETRACTED = Forget("rain", options=MINE)
+REPEATABLE = {
+    "replace": REPLACED,
+    "rename": RENAMED,
+    "delete": DELETED,
+    "delete with subsections": DELETED_TREE,
+    "body": WRITTEN,
+    "append": APPENDED,
+    "prepend": PREPENDED,
+    "forget": FORGOTTEN,
+    "remember": SUPERSEDED,
+    "retract": RETRACTED,
+}
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    prepared = desk(world, repository, seed=SEED)
+    prepared.apply(Log("rain"))
+    return prepared
+
+
+def _elsewhere(at: Desk) -> None:
+    at.apply(EditSection("Memory", Action.APPEND, "elsewhere"))
+
+
+def _by_hand(at: Desk) -> None:
+    at.write("MEMORY.md", at.read("MEMORY.md") + "\n## New\n\n- by hand\n")
+
+
+@pytest.mark.parametrize("change", REPEATABLE.values(), ids=REPEATABLE)
+@pytest.mark.parametrize("between", [lambda _: None, _elsewhere, _by_hand], ids=["at once", "a change elsewhere", "a pending edit"])
+def test_a_repeat_is_success_without_a_commit(at: Desk, change: Change, between: Callable[[Desk], None]) -> None:
+    first = at.apply(change)
+    between(at)
+    before = at.tree_state()
+    again = at.apply(change)
+    assert (again.changed, again.commit) == (False, None)
+    assert (again.path, again.section, again.etag) == (first.path, first.section, first.etag)
+    assert at.tree_state() == before
+
+
+@pytest.mark.parametrize("change", REPEATABLE.values(), ids=REPEATABLE)
+@pytest.mark.parametrize("options", [WriteOptions(), WriteOptions(actor="agent/a"), WriteOptions(actor="agent/b", session="1")])
+def test_of_another_actor_or_session_it_is_no_repeat(at: Desk, change: Change, options: WriteOptions) -> None:
+    at.apply(change)
+    before = at.tree_state()
+    other = WriteOptions(actor=options.actor, session=options.session, supersedes=change.options.supersedes)
+    code_of(lambda: at.apply(type(change)(**{**_fields(change), "options": other})))
+    assert at.tree_state() == before
+
+
+def _fields(change: Change) -> dict[str, object]:
+    return {name: getattr(change, name) for name in change.__dataclass_fields__}
+
+
+@pytest.mark.parametrize(
+    ("change", "after", "code"),
+    [
+        (REPLACED, EditSection("Work", Action.APPEND, "- more"), "text-not-found"),
+        (WRITTEN, EditSection("Work", Action.APPEND, "- more"), "section-changed"),
+        (RENAMED, EditSection("Job", Action.APPEND, "- more"), "section-not-found"),
+        (DELETED, EditSection("Home", Action.RENAME, "Work"), "text-not-found"),
+        (FORGOTTEN, Remember("works at Stripe", section="Home"), "fact-not-found"),
+        (SUPERSEDED, Remember("bash", key="shell", section="Work"), "fact-not-found"),
+    ],
+)
+def test_after_another_change_it_is_no_repeat(at: Desk, change: Change, after: Change, code: str) -> None:
+    at.apply(change)
+    at.apply(after)
+    if isinstance(after, EditSection) and after.action is Action.RENAME:
+        at.apply(EditSection("Work", Action.DELETE, subtree=True))
+        code = "section-not-found"
+    if change is FORGOTTEN:
+        at.apply(Forget("works at Stripe"))
+    refused(at, change, code)
+
+
+def test_other_words_are_no_repeat(at: Desk) -> None:
+    at.apply(REPLACED)
+    refused(at, EditSection("Work", Action.REPLACE, "Stripe", "Acme", options=MINE), "text-not-found")
+    refused(at, EditSection("Work", Action.BODY, "- other", expect=ETAG, options=MINE), "section-changed")
+    refused(at, EditSection("Work", Action.BODY, "- other", expect="0" * 12, options=MINE), "section-changed")
+
+
+def test_a_person_who_undoes_it_by_hand_changed_the_place(at: Desk) -> None:
+    at.apply(WRITTEN)
+    at.write("MEMORY.md", at.read("MEMORY.md").replace("- new", "- mine"))
+    refused(at, WRITTEN, "section-changed")
+    at.commit()
+    at.write("MEMORY.md", at.read("MEMORY.md").replace("- mine", "- new"))
+    at.commit()
+    refused(at, WRITTEN, "section-changed")
+
+
+def test_any_markdown_file_of_the_workspace(at: Desk) -> None:
+    at.write("README.md", "# Read me\n\n- old\n")
+    at.commit()
+    change = EditSection("Read me", Action.REPLACE, "old", "new", file="README.md")
+    assert at.apply(change).changed
+    assert not at.apply(change).changed
+
+
+def test_a_dry_run_says_that_nothing_would_change(at: Desk) -> None:
+    at.apply(REPLACED)
+    dry = EditSection("Work", Action.REPLACE, "Stripe", "Linear", options=WriteOptions(actor="agent/a", session="1", dry_run=True))
+    assert at.apply(dry).diff == ""
+
+
+class TestTasks:
+    @pytest.fixture
+    def memory(self, at: Desk) -> Memory:
+        return Memory(at.workspace)
+
+    def test_ended_again(self, at: Desk, memory: Memory) -> None:
+        memory.start_task("Move", "goal", MINE)
+        done = memory.end_task("Move", "all is well", MINE)
+        _elsewhere(at)
+        before = at.tree_state()
+        again = memory.end_task("Move", "all is well", MINE)
+        assert (again.changed, again.path, again.section) == (False, done.path, done.section)
+        for outcome, options in (("no luck", MINE), ("all is well", WriteOptions())):
+            assert code_of(lambda outcome=outcome, options=options: memory.end_task("Move", outcome, options)) == "task-not-found"
+        assert at.tree_state() == before
+
+    def test_ended_again_after_the_outcome_was_retracted(self, memory: Memory) -> None:
+        memory.start_task("Move", "goal", MINE)
+        memory.end_task("Move", "all is well", MINE)
+        memory.apply(Forget("Move: all is well"))
+        assert code_of(lambda: memory.end_task("Move", "all is well", MINE)) == "task-not-found"
+
+    def test_a_second_task_of_a_name_has_an_outcome_of_its_own(self, at: Desk, memory: Memory) -> None:
+        for _ in range(2):
+            memory.start_task("Move", "goal", MINE)
+            memory.end_task("Move", "all is well", MINE)
+        assert at.read("memory/2026-03-05.md").count("Move: all is well") == 2
+
+    def test_an_outcome_that_was_logged_before_an_interruption_is_not_logged_again(self, at: Desk, memory: Memory) -> None:
+        memory.start_task("Move", "goal", MINE)
+        at.apply(Log("Move: all is well", kind="task"))
+        memory.end_task("Move", "all is well", MINE)
+        assert at.read("memory/2026-03-05.md").count("Move: all is well") == 1
