@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
 
@@ -29,6 +29,10 @@ RACY_NS = 20_000_000
 TEMPORARY_PREFIX = ".mdmem-"
 """The names of temporary files begin so."""
 _NEW_FILE_MODE = 0o666
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
+_LOCKS_HINT = (
+    "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one with them (NFS: local_lock=flock)."
+)
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 """Of renameat2(2), as Linux defines them."""
 
@@ -314,6 +318,7 @@ def lock(path: Path, timeout: float, waiting: Callable[[str], None] | None = Non
 
     Raises:
         RepositoryProblem: `busy`: another process held it for longer.
+        StorageProblem: the file system has no locks.
     """
     descriptor, is_ours = _open_lock(path, os.O_CREAT)
     try:
@@ -334,6 +339,8 @@ def _open_lock(path: Path, flags: int = 0) -> tuple[int, bool]:
     try:
         return _open_and_try(os.O_RDONLY, path, flags)
     except OSError as problem:
+        if problem.errno in _NO_LOCKS:
+            raise StorageProblem(f"the file system has no locks: {path}: {problem.strerror}", _LOCKS_HINT) from problem
         if problem.errno != errno.EBADF:
             raise
         return _open_and_try(os.O_RDWR, path, flags)

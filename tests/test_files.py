@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from workspaces import where_modes_count
 
 from mdmem import files, listing, write_ahead
-from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
 
@@ -510,8 +510,19 @@ class TestLock:
         finally:
             os.umask(before)
 
-    @pytest.mark.parametrize("number", [errno.EIO, errno.ENOLCK])
-    def test_where_there_are_no_locks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int):
+    @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+    def test_where_there_are_no_locks_the_file_and_a_way_out_are_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int):
+        monkeypatch.setattr(files.fcntl, "flock", failing(number))
+        before = descriptors()
+        for call in (lambda: files.lock(tmp_path / "lock", 0).__enter__(), lambda: files.is_locked(tmp_path / "lock")):
+            with pytest.raises(StorageProblem) as failure:
+                call()
+            assert str(tmp_path / "lock") in failure.value.message
+            assert "git init --separate-git-dir" in failure.value.hint
+        assert descriptors() == before
+
+    @pytest.mark.parametrize("number", [errno.EIO])
+    def test_where_a_lock_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int):
         opened: list[int] = []
         monkeypatch.setattr(files.fcntl, "flock", lambda descriptor, _: (opened.append(descriptor), failing(number)()))
         before = descriptors()

@@ -386,6 +386,15 @@ class TestStaged:
         for repository in (open_repository(at), without_shortcuts(at)):
             assert (repository.known_to_git([new], None), repository.known_to_git([new], ".git/next-index")) == (set(), {new})
 
+    def test_below_a_thousand_folders(self, at: Desk):
+        blob = at.git("hash-object", "-w", "--stdin").strip()
+        for path in (f"{'a/' * 1100}x.md", f"{'a/' * 3}y.md"):
+            at.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
+        at.git("commit", "-qm", "deep")
+        at.git("write-tree")
+        STAGING["add"](at)
+        assert [file.path for file in open_repository(at).staged(None)] == ["memory/new.MD"]
+
     def test_among_many_files_git_is_asked(self, at: Desk):
         for number in range(1000):
             at.write(f"memory/{number}.md", "")

@@ -84,24 +84,23 @@ def _index_entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[byte
 def _cached_trees(cached: bytes) -> dict[bytes, str]:
     """The tree ids of folders that an index caches in its extension `TREE`; the path of the root is empty."""
     trees: dict[bytes, str] = {}
-    if cached:
-        _add_cached_tree(cached, 0, b"", trees)
+    at = 0
+    above = [(b"", 1)]  # the folders that those to come lie in, the innermost last, each with the number of them
+    while at < len(cached) and above:
+        prefix, count = above.pop()
+        if count == 0:
+            continue
+        above.append((prefix, count - 1))
+        end = cached.index(b"\0", at)
+        folder = prefix + cached[at:end]
+        line = cached.index(b"\n", end)
+        entries, subtrees = cached[end + 1 : line].split(b" ")
+        at = line + 1
+        if not entries.startswith(b"-"):  # otherwise git has no id for it
+            trees[folder] = cached[at : at + _SHA1].hex()
+            at += _SHA1
+        above.append((folder + b"/" if folder else b"", int(subtrees)))
     return trees
-
-
-def _add_cached_tree(cached: bytes, at: int, above: bytes, trees: dict[bytes, str]) -> int:
-    """Add the tree at an offset, and those below it; return the offset after them."""
-    end = cached.index(b"\0", at)
-    folder = above + cached[at:end]
-    line = cached.index(b"\n", end)
-    entries, subtrees = cached[end + 1 : line].split(b" ")
-    at = line + 1
-    if not entries.startswith(b"-"):  # otherwise git has no id for it
-        trees[folder] = cached[at : at + _SHA1].hex()
-        at += _SHA1
-    for _ in range(int(subtrees)):
-        at = _add_cached_tree(cached, at, folder + b"/" if folder else b"", trees)
-    return at
 
 
 def _tree_files(git_dir: str, tree: str | None, same: Mapping[bytes, str]) -> tuple[dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
