@@ -45,7 +45,7 @@ QUESTIONS = (
     "Which {0} is used for {1} since {month}?",
 )
 MONTHS = ("January", "March", "June", "October")
-ORIGIN = Origin(CommitId("a" * 40), 1_760_000_000, Source.USER_STATED, 0.95)
+ORIGIN = Origin(commit=CommitId("a" * 40), time=1_760_000_000, source=Source.USER_STATED, confidence=0.95)
 
 
 def words_of_memory() -> list[str]:

@@ -46,7 +46,7 @@ def test_words_stand_for_stems(said: str, term: str, query: str, expected: tuple
     weaker=st.booleans(),
 )
 def test_what_an_entry_is_worth_is_told_apart(kind: FileKind, confidence: float | None, weaker: bool) -> None:
-    origin = None if confidence is None else Origin(CommitId("c" * 40), 0, Source.AUTO, confidence)
+    origin = None if confidence is None else Origin(commit=CommitId("c" * 40), time=0, source=Source.AUTO, confidence=confidence)
     row = IndexRow(ENTRY, origin, False, kind, Lifetime(weaker=weaker))
     found = list(static_factors(row, [Factor("trust", ranking.static_factor(kind, confidence, weaker)), Factor("date", 2.5)]))
     assert math.prod(factor.value for factor in found) == pytest.approx(2.5 * ranking.static_factor(kind, confidence, weaker))

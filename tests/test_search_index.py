@@ -26,8 +26,8 @@ from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, FileStamp, Snap
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())
-USER = Origin(CommitId("a" * 40), NOON, Source.USER_STATED, 0.95)
-GUESS = Origin(CommitId("b" * 40), NOON, Source.AUTO, 0.4)
+USER = Origin(commit=CommitId("a" * 40), time=NOON, source=Source.USER_STATED, confidence=0.95)
+GUESS = Origin(commit=CommitId("b" * 40), time=NOON, source=Source.AUTO, confidence=0.4)
 
 
 def file(path: str, markdown: str, origin: Origin | None = USER, uncommitted: bool = False, tags: tuple[str, ...] = ()) -> FileEntries:

@@ -43,7 +43,7 @@ def row(
     fact = None if prose else fact_id(text)
     entry = Entry(FilePath(path), line, line, section, None, text, None, None, (), until, fact, f"- {text}")
     begun = life.begun
-    origin = None if begun is None else Origin(commit(begun), 1_700_000_000 + begun, Source.INFERRED, 0.7)
+    origin = None if begun is None else Origin(commit=commit(begun), time=1_700_000_000 + begun, source=Source.INFERRED, confidence=0.7)
     last = None if life.is_live else commit(life.ended - 1) if life.ended else HEAD
     return IndexRow(entry, origin, begun is None, kind_of(entry.path), life, last)
 

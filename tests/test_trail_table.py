@@ -61,7 +61,7 @@ def entry(text: str = "works at Stripe", path: FilePath = PATHS[0], fact: FactId
 
 
 def origin(number: int) -> Origin:
-    return Origin(mainline_commit(number).commit, 1000 + number, Source.INFERRED, 0.7)
+    return Origin(commit=mainline_commit(number).commit, time=1000 + number, source=Source.INFERRED, confidence=0.7)
 
 
 def occurrence(begun: int, text: str = "works at Stripe", **fields: Any) -> Occurrence:

@@ -217,8 +217,14 @@ def _pairs(values: Iterable[str]) -> Iterable[FactPair]:
 
 def commit_origin(commit: Commit) -> Origin:
     """The origin of the lines that a commit brings in. One without `Mdmem-Op` is a person's, who counts as the user."""
-    provenance = parse_message(commit.message).provenance
-    return Origin(commit.id, commit.time, provenance.source, provenance.confidence)
+    note = parse_message(commit.message)
+    return Origin(
+        commit=commit.id,
+        time=commit.time,
+        source=note.provenance.source,
+        confidence=note.provenance.confidence,
+        claimed_by=note.claimed_by,
+    )
 
 
 @dataclass(slots=True)

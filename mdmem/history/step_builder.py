@@ -8,8 +8,8 @@ from types import MappingProxyType
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, match_across
 from mdmem.history.file_changes import EarlierTrail, FileChange, Page
-from mdmem.history.messages import ParsedNote, section_name
-from mdmem.model import CommitId, FactId, FilePath, Provenance, SectionPath
+from mdmem.history.messages import ParsedNote, commit_origin, section_name
+from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.trail import Commit, Entry, Fate, Mark, MarkKind, Occurrence, Origin
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending
@@ -105,7 +105,7 @@ class StepBuilder:
         if moved.same_line:
             origin, also = before.origin, False
         elif moved.same_section:
-            origin = replace(origin, source=before.origin.source, confidence=before.origin.confidence)
+            origin = _with_statement(origin, before.origin)
         self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=before.also or also))
         row = -len(self.begun)
         if self.is_log(entry.path):
@@ -200,24 +200,25 @@ class StepBuilder:
 
     def _confirm(self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]) -> None:
         meant = self._meant_occurrence(claims, fact, None)
-        provenance = claims.note.provenance
         if meant is None:
             return
-        row, _ = meant
+        row, path = meant
         if row < 0:
             begun = self.begun[-row - 1]
-            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, provenance))
+            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims))
             return
         occurrence = next(each for number, each in self._live_occurrences(fact) if number == row)
-        change = changes.get(occurrence.entry.path)
+        change = changes.get(path)
         before = _same_entry(change.before if change else None, occurrence.entry)
         after = _same_entry(change.after if change else None, occurrence.entry)
-        origin = _strengthened(occurrence.origin, provenance)
+        origin = _strengthened(occurrence.origin, claims)
         if before is None or after is None or origin == occurrence.origin:
             return
         self.ended.append(Ending(row, before, Fate.MOVED))
         self._ended_rows.add(row)
         self.begun.append(Occurrence(entry=after, begun=self.number, origin=origin, also=occurrence.also))
+        overruled = (mark for mark in self.trail.overruled_marks(path) if mark.occurrence == row)
+        self.marks += [replace(mark, occurrence=-len(self.begun)) for mark in overruled]
 
     # Marks.
 
@@ -289,11 +290,16 @@ class StepBuilder:
         return in_this_step or (row > 0 and bool(self._closing_marks(row)))
 
 
-def _strengthened(origin: Origin, provenance: Provenance) -> Origin:
-    """An origin with the source and confidence of a statement of the same words, where that has a stronger source."""
-    if provenance.source.strength <= origin.source.strength:
-        return origin
-    return replace(origin, source=provenance.source, confidence=provenance.confidence)
+def _with_statement(origin: Origin, stated: Origin) -> Origin:
+    """An origin with the source, confidence and claimant of another one."""
+    return replace(origin, source=stated.source, confidence=stated.confidence, claimed_by=stated.claimed_by)
+
+
+def _strengthened(origin: Origin, claims: CommitClaims) -> Origin:
+    """An origin with the statement of a commit that says the same words, where that is the stronger one; the user's own word ends a claim."""
+    stated = commit_origin(claims.commit)
+    is_own_word = stated.source is origin.source is Source.USER_STATED and origin.claimed_by is not None and stated.claimed_by is None
+    return _with_statement(origin, stated) if stated.source.strength > origin.source.strength or is_own_word else origin
 
 
 def _same_entry(page: Page | None, entry: Entry) -> Entry | None:

@@ -11,12 +11,21 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The commit that brought in a line, with the source and confidence that it states. `time` is in seconds since 1970."""
+    """The commit that brought in a line, with the source and confidence that it states. `time` is in seconds since 1970.
+
+    `claimed_by` is the agent that says that it is the user's own, or under whose name mdmem committed what a person may have typed.
+    """
 
     commit: CommitId
     time: int
     source: Source
     confidence: float
+    claimed_by: str | None = None
+
+    @property
+    def guarded_source(self) -> Source:
+        """The source that a weaker statement has to reckon with: what is claimed may be the user's own."""
+        return Source.USER_STATED if self.claimed_by else self.source
 
 
 @dataclass(frozen=True, slots=True)

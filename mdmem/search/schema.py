@@ -338,7 +338,7 @@ def _day(text: str | None) -> date | None:
 @lru_cache(maxsize=_KEPT)
 def _origin(commit: str, time: int, source: str, confidence: float) -> Origin:
     """The origin, cached: one object for all that a commit brought in, since each search makes a dozen."""
-    return Origin(CommitId(commit), time, Source(source), confidence)
+    return Origin(commit=CommitId(commit), time=time, source=Source(source), confidence=confidence)
 
 
 def _life(begun: int | None, *rest: Any) -> Lifetime:

@@ -81,7 +81,8 @@ def occurrence_columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
         entry = occurrence.entry
         if occurrence.origin is not origin:
             origin = occurrence.origin
-            origin_columns = (bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence)
+            claimed_by = _maybe_bulk_blob(origin.claimed_by)
+            origin_columns = (bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence, claimed_by)
         if entry.path is not path:
             path, path_column = entry.path, bulk_blob(entry.path)
         if entry.day is not day:
@@ -104,9 +105,15 @@ def last_columns(entry: Entry) -> SqlRow:
 
 
 @lru_cache(4096)
-def _origin(commit: bytes, time: int, source: str, confidence: float) -> Origin:
+def _origin(commit: bytes, time: int, source: str, confidence: float, claimed_by: bytes | None) -> Origin:
     """One object for all lines that a commit brought in."""
-    return Origin(CommitId(decoded(commit)), time, Source(source), float(confidence))
+    return Origin(
+        commit=CommitId(decoded(commit)),
+        time=time,
+        source=Source(source),
+        confidence=float(confidence),
+        claimed_by=_maybe_text(claimed_by),
+    )
 
 
 def parse_commit(row: SqlRow) -> MainlineCommit:

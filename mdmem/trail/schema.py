@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 5
+TRAIL_VERSION = 6
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -26,7 +26,7 @@ CREATE TABLE occurrences (
     number INTEGER PRIMARY KEY, begun INTEGER,
     path BLOB, start_line INTEGER, end_line INTEGER, section BLOB, day TEXT, text BLOB, kind BLOB, key BLOB, tags BLOB, until TEXT,
     fact BLOB, first_line BLOB,
-    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, also INTEGER,
+    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, claimed_by BLOB, also INTEGER,
     ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT
 );
 CREATE INDEX occurrences_standing ON occurrences (path) WHERE ended IS NULL;

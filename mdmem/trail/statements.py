@@ -8,7 +8,7 @@ SELECT_COMMITS = "SELECT number, id, time, author, message, merge FROM landmarks
 SELECT_SIDE_COMMITS = "SELECT id, time, author, message FROM sides"
 _WHILE_LIVE = (
     "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"
-    " origin, origin_time, source, confidence, also"
+    " origin, origin_time, source, confidence, claimed_by, also"
 )
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
 """How many columns of an occurrence a row has before it ends."""
