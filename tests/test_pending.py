@@ -53,7 +53,7 @@ class TestPendingEdits:
 
     @pytest.mark.parametrize("pending", WAYS, indirect=True, ids=" ".join)
     def test_are_committed_first_as_the_persons(self, at: Desk, pending: str):
-        done = at.apply(append(file=pending, actor="agent/main"))
+        done = at.apply(append(file=pending))
         assert done.notes == (f"committed the pending edits of {pending} first, as yours",)
         assert at.subjects() == [f"{pending}: append Work", f"{pending}: edited by hand", "seed"]
         theirs = at.git("show", "--format=%an <%ae>%n%B", "HEAD~")
@@ -64,9 +64,18 @@ class TestPendingEdits:
         ours = at.git("show", "--format=%B", "HEAD")
         assert f"+{MARK}" in ours
         assert f"+{HAND}" not in ours
-        assert "Mdmem-Actor: agent/main" in ours
+        assert "Mdmem-Op: append" in ours
         assert at.git("status", "--porcelain") == "A  other.md\n?? draft.txt\n"
         assert done.commit == at.git("rev-parse", "HEAD").strip()
+
+    def test_an_agent_claims_them(self, at: Desk):
+        leave_pending_edit(at, "MEMORY.md", "edited")
+        done = at.apply(append(actor="agent/main"))
+        assert done.notes == ("committed the pending edits of MEMORY.md first, as claimed by agent/main",)
+        assert at.git("show", "-s", "--format=%an%n%B", "HEAD~") == (
+            f"{NAME}\nMEMORY.md: edited by hand\n\n+ {HAND.removeprefix('- ')}\n\nMdmem-Op: save\nMdmem-Source: inferred\n"
+            "Mdmem-Confidence: 0.7\nMdmem-Actor: agent/main\nMdmem-Claimed-By: agent/main\n\n"
+        )
 
     @pytest.mark.parametrize("hook", [REFUSES, REFUSES_OURS], ids=["any commit", "ours only"])
     @pytest.mark.parametrize("pending", WAYS, indirect=True, ids=" ".join)
@@ -134,6 +143,27 @@ class TestSave:
         assert at.git("status", "--porcelain") == "A  staged.txt\n?? README.md\n"
         assert at.subjects()[0] == "6 memory files: edited by hand"
         assert "Mdmem-" not in at.git("log", "-1", "--format=%B")
+
+    def test_an_agent_claims_them(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("MDMEM_ACTOR", "agent/main")
+        at.write("MEMORY.md", SEED.replace("Oslo", "Rome"))
+        at.write("memory/new.md", "# New\n")
+        self.save(at, "two of them\n")
+        assert at.git("log", "-1", "--format=%B").startswith("two of them\n\n- lives in Oslo\n+ lives in Rome\n+ # New\n\nMdmem-Op: save\n")
+        assert at.git("log", "-1", "--format=%(trailers:key=Mdmem-Claimed-By,valueonly)").strip() == "agent/main"
+
+    def test_a_persons_actor_claims_nothing(self, world: World, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        settings = world.home / ".config" / "mdmem" / "config.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text('people = ["ada"]\nactor = "Ada"\n')
+        at.write("MEMORY.md", SEED.replace("Oslo", "Rome"))
+        self.save(at)
+        assert "Mdmem-" not in at.git("log", "-1", "--format=%B")
+
+    def test_an_actor_of_mdmems_own_is_refused(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("MDMEM_ACTOR", "dream")
+        at.write("MEMORY.md", SEED.replace("Oslo", "Rome"))
+        assert code_of(lambda: pending.save(at.workspace, None, say)) == "reserved-actor"
 
     def test_nothing_pending(self, at: Desk):
         before = at.tree_state()

@@ -12,6 +12,7 @@ from mdmem.history import CommitNote, compose_message
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source
 from mdmem.model.searches import ListFacts
+from mdmem.model.trail import Fate, Origin
 from mdmem.model.writes import Remember, WriteOptions
 
 MEMORY = FilePath("MEMORY.md")
@@ -88,3 +89,38 @@ class TestConfirmations:
         at.commit("more")
         at.git("merge", "-q", "--no-edit", "side")
         assert sources(at)["tea is green"] is Source.USER_STATED
+
+
+class TestClaims:
+    def origin(self, at: Desk, text: str) -> Origin:
+        with fresh_trail(at.workspace) as trail:
+            return trail.occurrences_of(parse_text(text).id)[-1].origin
+
+    def test_an_agents_pending_edits_rank_as_inferred_and_are_guarded_as_the_users(self, at: Desk) -> None:
+        at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- name: Bo\n- tea is green\n")
+        remember(at, "coffee is black", Source.AUTO, actor="agent/main")
+        assert sources(at) == {"name: Bo": Source.INFERRED, "tea is green": Source.INFERRED, "coffee is black": Source.AUTO}
+        origin = self.origin(at, "tea is green")
+        assert (origin.claimed_by, origin.guarded_source, origin.confidence) == ("agent/main", Source.USER_STATED, 0.7)
+        assert self.origin(at, "coffee is black").guarded_source is Source.AUTO
+        with fresh_trail(at.workspace) as trail:
+            (before,) = trail.occurrences_of(parse_text("name: Ada").id)
+        assert (before.fate, before.successor) == (Fate.SUPERSEDED, parse_text("name: Bo").id)
+
+    def test_a_rewritten_line_keeps_its_claim(self, at: Desk) -> None:
+        remember(at, "tea is green", Source.USER_STATED, actor="agent/main")
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("tea is green", "tea is green #drink"))
+        at.commit()
+        origin = self.origin(at, "tea is green")
+        assert (origin.source, origin.claimed_by) == (Source.USER_STATED, "agent/main")
+
+    def test_the_users_own_word_ends_a_claim(self, at: Desk) -> None:
+        remember(at, "tea is green", Source.USER_STATED, actor="agent/main")
+        confirm(at, "tea is green", Source.USER_STATED)
+        assert self.origin(at, "tea is green").claimed_by is None
+
+    def test_an_agents_inference_does_not(self, at: Desk) -> None:
+        at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- name: Ada\n- tea is green\n")
+        remember(at, "coffee is black", Source.AUTO, actor="agent/main")
+        confirm(at, "tea is green", Source.INFERRED)
+        assert self.origin(at, "tea is green").claimed_by == "agent/main"

@@ -71,6 +71,7 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
     """
     recover(workspace, say)
     path, overtaken = target_path(workspace, edit), 0
+    owner = f"as claimed by {edit.options.actor}" if workspace.is_agent(edit.options.actor) else "as yours"
     notes: tuple[str, ...] = ()
     for _ in range(_TRIES):
         whole = _plan(workspace, edit, path)
@@ -82,8 +83,8 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
             return write_result(plan, commit_note(workspace, note))
         result = write_plan(workspace, plan, note, edit.options.allow, transaction.begin_write())
         if isinstance(result, WrittenChange):
-            notes += (f"committed the pending edits of {path} first, as yours",) if result.had_pending_edits else ()
-            notes += (f"committed what was saved to {path} meanwhile, as yours",) if result.had_save else ()
+            notes += (f"committed the pending edits of {path} first, {owner}",) if result.had_pending_edits else ()
+            notes += (f"committed what was saved to {path} meanwhile, {owner}",) if result.had_save else ()
             if plan is whole:
                 return write_result(plan, result.commit, notes=notes)
         elif result.overtaken:

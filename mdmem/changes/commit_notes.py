@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mdmem import history, repo
 from mdmem.model import CommitId, Provenance, Source
 from mdmem.model.writes import WriteOptions
@@ -31,6 +33,18 @@ def with_provenance(workspace: Workspace, note: history.CommitNote, options: Wri
     )
     claims = options.source is Source.USER_STATED and workspace.is_agent(options.actor)
     return replace(note, provenance=provenance, claimed_by=options.actor if claims else None)
+
+
+def saved_message(workspace: Workspace, text: str, files: Iterable[tuple[bytes | None, bytes | None]], actor: str | None) -> str:
+    """The message of pending edits, by the bytes of their files before and after: a person's, unless an agent has them committed."""
+    if actor is None or not workspace.is_agent(actor):
+        return f"{text}\n"
+    changes = [(_text(before), _text(after)) for before, after in files]
+    return history.compose_claimed_save(text, changes, actor)
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "replace")
 
 
 def commit_note(workspace: Workspace, note: history.CommitNote) -> CommitId:

@@ -98,7 +98,7 @@ def _write(
     workspace: Workspace, plan: Plan, order: commits.CommitOrder, state: PathState, allow: frozenset[str], steps: WriteSteps
 ) -> WrittenChange | Retry:
     """Commit pending edits, if there are any, and write and commit the plan after them."""
-    pending = commit_pending_edits(workspace, plan.before, state, order, allow)
+    pending = commit_pending_edits(workspace, plan.before, state, order, allow, plan.actor)
     if pending is None:
         return _FileWrite(workspace, plan, order, state.commit, steps).run()
     entry, edited = pending.entry, pending.id
@@ -205,7 +205,7 @@ class _FileWrite:
         self._commit = ours
         data, state = self._on_disk(), workspace.repository.state(plan.path)
         try:
-            theirs = commit_pending_edits(workspace, data, state, order, frozenset()) if data is not None else None
+            theirs = commit_pending_edits(workspace, data, state, order, frozenset(), plan.actor) if data is not None else None
         except RepositoryProblem:
             theirs = None  # it stays a pending edit
         return WrittenChange(ours, had_pending_edits, had_save=theirs is not None)

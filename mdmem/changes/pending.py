@@ -1,4 +1,4 @@
-"""A person's pending edits, committed as theirs: by `save`, and before a write of the same file."""
+"""A person's pending edits, committed as theirs: by `save`, and before a write of the same file. An agent has them committed as a claim."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from mdmem import check, files, repo
+from mdmem.changes.commit_notes import saved_message
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.errors import PathProblem, RepositoryProblem
@@ -31,7 +32,7 @@ class PendingCommit:
 
 
 def commit_pending_edits(
-    workspace: Workspace, data: bytes | None, state: PathState, order: commits.CommitOrder, allow: frozenset[str]
+    workspace: Workspace, data: bytes | None, state: PathState, order: commits.CommitOrder, allow: frozenset[str], actor: str | None
 ) -> PendingCommit | None:
     """Commit a person's pending edits of a file that is about to be written, or that it is gone; None where there are none.
 
@@ -41,6 +42,7 @@ def commit_pending_edits(
         state: how git sees the file.
         order: the commit of the write itself, for path, date and identity.
         allow: the refusals of the check that are let through.
+        actor: who has the edits committed; an agent claims them.
 
     Raises:
         RepositoryProblem: `pending-edits`, `pending-secret`, or git cannot take them.
@@ -53,7 +55,7 @@ def commit_pending_edits(
         return None
     _refuse_pending(workspace, path, committed, data, allow)
     entry = commits.index_entry(workspace.repository, path)
-    message = f"{path}: {'removed' if data is None else 'edited'} by hand\n"
+    message = saved_message(workspace, f"{path}: {'removed' if data is None else 'edited'} by hand", [(committed, data)], actor)
     try:
         commit = commits.commit(workspace.repository, replace(order, message=message, state=None, hookless=False)).id
     except BaseException:
@@ -86,9 +88,11 @@ def save(
     """Commit the pending edits of memory files, new and deleted ones included, as the person's own.
 
     Raises:
+        WorkspaceProblem: `reserved-actor`.
         RefusedChange: the check refuses them, and neither `allow` nor MDMEM_ALLOW lets that through.
         RepositoryProblem: git cannot take them now, or a hook refused.
     """
+    actor = workspace.given_actor(None)
     with lock_workspace(workspace, say):
         repository = workspace.repository
         repository.require_ready(workspace.settings.allow_detached, repository.branch())
@@ -100,13 +104,15 @@ def save(
         if not paths:
             return None, ()
         head, allowed = repository.head(), allow | workspace.allowances()
-        refuse_errors(secrets_in_text("message", text or ""), allowed)
+        for field, words in (("message", text), ("actor", actor)):
+            refuse_errors(secrets_in_text(field, words or ""), allowed)
         before = repository.read(head, paths) if head else dict.fromkeys(paths)
         _check_pending(workspace, before, after, allowed)
         subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
+        message = text.strip() if text and text.strip() else f"{subject}: edited by hand"
         order = commits.CommitOrder(
             paths=paths,
-            message=text.strip() + "\n" if text and text.strip() else f"{subject}: edited by hand\n",
+            message=saved_message(workspace, message, [(before[path], after[path]) for path in paths], actor),
             date=repo.raw_date(workspace.now()),
             hook_timeout=workspace.settings.hook_timeout,
             identity=identity,

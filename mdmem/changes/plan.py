@@ -37,6 +37,7 @@ class Plan:
         retracts: lines of a day's log that are to count no more.
         marks: whether it states something of facts whose text stays.
         warnings: codes of what `check` would refuse in a person's edit.
+        actor: who makes the change; an agent claims the pending edits that are committed along the way.
         preliminary: what is to be carried out before; the plan is one for the file as that leaves it.
     """
 
@@ -53,6 +54,7 @@ class Plan:
     retracts: tuple[FactId, ...] = ()
     marks: bool = False
     warnings: tuple[str, ...] = ()
+    actor: str | None = None
     preliminary: Plan | None = None
 
     @property
@@ -86,7 +88,9 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     preliminary = None
     if result.intermediate is not None:
         removal = EditResult(text=result.intermediate.text, op=Op.FORGET, section=result.section)
-        preliminary = Plan(path=path, full_path=full_path, before=before, old=old, new=result.intermediate, edit=removal)
+        preliminary = Plan(
+            path=path, full_path=full_path, before=before, old=old, new=result.intermediate, edit=removal, actor=edit.options.actor
+        )
         before, old = preliminary.after, preliminary.new
     new = parse(result.text)
     # Under another title the facts of a section are the same facts.
@@ -108,6 +112,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         ended=ended,
         retracts=edited.retracts,
         marks=bool(stated or ended or edited.retracts),
+        actor=edit.options.actor,
         preliminary=preliminary,
     )
     return replace(plan, warnings=_check(workspace, edit.options, plan))

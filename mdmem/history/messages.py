@@ -63,7 +63,7 @@ class CommitNote:
 class ParsedNote:
     """The note of a commit as far as its message can be read: people and rebases edit messages, and malformed parts are left out.
 
-    `op` is None for a person's commit, and an `Op` unless a later version wrote it. `path` is the file that the subject names. `section`
+    `op` is None for a person's commit, and an `Op` unless a later version wrote it: `Op.SAVE` for edits by hand that an agent had committed. `path` is the file that the subject names. `section`
     is the joined path as `section_name` gives it, empty for the text before the first heading. `supersedes` pairs a fact with its
     successor, None where it has none.
     """
@@ -81,6 +81,11 @@ class ParsedNote:
     resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
 
+    @property
+    def is_by_hand(self) -> bool:
+        """True if the change was made without mdmem, so that only the difference tells what it did to facts."""
+        return self.op in (None, Op.SAVE)
+
 
 def _one_line(text: str, limit: int = _QUOTED_CHARACTERS) -> str:
     folded = " ".join(printable(text, keep="\n\r\t").split())
@@ -92,13 +97,20 @@ def section_name(section: SectionPath) -> str:
     return _one_line(join_path(section), _TRAILER_CHARACTERS)
 
 
-def _quoted(before: str, after: str) -> list[str]:
-    removed, added = changed_lines(before, after)
-    parts = (("-", secrets.redact("".join(removed))), ("+", secrets.redact("".join(added))))
-    changed = [(sign, line.strip()) for sign, part in parts for line in split_lines(part) if line.strip()]
+def _quoted(changes: Iterable[tuple[str, str]]) -> list[str]:
+    """Quote the lines that went out and came in between texts before and after; an empty line follows them."""
+    changed: list[tuple[str, str]] = []
+    for before, after in changes:
+        removed, added = changed_lines(before, after)
+        parts = (("-", secrets.redact("".join(removed))), ("+", secrets.redact("".join(added))))
+        changed += [(sign, line.strip()) for sign, part in parts for line in split_lines(part) if line.strip()]
     lines = [f"{sign} {_one_line(_LIST_MARKER.sub('', line))}" for sign, line in changed[:_QUOTED_LINES]]
     more = len(changed) - _QUOTED_LINES
-    return [*lines, f"({more} more lines)"] if more > 0 else lines
+    return [*lines, *([f"({more} more lines)"] if more > 0 else []), *([""] if lines else [])]
+
+
+def _trailers(values: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"Mdmem-{name}: {_one_line(value, _TRAILER_CHARACTERS)}" for name, value in values if value.strip()]
 
 
 def compose_message(note: CommitNote, before: str, after: str) -> str:
@@ -124,9 +136,26 @@ def compose_message(note: CommitNote, before: str, after: str) -> str:
         ("Claimed-By", note.claimed_by or ""),
         ("Reason", provenance.reason or ""),
     ]
-    lines = [f"Mdmem-{name}: {_one_line(value, _TRAILER_CHARACTERS)}" for name, value in trailers if value.strip()]
-    quoted = _quoted(before, after)
-    return "\n".join([subject, "", *quoted, *([""] if quoted else []), *lines, ""])
+    return "\n".join([subject, "", *_quoted([(before, after)]), *_trailers(trailers), ""])
+
+
+def compose_claimed_save(text: str, changes: Iterable[tuple[str, str]], agent: str) -> str:
+    """Write the message of pending edits that are committed while an agent is the actor, who may have made them or not.
+
+    Args:
+        text: the message without quotes and trailers.
+        changes: the texts of the files before and after.
+        agent: the actor.
+    """
+    source = Source.INFERRED
+    trailers = (
+        ("Op", Op.SAVE.value),
+        ("Source", source.value),
+        ("Confidence", f"{source.confidence:g}"),
+        ("Actor", agent),
+        ("Claimed-By", agent),
+    )
+    return "\n".join([text.rstrip(), "", *_quoted(changes), *_trailers(trailers), ""])
 
 
 def parse_trailers(text: str) -> dict[str, list[str]]:

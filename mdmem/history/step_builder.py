@@ -116,7 +116,7 @@ class StepBuilder:
     # What ends.
 
     def end_entries(self, files: Sequence[EntryMatches]) -> None:
-        """End what has no counterpart: superseded as the commits state or, in a person's commit, as the difference shows; else removed."""
+        """End what has no counterpart: superseded as the commits state or, of edits by hand, as the difference shows; else removed."""
         remaining = {old.occurrence.number: old for file in files for old in file.unmatched_old}
         by_fact: dict[FactId | None, list[OldEntry]] = {}
         for old in remaining.values():
@@ -128,7 +128,7 @@ class StepBuilder:
                 self._supersede(remaining, (in_own_section or candidates)[0], supersession.new)
             else:
                 self._unapplied.append(supersession)
-        if self.claims[-1].note.op is None:
+        if self.claims[-1].note.is_by_hand:
             for file in files:
                 self._end_by_difference(file, remaining)
         self.ended += [Ending(row, old.entry, Fate.REMOVED) for row, old in remaining.items()]

@@ -84,6 +84,7 @@ class Op(StrEnum):
     CONTRADICT = "contradict"
     RESOLVE = "resolve"
     CONFIRM = "confirm"
+    SAVE = "save"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ _DONE = {
     Op.CONTRADICT: "marked as a contradiction in",
     Op.RESOLVE: "resolved in",
     Op.CONFIRM: "confirmed in",
+    Op.SAVE: "saved in",
 }
 
 
