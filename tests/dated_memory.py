@@ -17,9 +17,14 @@ DAYS = ["2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10"]
 EMPLOYERS = ["Stripe", "Linear", "Figma", "Notion"]
 
 
+SEED_DATE = "2025-01-01T09:30:00+00:00"
+"""Before all that is said in tests: a commit counts from the greatest date so far."""
+
+
 @pytest.fixture
 def dated_desk(world: World, repository: Path) -> Desk:
-    return desk(world, repository, seed="# Memory\n\n## Work\n\n## Home\n\n- lives in Oslo\n")
+    early = World(world.home, {**world.environment, "GIT_AUTHOR_DATE": SEED_DATE, "GIT_COMMITTER_DATE": SEED_DATE})
+    return Desk(world, desk(early, repository, seed="# Memory\n\n## Work\n\n## Home\n\n- lives in Oslo\n").root)
 
 
 class DatedMemory:

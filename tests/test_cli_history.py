@@ -35,7 +35,7 @@ class Year:
         self.on("2026-04-09", "log", "deploys go through GitHub Actions", "--fact", "--tag", "deploy", "--tag", "ci", *instead)
         memory = shell.folder / "MEMORY.md"
         memory.write_text(memory.read_text().replace("works at Linear", "works at Figma"))
-        dated = {"GIT_AUTHOR_DATE": "2026-05-01T10:00:00+00:00"}
+        dated = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-05-01T10:00:00+00:00")
         shell.world.git(shell.folder, "commit", "-q", "-m", "moved on", "MEMORY.md", environment=dated)
 
     def on(self, day: str, *words: str) -> Done:

@@ -56,7 +56,8 @@ class TestOneKey:
         change_employers(dated)
         at = dated.at
         at.write("MEMORY.md", "# Memory\n\nA new paragraph.\n\nAnother one.\n" + at.read("MEMORY.md").removeprefix("# Memory\n"))
-        at.git("commit", "-q", "-am", "by hand", "--date=2026-05-10T12:00:00")
+        later = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-05-10T12:00:00")
+        at.world.git(at.root, "commit", "-q", "-am", "by hand", environment=later)
         assert dated.search("works at", as_of=DAYS[3])[0].start_line == 5
         assert dated.search("works at")[0].start_line == 9
 
@@ -281,10 +282,13 @@ class TestOverruled:
 
     def test_review_lists_it(self, dated: DatedMemory) -> None:
         self._superseded(dated, "drinks tea")
-        (advice,) = dated.on("2026-01-12").review().advice
-        assert (advice.kind, advice.safe) == (AdviceKind.SUPERSEDED, True)
+        assert self._advice(dated) == [True]
         dated.on("2026-01-12").apply(Forget("that is over"))
-        assert [each.safe for each in dated.on("2026-01-12").review().advice] == [False]
+        assert self._advice(dated) == [False]
+
+    def _advice(self, dated: DatedMemory) -> list[bool]:
+        """Whether the advice on superseded lines is safe."""
+        return [each.safe for each in dated.on("2026-01-12").review().advice if each.kind is AdviceKind.SUPERSEDED]
 
 
 class TestContradictions:
@@ -532,12 +536,24 @@ class TestTrailUpdate:
         with pytest.raises(MdmemError):
             dated.search("x", as_of="2026-01-01", history=True)
 
-    def test_memory_begins_with_the_earliest_day_and_not_with_the_first_commit(self, dated: DatedMemory) -> None:
-        dated.on("2025-01-05").apply(Log("a late entry"))
-        assert dated.search("entry", as_of="2025-01-05")
+    def test_what_arrives_late_is_no_answer_for_the_days_before(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-05").apply(Log("penguin"))
+        dated.on("2026-01-03").apply(Log("a late penguin"))
+        assert dated.texts("penguin", as_of="2026-01-04") == []
+        assert sorted(dated.texts("penguin", as_of="2026-01-05")) == ["a late penguin", "penguin"]
         with pytest.raises(MdmemError) as failure:
-            dated.search("entry", as_of="2025-01-04")
-        assert failure.value.message == "2025-01-04 lies before the first commit: memory begins on 2025-01-05"
+            dated.search("penguin", as_of="2024-12-31")
+        assert failure.value.message == "2024-12-31 lies before the first commit: memory begins on 2025-01-01"
+
+    def test_a_date_that_cannot_be_right_says_nothing_of_others(self, dated: DatedMemory) -> None:
+        at = dated.at
+        dated.on("2026-01-05").apply(Log("penguin one"))
+        at.write("MEMORY.md", "# Memory\n\n## Work\n\n- penguin two\n")
+        at.git("commit", "-q", "-am", "by hand", "--date=2026-10-10T12:00:00")  # committed on 2026-03-05
+        dated.on("2099-01-01").apply(Log("penguin three"))
+        dated.on("2026-05-05").apply(Log("penguin four"))
+        held = {day: len(dated.texts("penguin", as_of=day)) for day in ("2026-03-04", "2026-03-05", "2026-05-04", "2026-05-05")}
+        assert held == {"2026-03-04": 1, "2026-03-05": 3, "2026-05-04": 3, "2026-05-05": 4}
 
     def test_where_the_state_cannot_be_written(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -133,8 +133,15 @@ class Model:
             self.marks.append(replace(new, occurrence=count - new.occurrence if new.occurrence < 0 else new.occurrence))
             self.added.append(number)
 
-    def last_commit_before(self, time: int) -> MainlineCommit | None:
-        return next((commit for commit, _ in reversed(self.history) if commit.time <= time), None)
+    def last_commit_before(self, time: int, latest: int) -> MainlineCommit | None:
+        counted = [(commit, self.counts_from(commit.number, latest)) for commit, _ in self.history]
+        if time >= latest:
+            return counted[-1][0] if counted else None
+        return next((commit for commit, since in reversed(counted) if since is not None and since <= time), None)
+
+    def counts_from(self, number: int, latest: int) -> int | None:
+        dates = (commit.time if commit.committed is None else commit.committed for commit, _ in self.history[:number])
+        return max((time for time in dates if time <= latest), default=None)
 
     def live_occurrences(self, path: FilePath) -> list[Occurrence]:
         return [each for each in self.occurrences if each.entry.path == path and each.ended is None]
@@ -283,8 +290,12 @@ def _require_equal_commits(trail: Trail, model: Model) -> None:
     side_commits = {line.commit.id: line.commit for _, step in model.history for line in step.merged_lines}
     for commit_id in (*side_commits, CommitId("none")):
         assert trail.side_commit(commit_id) == side_commits.get(commit_id)
-    for time in {0, 2000, *(commit.time + offset for commit in commits for offset in (-1, 0))}:
-        assert trail.last_commit_before(time) == model.last_commit_before(time)
+    times = {0, 2000, *(commit.time + offset for commit in commits for offset in (-1, 0))}
+    for latest in sorted(times)[::3]:
+        for commit in commits:
+            assert trail.counts_from(commit.number, latest) == model.counts_from(commit.number, latest)
+        for time in times:
+            assert trail.last_commit_before(time, latest) == model.last_commit_before(time, latest)
 
 
 def _require_equal_files(trail: Trail, model: Model, path: FilePath) -> None:
@@ -441,18 +452,19 @@ def test_merged_lines_go_with_their_merge(trail: Trail):
     assert trail.side_commit_of_line(1, PATHS[1], "- two") is trail.side_commit_of_line(1, PATHS[0], "- three") is None
 
 
-def test_author_times_may_go_backwards(trail: Trail):
-    for number, time in enumerate([100, 300, 200, 250, 400, 50], 1):
+def test_a_commit_counts_from_the_greatest_date_so_far_that_can_be_right(trail: Trail):
+    def numbers(latest: int, times: Sequence[int]) -> dict[int, int | None]:
+        return {time: commit.number if (commit := trail.last_commit_before(time, latest)) else None for time in times}
+
+    for number, time in enumerate([100, 300, 200, 250, 900, 50, 400], 1):
         trail.append(mainline_commit(number, time), Step())
-    numbers = {
-        time: commit.number if (commit := trail.last_commit_before(time)) else None for time in (49, 50, 100, 199, 200, 260, 300, 399, 400)
-    }
-    assert numbers == {49: None, 50: 6, 100: 6, 199: 6, 200: 6, 260: 6, 300: 6, 399: 6, 400: 6}
-    trail.cut(5)
-    numbers = {
-        time: commit.number if (commit := trail.last_commit_before(time)) else None for time in (49, 100, 199, 200, 260, 300, 399, 400)
-    }
-    assert numbers == {49: None, 100: 1, 199: 1, 200: 3, 260: 4, 300: 4, 399: 4, 400: 5}
+    assert numbers(1000, (99, 100, 299, 300, 899, 900)) == {99: None, 100: 1, 299: 1, 300: 4, 899: 4, 900: 7}
+    assert numbers(500, (99, 100, 299, 300, 399, 400, 900)) == {99: None, 100: 1, 299: 1, 300: 6, 399: 6, 400: 7, 900: 7}
+    assert numbers(99, (49, 50, 98, 99)) == {49: None, 50: 7, 98: 7, 99: 7}
+    assert [trail.counts_from(number, 99) for number in range(1, 8)] == [None] * 5 + [50, 50]
+    trail.append(replace(mainline_commit(8, 950), committed=450), Step())
+    assert numbers(1000, (899, 900)) == {899: 4, 900: 8}
+    assert numbers(500, (449, 450)) == {449: 7, 450: 8}
 
 
 @pytest.mark.parametrize(
@@ -564,7 +576,8 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "commit_with_id": lambda trail: trail.commit_with_id(mainline_commit(30).commit),
     "side_commit_of_line": lambda trail: trail.side_commit_of_line(30, FilePath("memory/0.md"), "- line 30"),
     "side_commit": lambda trail: trail.side_commit(CommitId(f"{30:040x}")),
-    "last_commit_before": lambda trail: trail.last_commit_before(1030),
+    "last_commit_before": lambda trail: trail.last_commit_before(1030, 2**40),
+    "counts_from": lambda trail: trail.counts_from(30, 2**40),
     "commits_after": lambda trail: trail.commits_after(20, 5),
     "live_occurrences": lambda trail: trail.live_occurrences(PATH),
     "live_revisions": lambda trail: trail.live_revisions(PATH),

@@ -84,6 +84,7 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
         author=changed.commit.author,
         message=changed.commit.message,
         merge=is_merge,
+        committed=changed.committed if changed.committed < changed.commit.time else None,
     )
     changes = [change for change in map(pages.change, changed.changes) if change is not None]
     side_commits = list(first_parent.side_commits(workspace.repository, changed)) if is_merge else []

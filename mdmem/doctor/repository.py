@@ -11,6 +11,7 @@ from mdmem import config, files, hookfiles
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.errors import RepositoryProblem
 from mdmem.model import SETTINGS_NAME
+from mdmem.queries import dates
 from mdmem.repo import locks
 from mdmem.repo.runner import run
 from mdmem.startup import late
@@ -20,6 +21,7 @@ _OLDEST_GIT = (2, 36)
 """The first with `core.fsync`, which makes a commit survive a power cut."""
 _FSCK_SECONDS = 120.0
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
+_MOST_NAMED = 5
 _VERSION = late.pattern(r"(\d+)\.(\d+)")
 
 
@@ -85,6 +87,23 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
             message="the clone is shallow: what memory used to say ends where it is cut off",
             hint="git fetch --unshallow",
         )
+    if repository.head() is not None:
+        yield from _check_dates(inspection)
+
+
+def _check_dates(inspection: Inspection) -> Iterator[Finding]:
+    """Commits with dates that cannot be right."""
+    latest = dates.end_of_today(inspection.workspace)
+    rows = [line.split() for line in inspection.repository.git("log", "--first-parent", "--format=%h %at %ct").decode().splitlines()]
+    commits = [(name, int(written), int(committed)) for name, written, committed in rows]
+    for names, message in (
+        ([name for name, written, committed in commits if min(written, committed) > latest], "dated after today: the date does not count"),
+        ([name for name, written, committed in commits if committed < written], "dated after they were committed: that time counts"),
+    ):
+        if names:
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            listed = f"{', '.join(names[:_MOST_NAMED])}{more}"
+            yield Finding(check="repository", level=Level.NOTE, message=f"{listed}: {message}")
 
 
 def check_locks(inspection: Inspection) -> Iterator[Finding]:

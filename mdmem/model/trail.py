@@ -55,7 +55,8 @@ class Entry:
 class MainlineCommit:
     """One commit of HEAD's first-parent line. They are numbered from 1, oldest first; `time` is the author's, in seconds since 1970.
 
-    Lines that a `merge` brought in may come from side commits.
+    Lines that a `merge` brought in may come from side commits. `committed` is the committer's time where the author's is later than that,
+    which cannot be right.
     """
 
     number: int
@@ -64,6 +65,7 @@ class MainlineCommit:
     author: str
     message: str
     merge: bool = False
+    committed: int | None = None
 
 
 class Fate(StrEnum):

@@ -40,16 +40,19 @@ def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> tuple[Mainl
         why = "does not lie on the first-parent line of HEAD" if commit_id else "is no date and no commit"
         hint = workspace.shallow_hint() or f"{verb('history')} lists commits."
         raise HistoryProblem("commit-not-found", f"{words[:80]!r} {why}", hint)
-    return commit, workspace.local_time(commit.time).date()
+    counts_from = trail.counts_from(commit.number, dates.end_of_today(workspace))
+    return commit, workspace.local_time(commit.time if counts_from is None else counts_from).date()
 
 
 def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateSpan) -> tuple[MainlineCommit, date]:
-    """The newest commit up to the end of a span of days, and its last day."""
+    """The newest commit that counts up to the end of a span of days, and its last day."""
     seconds, day = dates.end_of_span(workspace, span)
-    commit = trail.last_commit_before(seconds)
+    latest = dates.end_of_today(workspace)
+    commit = trail.last_commit_before(seconds, latest)
     if commit is None:
-        first = min(trail.commits_after(), key=lambda each: each.time, default=None)
-        since = f"memory begins on {workspace.local_time(first.time):%Y-%m-%d}" if first else "nothing is committed yet"
+        counted = (trail.counts_from(each.number, latest) for each in trail.commits_after())
+        first = next((time for time in counted if time is not None), None)
+        since = f"memory begins on {workspace.local_time(first):%Y-%m-%d}" if first is not None else "nothing is committed yet"
         raise HistoryProblem("before-history", f"{words} lies before the first commit: {since}", workspace.shallow_hint())
     return commit, day
 

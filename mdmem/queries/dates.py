@@ -68,6 +68,13 @@ def end_of_span(workspace: Workspace, span: DateSpan) -> tuple[int, date]:
     return int(end.timestamp()), span.last
 
 
+def end_of_today(workspace: Workspace) -> int:
+    """The last second of today or, where that is later, of the day that is written (MDMEM_NOW), in seconds since 1970."""
+    zone = config.zone(workspace.settings.timezone)
+    days = max(datetime.now(zone).date(), workspace.now().date())
+    return end_of_span(workspace, DateSpan(days, days))[0]
+
+
 def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
     """The days that an ISO date, month, year or moment means; None if a text does not look like one.
 

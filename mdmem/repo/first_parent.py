@@ -23,7 +23,7 @@ else:
 
 _COMMITS_AT_ONCE = 500
 _SHA1_DIGITS = 40
-_FIELDS = ("%H", "%P", "%at", "%an", "%B")
+_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%B")
 _FILE_MODES = (b"100644", b"100755")
 
 
@@ -39,9 +39,10 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """A commit with its changes in the workspace against its first parent."""
+    """A commit with its changes in the workspace against its first parent. `committed` is the committer's time."""
 
     commit: Commit
+    committed: int
     parents: tuple[CommitId, ...]
     changes: tuple[ChangedFile, ...]
 
@@ -84,9 +85,10 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
     fields = output.decode("utf-8", "replace").split("\0")
     changes = _changes(repository, stdin)
     commits = []
-    for name, parents, time, author, message in zip(*(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False):
+    for name, parents, time, committed, author, message in zip(*(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False):
         commit = Commit(CommitId(name), int(time or 0), author, message)
-        commits.append(CommitChanges(commit, tuple(CommitId(parent) for parent in parents.split()), tuple(changes.get(commit.id, ()))))
+        parent_ids = tuple(CommitId(parent) for parent in parents.split())
+        commits.append(CommitChanges(commit, int(committed or 0), parent_ids, tuple(changes.get(commit.id, ()))))
     return commits
 
 

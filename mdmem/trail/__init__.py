@@ -1,7 +1,8 @@
 """The trail: what each mainline commit did to the entries and sections of memory, kept in SQLite in the state folder.
 
 It is a cache, filled from the commits: a file that is damaged, foreign or of another version counts as empty and is replaced at the
-first write. Each call that reads costs what it returns, however much the trail holds, except `revisions_containing`.
+first write. Each call that reads costs what it returns, however much the trail holds, except `revisions_containing` and, where a commit
+has a date in the future, `last_commit_before`.
 """
 
 from mdmem.trail.schema import TRAIL_VERSION

@@ -118,9 +118,15 @@ def _origin(commit: bytes, time: int, source: str, confidence: float, claimed_by
 
 def parse_commit(row: SqlRow) -> MainlineCommit:
     """A row of `SELECT_COMMITS`."""
-    number, commit, time, author, message, merge = row
+    number, commit, time, author, message, merge, dated = row
     return MainlineCommit(
-        number=number, commit=CommitId(decoded(commit)), time=time, author=decoded(author), message=decoded(message), merge=bool(merge)
+        number=number,
+        commit=CommitId(decoded(commit)),
+        time=time,
+        author=decoded(author),
+        message=decoded(message),
+        merge=bool(merge),
+        committed=None if dated == time else dated,
     )
 
 

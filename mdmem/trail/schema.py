@@ -7,17 +7,16 @@ TRAIL_VERSION = 6
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
 
-# `landmarks` are the mainline commits. `reached` is the latest time up to a commit; the few commits that are older than that are late,
-# which makes `last_commit_before` quick without a row ever changing. `added` is the commit that brought a mark in: a mark that moved along
+# `landmarks` are the mainline commits; `dated` is the author's time of a commit or, where that is earlier, the committer's, and `reached`
+# the latest of these up to a commit. `added` is the commit that brought a mark in: a mark that moved along
 # with its occurrence has an older `begun`. `sides` are the side commits from which merges have lines, and `brought` are these lines.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE landmarks (
-    number INTEGER PRIMARY KEY, id BLOB, time INTEGER, author BLOB, message BLOB, merge INTEGER, reached INTEGER
+    number INTEGER PRIMARY KEY, dated INTEGER, reached INTEGER, id BLOB, time INTEGER, author BLOB, message BLOB, merge INTEGER
 );
 CREATE INDEX landmarks_id ON landmarks (id);
 CREATE INDEX landmarks_reached ON landmarks (reached);
-CREATE INDEX landmarks_late ON landmarks (number, time) WHERE time < reached;
 CREATE TABLE sides (number INTEGER PRIMARY KEY, landmark INTEGER, id BLOB, time INTEGER, author BLOB, message BLOB);
 CREATE INDEX sides_id ON sides (id);
 CREATE TABLE brought (landmark INTEGER, path BLOB, line BLOB, side INTEGER, PRIMARY KEY (landmark, path, line)) WITHOUT ROWID;

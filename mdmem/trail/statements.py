@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.model.trail import MarkKind
 
-SELECT_COMMITS = "SELECT number, id, time, author, message, merge FROM landmarks"
+SELECT_COMMITS = "SELECT number, id, time, author, message, merge, dated FROM landmarks"
 SELECT_SIDE_COMMITS = "SELECT id, time, author, message FROM sides"
 _WHILE_LIVE = (
     "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"

@@ -59,11 +59,12 @@ def append(store: Store, commit: MainlineCommit, step: Step) -> None:
 
 def _add_commit(store: Store, commit: MainlineCommit) -> None:
     newest = store.rows("SELECT number, reached FROM landmarks ORDER BY number DESC LIMIT 1")
-    last, reached = newest[0] if newest else (0, commit.time)
+    dated = commit.time if commit.committed is None else min(commit.time, commit.committed)
+    last, reached = newest[0] if newest else (0, dated)
     if commit.number != last + 1:
         raise ValueError(f"commit {commit.number} does not follow {last}")
     columns = (blob(commit.commit), commit.time, blob(commit.author), blob(commit.message), int(commit.merge))
-    store.run("INSERT INTO landmarks VALUES (?, ?, ?, ?, ?, ?, ?)", commit.number, *columns, max(reached, commit.time))
+    store.run("INSERT INTO landmarks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", commit.number, dated, max(reached, dated), *columns)
 
 
 def _add_merged_lines(store: Store, number: int, lines: Sequence[MergedLine]) -> None:

@@ -45,7 +45,7 @@ from mdmem.trail.steps import Step
 from mdmem.trail.storage import Store, parse_rows
 
 _NO_LIMIT = -1
-_LAST_NUMBER = 2**62
+_LAST_NUMBER = _LAST_TIME = 2**62
 
 
 class Trail:
@@ -128,14 +128,34 @@ class Trail:
         """The mainline commit with this id."""
         return self._commit(f"{SELECT_COMMITS} WHERE id = ?", blob(commit))
 
-    def last_commit_before(self, time: int) -> MainlineCommit | None:
-        """The mainline commit with the highest number whose author time is not after `time`."""
-        rows = self._store.rows("SELECT number FROM landmarks WHERE reached <= ? ORDER BY reached DESC, number DESC LIMIT 1", time)
-        number = rows[0][0] if rows else 0
-        late = self._store.rows(
-            "SELECT number FROM landmarks WHERE time < reached AND time <= ? AND number > ? ORDER BY number DESC LIMIT 1", time, number
-        )
-        return self.commit_numbered(late[0][0] if late else number)
+    def last_commit_before(self, time: int, latest: int) -> MainlineCommit | None:
+        """The newest mainline commit that counts up to `time`.
+
+        Each counts from the greatest date so far, so that what arrives late changes nothing of the days before it arrived. A date after
+        `latest` cannot be right and does not count.
+        """
+        newest = self.newest_commit
+        if newest is None or time >= latest:
+            return newest
+        number = newest.number
+        if self._reached(number) <= latest:
+            return self._commit(f"{SELECT_COMMITS} WHERE reached <= ? ORDER BY reached DESC, number DESC LIMIT 1", time)
+        ((later,),) = self._store.rows("SELECT min(number) FROM landmarks WHERE dated > ? AND dated <= ?", time, latest)
+        number = number if later is None else later - 1
+        return None if self.counts_from(number, latest) is None else self.commit_numbered(number)
+
+    def counts_from(self, number: int, latest: int) -> int | None:
+        """The time from which on a mainline commit counts, as `last_commit_before`; None where no date up to it can be right."""
+        reached = self._reached(number)
+        if reached <= latest:
+            return reached
+        ((dated,),) = self._store.rows("SELECT max(dated) FROM landmarks WHERE number <= ? AND dated <= ?", number, latest)
+        return None if dated is None else int(dated)
+
+    def _reached(self, number: int) -> int:
+        """The greatest date of the mainline commits up to a number."""
+        ((reached,),) = self._store.rows("SELECT reached FROM landmarks WHERE number = ?", number) or [(_LAST_TIME,)]
+        return int(reached)
 
     def commits_after(self, number: int = 0, limit: int | None = None) -> tuple[MainlineCommit, ...]:
         """The mainline commits after a number, oldest first."""
