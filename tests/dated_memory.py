@@ -52,7 +52,7 @@ def dated(dated_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> DatedMemory:
 
 def facts_saying(dated: DatedMemory, text: str) -> list[Hit]:
     """The hits of `facts --all` with a text."""
-    return [hit for hit in dated.on("2027-01-01").facts(ListFacts(everything=True)) if hit.text == text]
+    return [hit for hit in dated.on("2027-01-01").facts(ListFacts(everything=True, limit=0)).facts if hit.text == text]
 
 
 def change_employers(dated: DatedMemory) -> list[str]:

@@ -4,6 +4,8 @@ import re
 
 from commandline import FACT, FILES, HIT, LOG, Shell
 
+from mdmem import files
+
 SHOWN = ["path", "section", "level", "text", "etag", "tree_etag", "start_line", "end_line", "commit", "uncommitted", "subsections"]
 
 
@@ -43,7 +45,7 @@ class TestReads:
         assert (done.status, done.out, done.err) == (0, "", "mdmem: no match\n")
         assert shell.run("search", "zebra", "--json").answer["hits"] == []
         assert shell.run("facts", "--tag", "zebra").err == "mdmem: no facts\n"
-        assert shell.run("facts", "--tag", "zebra", "--json").answer == {"facts": []}
+        assert shell.run("facts", "--tag", "zebra", "--json").answer == {"total": 0, "stale": False, "facts": []}
 
     def test_where_nothing_is_there_at_all_it_says_so(self, shell: Shell):
         section, file = "mdmem: memory holds nothing in a section 'Nope'\n", "mdmem: memory holds nothing in a file 'nope.md'\n"
@@ -63,6 +65,33 @@ class TestReads:
             **{"id": "", "text": "drink: tea", "key": "drink", "kind": "preference", "tags": [], "path": "MEMORY.md", "line": 5},
             **{"section": "Memory > Preferences", "source": "user-stated", "confidence": 0.95, "status": "current", "until": None},
         }
+
+    def test_facts_newest_first_and_how_many_are_left_out(self, shell: Shell):
+        for number in range(4):
+            shell.run("remember", f"parcel {number}", "--tag", "parcel", *(("--key", "My Parcel") if number == 2 else ()))
+        shell.run("log", "parcel of old", "--date", "2026-01-02", "--fact", "--tag", "parcel")
+        texts = ["parcel 3", "My Parcel: parcel 2", "parcel 1", "parcel 0", "parcel of old"]
+        assert [fact["text"] for fact in shell.run("facts", "--tag", "parcel", "--json").answer["facts"]] == texts
+        few = shell.run("facts", "-n", "2", "--tag", "parcel", "--json").answer
+        assert ([fact["text"] for fact in few["facts"]], few["total"], few["stale"]) == (texts[:2], 5, False)
+        assert shell.run("recall", "--tag", "parcel", "-n", "1").err == "mdmem: 1 of 5 facts; -n 0 gives all\n"
+        assert shell.run("recall", "--tag", "parcel", "-n", "0").err == ""
+        assert shell.run("facts", "-n", "-1").status == 2
+        assert [fact["text"] for fact in shell.run("facts", "--key", "my  parcel", "--json").answer["facts"]] == [texts[1]]
+        assert [fact["path"] for fact in shell.run("facts", "--file", "memory/2026-01-02.md", "--json").answer["facts"]] == [
+            "memory/2026-01-02.md"
+        ]
+
+    def test_where_the_index_is_behind_lists_say_so(self, shell: Shell):
+        shell.run("search", "tea")
+        shell.write("mdmem.toml", "lock_timeout = 0.01\n")
+        shell.write("memory/new.md", "".join(f"- new {number}\n" for number in range(20_000)))
+        behind = "mdmem: the index is behind: another process has been updating it for long, and the newest changes may be missing\n"
+        with files.lock(shell.folder / ".git" / "mdmem" / "root" / files.INDEX_LOCK, 0):
+            for command in (["facts"], ["tags"], ["recall", "--tag", "house"], ["conflicts"], ["search", "9000"]):
+                assert behind in shell.run(*command).err
+                assert shell.run(*command, "--json").answer["stale"] is True
+            assert shell.run("recall", "--tag", "zebra").err.endswith("mdmem: no facts in the index as it is\n")
 
     def test_check(self, shell: Shell):
         clean = shell.run("check", "memory/rooms.md")

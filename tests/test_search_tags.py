@@ -1,15 +1,14 @@
-from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 
 from mdmem.document import parse
 from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import FilePath
-from mdmem.model.searches import Hit
+from mdmem.model.searches import Hit, TagCount
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
-from mdmem.search.tags import TagCount, count_tags, most_tagged
+from mdmem.search.tags import count_tags, most_tagged
 
 
 def facts(**files: str) -> tuple[Hit, ...]:
@@ -42,8 +41,6 @@ def test_without_facts_there_are_no_tags() -> None:
     assert count_tags(()) == ()
 
 
-def test_most_tagged_first_then_the_newest_and_what_is_not_committed() -> None:
-    days = {"one": 1, "two": 2, "both": 1}
+def test_most_tagged_first_then_in_their_order() -> None:
     known = facts(a="- one #a\n- two #B\n- both #b #A\n- new #b\n- none #c\n")
-    dated = [replace(hit, since=datetime(2026, 1, days[hit.text], tzinfo=UTC)) if hit.text in days else hit for hit in known]
-    assert [hit.text for hit in most_tagged(dated, ("A", "b"))] == ["both", "new", "two", "one", "none"]
+    assert [hit.text for hit in most_tagged(known, ("A", "b"))] == ["both", "one", "two", "new", "none"]

@@ -340,6 +340,11 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
         listed = index.entries(Filter(valid_on=TODAY, **wanted))
         lines = [(one.entry.path, one.entry.start_line) for one in (expected if wanted else current(rows))]
         assert [(hit.path, hit.start_line) for hit in listed] == sorted(lines)
+        newest, total = index.newest(Filter(valid_on=TODAY, **wanted), TODAY)
+        assert (sorted(newest, key=repr), total) == (sorted(listed, key=repr), len(listed))
+        assert [hit.since is not None for hit in newest if not hit.day] == sorted(hit.since is not None for hit in newest if not hit.day)
+        for limit in (1, 3):
+            assert index.newest(Filter(valid_on=TODAY, **wanted), TODAY, limit) == (newest[:limit], total)
 
 
 @settings(max_examples=20)

@@ -17,13 +17,24 @@ from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, Presen
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
 from mdmem.model.reviews import Advice, AdviceKind, ReviewResult
-from mdmem.model.searches import ConflictView, Explanation, Factor, Hit, ScorePart, SearchResult
+from mdmem.model.searches import (
+    ConflictList,
+    ConflictView,
+    Explanation,
+    FactList,
+    Factor,
+    Hit,
+    ScorePart,
+    SearchResult,
+    TagCatalogue,
+    TagCount,
+)
 from mdmem.model.writes import WriteResult
 from mdmem.render import plain
 from mdmem.search import ranking
-from mdmem.search.tags import TagCount
 from mdmem.secrets import Secret
 from mdmem.show import history, hits, maintenance, reads, writes
+from mdmem.wording import field
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
 HIT = Hit(
@@ -265,13 +276,27 @@ class TestExplained:
 class TestFacts:
     def test_text(self):
         expired = replace(HIT, kind=None, tags=(), status=Status.EXPIRED, text="two\nlines\x1b")
-        assert hits.facts_text((HIT, expired)) == (
+        assert hits.facts_text(FactList((HIT, expired), 2)) == (
             "1f3c9a2b  [fact] drinks **black** tea #a #b  MEMORY.md:7\n1f3c9a2b  two lines\ufffd (expired)  MEMORY.md:7"
         )
 
     def test_json(self):
-        (row,) = hits.facts_json([HIT])["facts"]
+        answer = hits.facts_json(FactList((HIT,), 3, stale=True))
+        (row,) = answer["facts"]
+        assert (answer["total"], answer["stale"]) == (3, True)
         assert (row["id"], row["line"], row["until"], row["tags"]) == ("1f3c9a2b", 7, "2026-12-31", ["a", "b"])
+
+
+def test_an_empty_answer_of_an_index_that_is_behind_says_nothing_of_memory():
+    behind = "the index is behind"
+    assert hits.facts_notes(FactList((), 0)) == ("no facts",)
+    assert hits.facts_notes(FactList((), 0, True, (behind,))) == (behind, "no facts in the index as it is")
+    assert hits.search_notes(replace(found(), stale=True, notes=(behind,))) == (behind, "no match in the index as it is")
+    assert hits.answer_notes("tags", 0, TagCatalogue((), True, (behind,))) == (behind, "no tags in the index as it is")
+
+
+def test_facts_that_are_left_out_are_counted():
+    assert hits.facts_notes(FactList((HIT,), 1200)) == (f"1 of 1,200 facts; {field('limit')} 0 gives all",)
 
 
 def test_problem():
@@ -453,8 +478,8 @@ class TestBlame:
 
 def test_labels():
     tags = (TagCount("house", 2), TagCount("a\x1bb", 1))
-    assert hits.tags_text(tags) == "house 2\na\ufffdb 1"
-    assert hits.tags_json(tags)["tags"][0] == {"tag": "house", "count": 2}
+    assert hits.tags_text(TagCatalogue(tags)) == "house 2\na\ufffdb 1"
+    assert hits.tags_json(TagCatalogue(tags))["tags"][0] == {"tag": "house", "count": 2}
 
 
 def test_how_a_hit_stands():
@@ -468,13 +493,13 @@ def test_how_a_hit_stands():
 def test_contradictions():
     other = replace(HIT, text="no\ntea", since=AT, fact=FactId("8e0d4c11"), source=None, commit=None)
     view = ConflictView(HIT, other, "drink")
-    assert hits.conflicts_text([view, replace(view, key=None)]).splitlines()[:4] == [
+    assert hits.conflicts_text(ConflictList((view, replace(view, key=None)))).splitlines()[:4] == [
         "both are about drink",
         "    1f3c9a2b  drinks **black** tea  (uncommitted, inferred 0.7, MEMORY.md:7, 0123456789)",
         "    8e0d4c11  no tea  (2026-03-05, MEMORY.md:7)",
         "marked",
     ]
-    (row,) = hits.conflicts_json([view])["conflicts"]
+    (row,) = hits.conflicts_json(ConflictList((view,)))["conflicts"]
     assert (row["key"], row["one"]["since"], row["other"]["since"]) == ("drink", None, AT.isoformat())
 
 

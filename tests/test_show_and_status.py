@@ -148,11 +148,11 @@ class TestFacts:
     def test_current_facts_and_all_facts(self, at: Desk, memory: Memory):
         at.apply(Log("a log (until 2026-03-04)", kind="fact", tags=("x",)))
         at.apply(append("- city: Rome (until 2026-03-05)", "Home"))
-        texts = [hit.text for hit in memory.facts(ListFacts())]
+        texts = [hit.text for hit in memory.facts(ListFacts()).facts]
         assert "works at Stripe" in texts
-        assert [hit.key for hit in memory.facts(ListFacts(section="Home")) if hit.key] == ["city"]
+        assert [hit.key for hit in memory.facts(ListFacts(section="Home")).facts if hit.key] == ["city"]
         assert not [text for text in texts if "a log" in text]
-        (old,) = memory.facts(ListFacts(tags=("x",), everything=True))
+        (old,) = memory.facts(ListFacts(tags=("x",), everything=True)).facts
         assert (old.status, old.kind) == ("expired", "fact")
 
     @pytest.mark.parametrize(

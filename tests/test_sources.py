@@ -36,7 +36,7 @@ def sources(at: Desk) -> dict[str, Source]:
         in_trail = {each.entry.text: each.origin.source for each in trail.live_occurrences(MEMORY) if each.entry.fact}
     memory = Memory(at.workspace)
     try:
-        in_index = {hit.text: hit.source for hit in memory.facts(ListFacts())}
+        in_index = {hit.text: hit.source for hit in memory.facts(ListFacts()).facts}
     finally:
         memory.close()
     assert in_index == in_trail

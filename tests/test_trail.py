@@ -305,13 +305,15 @@ class TestContradictions:
         pair = "- color: red\n- color: blue\n"
         dated.at.write("MEMORY.md", f"# Memory\n\n## A\n\n{pair}\n## B\n\n{pair}")
         dated.at.commit("both")
-        conflicts = [(view.key, view.one.section[-1], view.one.text, view.other.text) for view in dated.on("2026-06-01").conflicts()]
+        conflicts = [
+            (view.key, view.one.section[-1], view.one.text, view.other.text) for view in dated.on("2026-06-01").conflicts().conflicts
+        ]
         assert conflicts == [("color", "A", "color: red", "color: blue"), ("color", "B", "color: red", "color: blue")]
 
     def test_by_a_key_that_one_of_them_names(self, dated: DatedMemory) -> None:
         dated.at.write("MEMORY.md", "# Memory\n\n## A\n\n- Drink: tea\n- Drink: water\n- drink: coffee\n")
         dated.at.commit("all")
-        assert [view.key for view in dated.on("2026-06-01").conflicts()] == ["drink"] * 3
+        assert [view.key for view in dated.on("2026-06-01").conflicts().conflicts] == ["drink"] * 3
 
     def test_by_hand(self, dated: DatedMemory) -> None:
         dated.on("2026-01-10").apply(Remember("sleeps late", section="Home"))
@@ -321,7 +323,7 @@ class TestContradictions:
         assert not dated.on("2026-01-12").apply(mark).changed
         hit = dated.search("sleeps")[0]
         assert hit.contradicts == done.added
-        (conflict,) = dated.on("2026-01-13").conflicts()
+        (conflict,) = dated.on("2026-01-13").conflicts().conflicts
         assert {conflict.one.text, conflict.other.text} == {"sleeps late", "up at five, as ever"}
         assert conflict.key is None
 
@@ -376,14 +378,14 @@ class TestContradictions:
                 (at.root / "memory/tea.md").unlink()
                 at.commit("gone")
         assert self._against(dated, "2026-06-02") == ()
-        assert dated.on("2026-06-02").conflicts() == ()
+        assert dated.on("2026-06-02").conflicts().conflicts == ()
         if way in ("retracted", "forgotten"):
             dated.on("2026-01-13").apply(Revert("HEAD"))
             assert self._against(dated, "2026-01-13") != ()
 
     def _against(self, dated: DatedMemory, day: str) -> tuple[str, ...]:
         (hit,) = [hit for hit in dated.search("likes tea", day) if hit.text == "likes tea"]
-        (fact,) = [fact for fact in dated.on(day).facts(ListFacts()) if fact.text == "likes tea"]
+        (fact,) = [fact for fact in dated.on(day).facts(ListFacts()).facts if fact.text == "likes tea"]
         assert hit.contradicts == fact.contradicts
         return hit.contradicts
 
@@ -479,7 +481,7 @@ class TestTrailUpdate:
             memory = dated.on("2026-06-01")
             memory.apply(Remember(f"works at {employer} {number}", section="Work", key="employer"))
             listed = memory.facts(ListFacts(everything=True))
-        assert [hit.text[-1] for hit in listed if hit.key] == [*"76543210"]
+        assert [hit.text[-1] for hit in listed.facts if hit.key] == [*"76543210"]
         shutil.rmtree(dated.at.workspace.state)
         assert memory.facts(ListFacts(everything=True)) == listed
 

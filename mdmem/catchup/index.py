@@ -174,7 +174,7 @@ def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None
             index=index,
             commit=index.seen.commit,
             stale=True,
-            notes=("another process has been indexing for long; the newest changes may be missing",),
+            notes=("the index is behind: another process has been updating it for long, and the newest changes may be missing",),
         )
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)

@@ -29,7 +29,7 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     """Say what could be tidied in the curated files as they are."""
     today = workspace.now().date()
-    conflicts = [_conflict(view.one, view.other, view.key) for view in search.conflicts(workspace, say)]
+    conflicts = [_conflict(view.one, view.other, view.key) for view in search.conflicts(workspace, say).conflicts]
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
     with trail_update.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))

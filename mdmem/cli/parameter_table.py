@@ -121,13 +121,17 @@ TABLE: ParameterTable = {
     ),
     "facts": (
         ("tags", ("--tag",), list, None, False),
+        ("key", ("--key",), str, None, False),
         ("kind", ("--kind",), str, None, False),
         ("section", ("--section",), str, None, False),
+        ("file", ("--file",), str, None, False),
+        ("limit", ("-n",), int, 100, False),
         ("everything", ("--all",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "recall": (
         ("tags", ("--tag",), list, None, True),
+        ("limit", ("-n",), int, 100, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "tags": (

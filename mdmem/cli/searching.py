@@ -67,36 +67,42 @@ def search(
     )
     memory = open_memory(call)
     result = memory.search(request)
-    notes = () if result.hits else memory.empty_answer_notes(file, section)
+    notes = () if result.hits or result.stale else memory.empty_answer_notes(file, section)
     return Answer(hits.search_json(result), hits.search_text(result, use_colour()), (*hits.search_notes(result), *notes))
 
 
 def facts(
     call: Call,
     tags: Tags = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only facts with this key.")] = None,
     kind: Kind = None,
     section: SectionOption = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most facts to give; 0 for all.")] = 100,
     everything: Annotated[bool, typer.Option("--all", help="Include those that no longer hold.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """List the facts of memory with their ids."""
+    """List the facts of memory with their ids, the newest first."""
     memory = open_memory(call)
-    listed = memory.facts(ListFacts(tags=tuple(tags or ()), kind=kind, section=section, everything=everything))
-    notes = () if listed else ("no facts", *memory.empty_answer_notes(section=section))
-    return Answer(hits.facts_json(listed), hits.facts_text(listed), notes)
+    listed = memory.facts(
+        ListFacts(tags=tuple(tags or ()), key=key, kind=kind, section=section, file=file, everything=everything, limit=limit)
+    )
+    notes = () if listed.facts or listed.stale else memory.empty_answer_notes(file, section)
+    return Answer(hits.facts_json(listed), hits.facts_text(listed), (*hits.facts_notes(listed), *notes))
 
 
 def recall(
     call: Call,
     tags: Annotated[list[str], typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")],
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most facts to give; 0 for all.")] = 100,
     as_json: Json = False,
 ) -> Answer:
     """List the facts with one of these labels.
 
     Those with most of them come first, then the newest.
     """
-    listed = open_memory(call).recall(tuple(tags))
-    return Answer(hits.facts_json(listed), hits.facts_text(listed), () if listed else ("no facts",))
+    listed = open_memory(call).recall(tuple(tags), limit)
+    return Answer(hits.facts_json(listed), hits.facts_text(listed), hits.facts_notes(listed))
 
 
 def tags(call: Call, as_json: Json = False) -> Answer:
@@ -104,5 +110,5 @@ def tags(call: Call, as_json: Json = False) -> Answer:
 
     Of each fact the first three labels count.
     """
-    counts = open_memory(call).tags()
-    return Answer(hits.tags_json(counts), hits.tags_text(counts), () if counts else ("no tags",))
+    catalogue = open_memory(call).tags()
+    return Answer(hits.tags_json(catalogue), hits.tags_text(catalogue), hits.answer_notes("tags", len(catalogue.tags), catalogue))

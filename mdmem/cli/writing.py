@@ -250,5 +250,5 @@ def conflicts(
         return write_answer(open_memory(call).apply(Resolve(*resolve, options)))
     if options != WriteOptions():
         raise UsageProblem("the options of a write go with --resolve")
-    pairs = open_memory(call).conflicts()
-    return Answer(hits.conflicts_json(pairs), hits.conflicts_text(pairs), () if pairs else ("no conflicts",))
+    listed = open_memory(call).conflicts()
+    return Answer(hits.conflicts_json(listed), hits.conflicts_text(listed), hits.answer_notes("conflicts", len(listed.conflicts), listed))

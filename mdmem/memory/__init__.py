@@ -14,9 +14,10 @@ from mdmem import changes
 from mdmem.events import EventRecorder
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reviews import ReviewResult
-from mdmem.model.searches import ConflictView, Hit, ListFacts, Search, SearchResult
+from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
 from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
 from mdmem.startup import late
+from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, refresh
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
     from mdmem.queries import blame, history, search, show
     from mdmem.search import tags as tag_catalogue
-    from mdmem.search.tags import TagCount
     from mdmem.stats import Figures, SearchFigures
 else:
     doctor = late.module("mdmem.doctor")
@@ -193,8 +193,8 @@ class Memory:
             event.searched(search.measure_answer(workspace, request, result))
         return result
 
-    def facts(self, request: ListFacts) -> tuple[Hit, ...]:
-        """List the facts of memory by path and line."""
+    def facts(self, request: ListFacts) -> FactList:
+        """List the facts of memory, the newest first."""
         return search.facts(self.workspace, request, self._say, self._progress)
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
@@ -280,17 +280,20 @@ class Memory:
         """Lines for the user after an empty answer about a file or a section: memory may hold nothing there at all."""
         return search.empty_answer_notes(self.workspace, file, section, self._say)
 
-    def conflicts(self) -> tuple[ConflictView, ...]:
+    def conflicts(self) -> ConflictList:
         """List the pairs of facts that contradict each other."""
         return search.conflicts(self.workspace, self._say, self._progress)
 
-    def recall(self, tags: tuple[str, ...]) -> tuple[Hit, ...]:
-        """List the facts with at least one of these tags: those with most of them first, then the newest."""
-        return tag_catalogue.most_tagged(self.facts(ListFacts(any_tags=tags)), tags)
+    def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
+        """List the facts with at least one of these tags: those with most of them first, then the newest. A limit of 0 is none."""
+        request = ListFacts(any_tags=tags, limit=limit)
+        listed = self.facts(replace(request, limit=0))
+        return replace(listed, facts=tuple(tag_catalogue.most_tagged(listed.facts, tags)[: limit or None]))
 
-    def tags(self) -> tuple[TagCount, ...]:
+    def tags(self) -> TagCatalogue:
         """List the tags, most used first."""
-        return tag_catalogue.count_tags(self.facts(ListFacts()))
+        listed = self.facts(ListFacts(limit=0))
+        return TagCatalogue(tag_catalogue.count_tags(listed.facts), listed.stale, listed.notes)
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """Check memory files as they are on disk.

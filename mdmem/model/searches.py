@@ -12,6 +12,7 @@ from mdmem.wording import field
 
 _MAX_HITS = 1000
 _MAX_DAYS = 100_000
+_MAX_LISTED = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,23 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class ListFacts:
-    """List facts: with all of `tags`, with one of `any_tags`; `everything` includes those that no longer hold."""
+    """List facts, the newest first: with all of `tags`, with one of `any_tags`, holding `key`.
+
+    `everything` includes those that no longer hold. A `limit` of 0 is none.
+    """
 
     tags: tuple[str, ...] = ()
     any_tags: tuple[str, ...] = ()
+    key: str | None = None
     kind: str | None = None
     section: str | None = None
+    file: str | None = None
     everything: bool = False
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        """Refuse a number below 0."""
+        require_range("limit", self.limit, 0, _MAX_LISTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +167,45 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
+class FactList:
+    """Facts that were asked for: `total` counts those too that are left out. `stale` and `notes` as of a search."""
+
+    facts: tuple[Hit, ...]
+    total: int
+    stale: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ConflictView:
     """Two facts that contradict each other; `key` is the key of both, None where somebody marked them."""
 
     one: Hit
     other: Hit
     key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictList:
+    """The facts that contradict each other. `stale` and `notes` as of a search."""
+
+    conflicts: tuple[ConflictView, ...]
+    stale: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    """A tag without its `#` in its most frequent spelling, and the number of facts with it."""
+
+    tag: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagCatalogue:
+    """The tags of memory. `stale` and `notes` as of a search."""
+
+    tags: tuple[TagCount, ...]
+    stale: bool = False
+    notes: tuple[str, ...] = ()

@@ -11,11 +11,11 @@ from mdmem import config, files
 from mdmem.catchup.index import FreshIndex, fresh_index, index_as_is
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
-from mdmem.facts import find_held_key, normalise
+from mdmem.facts import find_held_key, normalise, split_key
 from mdmem.listing import ListedFile
-from mdmem.model import FileKind, FilePath, SectionPath
+from mdmem.model import FactId, FileKind, FilePath, SectionPath
 from mdmem.model.reads import WorkspaceStatus
-from mdmem.model.searches import ConflictView, Hit, ListFacts, Quality, Search, SearchResult
+from mdmem.model.searches import ConflictList, ConflictView, FactList, Hit, ListFacts, Quality, Search, SearchResult
 from mdmem.search.explanation import explain_in_words
 from mdmem.search.quality import answer_quality
 from mdmem.search.query import Filter, IndexQuery
@@ -155,10 +155,11 @@ def _without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...],
     return tuple(replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in expired)) for hit in hits)
 
 
-def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None) -> tuple[Hit, ...]:
-    """The facts of memory, by path and line; those that no longer hold only if `everything` is asked for."""
+def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None) -> FactList:
+    """The facts of memory, newest first; those that no longer hold only if `everything` is asked for."""
     today = workspace.now().date()
     entry_filter = Filter(
+        file=request.file,
         section=request.section,
         kind=request.kind,
         tags=request.tags,
@@ -168,12 +169,20 @@ def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress
         history=request.everything,
         zone=config.zone(workspace.settings.timezone),
     )
-    index = fresh_index(workspace, say, progress).index
+    limit = request.limit or None
+    index = fresh_index(workspace, say, progress)
+    asked_limit = limit if request.key is None else None
     try:
-        hits = index.entries(entry_filter, today)
+        hits, total = index.index.newest(entry_filter, today, asked_limit)
     except BrokenIndex:
-        hits = fresh_index(workspace, say, progress, full=True).index.entries(entry_filter, today)
-    return _without_expired_contradictions(workspace, hits, today, say)
+        index = fresh_index(workspace, say, progress, full=True)
+        hits, total = index.index.newest(entry_filter, today, asked_limit)
+    if request.key is not None:
+        key = request.key
+        hits = tuple(hit for hit in hits if split_key(hit.text, key)[0])
+        hits, total = hits[:limit], len(hits)
+    facts = _without_expired_contradictions(workspace, hits, today, say)
+    return FactList(facts=facts, total=total, stale=index.stale, notes=index.notes)
 
 
 def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
@@ -189,20 +198,34 @@ def empty_answer_notes(workspace: Workspace, file: str | None, section: str | No
     )
 
 
-def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> tuple[ConflictView, ...]:
-    """The current facts that contradict each other, each pair once in a section, by path and line."""
-    hits = facts(workspace, ListFacts(), say, progress)
+def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> ConflictList:
+    """The current facts that contradict each other, each pair once in a section, by path and line.
+
+    Of many facts with one key each names only those next to it (`contradictions`): n of them give n - 1 pairs.
+    """
+    listed = facts(workspace, ListFacts(limit=0), say, progress)
+    hits = sorted(listed.facts, key=lambda hit: (hit.path, hit.start_line))
     key_of = _key_reader(hits)
+    by_fact: dict[FactId | None, list[Hit]] = defaultdict(list)
+    by_location: dict[tuple[_HitLocation, FactId | None], list[Hit]] = defaultdict(list)
+    for hit in hits:
+        if hit.contradicts:
+            by_fact[hit.fact].append(hit)
+            by_location[_location(hit), hit.fact].append(hit)
     views: dict[Hashable, ConflictView] = {}
     for hit in hits:
         for fact in hit.contradicts:
-            opposing = [each for each in hits if each.fact == fact and hit.fact in each.contradicts]
-            in_section = [each for each in opposing if _location(each) == _location(hit)]
-            pair = frozenset((hit.fact or fact, fact))
-            for other in (in_section or opposing)[:1]:
+            in_section = _first_contradicting(by_location[_location(hit), fact], hit)
+            other = in_section or _first_contradicting(by_fact[fact], hit)
+            if other is not None:
+                pair = frozenset((hit.fact or fact, fact))
                 key = key_of(hit) if in_section and key_of(hit) == key_of(other) else None
                 views.setdefault((_location(hit), pair) if in_section else pair, ConflictView(hit, other, key))
-    return tuple(views.values())
+    return ConflictList(tuple(views.values()), listed.stale, listed.notes)
+
+
+def _first_contradicting(hits: Sequence[Hit], hit: Hit) -> Hit | None:
+    return next((each for each in hits if hit.fact in each.contradicts), None)
 
 
 def _key_reader(hits: Sequence[Hit]) -> Callable[[Hit], str | None]:

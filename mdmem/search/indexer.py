@@ -144,6 +144,10 @@ class SearchIndex:
         """See `IndexSearcher.entries`."""
         return self._finder.entries(passing_filter, today) if self._finder else ()
 
+    def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Hit, ...], int]:
+        """See `IndexSearcher.newest`."""
+        return self._finder.newest(passing_filter, today, limit) if self._finder else ((), 0)
+
     def holds(self, passing_filter: Filter) -> bool:
         """See `IndexSearcher.holds`."""
         return self._finder is not None and self._finder.holds(passing_filter)

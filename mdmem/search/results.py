@@ -12,7 +12,7 @@ from mdmem.model import FileKind, Status
 from mdmem.model.searches import Explanation, Factor, Hit
 from mdmem.search import ranking
 from mdmem.search.query import Filter
-from mdmem.search.schema import IndexRow, statement_number
+from mdmem.search.schema import NEVER, IndexRow, statement_number
 from mdmem.startup.records import dataclass
 
 _MOMENTS_KEPT = 1024
@@ -51,6 +51,27 @@ def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
     """Sort by path and line; at one line the later begun first, then by text and the last commit that held it."""
     entry = row.entry
     return entry.path, entry.start_line, -_newness(row), entry.text, row.last or ""
+
+
+def age(day: int, seconds: int | None, begun: int, zone: tzinfo | None, today: date) -> tuple[int, float, int]:
+    """A sort key by which the newer entry comes first: by its day, the time of its commit, the number of the commit from which on it is live.
+
+    Args:
+        day: its own, as an ordinal, or NO_DAY: it has that of its commit then, or `today` while it is in none.
+        seconds: the time of its commit; None while it is in none.
+        begun: see `schema.document_fields`.
+        zone: the user's.
+        today: the user's day.
+    """
+    if not day:
+        day = (today if seconds is None else _moment(seconds, zone)).toordinal()
+    return -day, -math.inf if seconds is None else -seconds, -begun
+
+
+def row_age(row: IndexRow, zone: tzinfo | None, today: date) -> tuple[int, float, int]:
+    """The `age` of a row."""
+    day, begun = row.entry.day.toordinal() if row.entry.day else ranking.NO_DAY, row.lifetime.begun
+    return age(day, row.origin.time if row.origin else None, NEVER if begun is None else begun, zone, today)
 
 
 def _newness(row: IndexRow) -> float:

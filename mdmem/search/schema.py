@@ -36,7 +36,7 @@ FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"
 """The label of rows that are no longer current, moved or not."""
 MOVED_LABEL = "mark:moved"
-_NEVER = 2**62
+NEVER = 2**62
 """The number from which on uncommitted text is live: after every mainline commit."""
 _LAST_DAY = date.max.toordinal()
 
@@ -224,7 +224,7 @@ class _LifetimeFields:
 @lru_cache(maxsize=_KEPT)
 def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> _LifetimeFields:
     numbers: dict[str, float] = {
-        "begun": _NEVER if life.begun is None else life.begun,
+        "begun": NEVER if life.begun is None else life.begun,
         "last": _LAST_DAY if life.is_current else 0,
         "factor": ranking.static_factor(kind, origin.confidence if origin else None, life.weaker),
     }

@@ -192,10 +192,32 @@ class IndexSearcher:
         """
         day = today or passing_filter.valid_on or date.max
         expiry_day = day if today or passing_filter.valid_on else date.min
-        rows: Iterable[IndexRow] = self._all(query.filter_query(passing_filter, day))
-        if passing_filter.reaches_back:
-            rows = results.visible_rows(rows, passing_filter, expiry_day)
+        rows = self._passing(passing_filter, day, expiry_day)
         return tuple(results.make_hit(row, 0.0, passing_filter, expiry_day) for row in sorted(rows, key=results.position_key))
+
+    def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Hit, ...], int]:
+        """The newest entries that pass the filter, newest first, and how many pass; read are only those and others as old as the last.
+
+        Raises:
+            BrokenIndex: the index turns out to be damaged.
+        """
+        zone = passing_filter.zone
+        if passing_filter.reaches_back or limit is None:
+            rows = list(self._passing(passing_filter, today, today))
+            total = len(rows)
+        else:
+            addresses = [address for _, address in self._found(query.filter_query(passing_filter, today), self._searcher.num_docs)]
+            days, times, begun = (self._column(name, addresses) for name in ("day", "time", "begun"))
+            ages = [results.age(*numbers, zone=zone, today=today) for numbers in zip(days, times, begun, strict=True)]
+            last = sorted(ages)[:limit][-1:]
+            rows = [self._row(address) for address, age in zip(addresses, ages, strict=True) if [age] <= last]
+            total = len(addresses)
+        rows.sort(key=lambda row: (results.row_age(row, zone, today), results.position_key(row)))
+        return tuple(results.make_hit(row, 0.0, passing_filter, today) for row in rows[:limit]), total
+
+    def _passing(self, passing_filter: Filter, today: date, expiry_day: date) -> Iterable[IndexRow]:
+        rows = self._all(query.filter_query(passing_filter, today))
+        return results.visible_rows(rows, passing_filter, expiry_day) if passing_filter.reaches_back else rows
 
     def holds(self, passing_filter: Filter) -> bool:
         """True if any entry passes the filter.

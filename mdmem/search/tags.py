@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from mdmem.model.searches import Hit
+from mdmem.model.searches import Hit, TagCount
 from mdmem.search.schema import folded_label
-from mdmem.startup.records import dataclass
 
 _COUNTED = 3
 """The first tags of a fact that count: those after them are remarks, and would fill the catalogue (design)."""
-
-
-@dataclass(frozen=True, slots=True)
-class TagCount:
-    """A tag without its `#` in its most frequent spelling, and the number of facts with it."""
-
-    tag: str
-    count: int
 
 
 def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
@@ -36,11 +26,7 @@ def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
     return tuple(sorted(counts, key=lambda count: (-count.count, folded_label(count.tag))))
 
 
-def most_tagged(facts: Iterable[Hit], tags: Iterable[str]) -> tuple[Hit, ...]:
-    """Facts by the number of these tags that they have, then newest first; uncommitted facts are the newest."""
+def most_tagged(facts: Iterable[Hit], tags: Iterable[str]) -> list[Hit]:
+    """Facts by the number of these tags that they have, otherwise in their order."""
     wanted_tags = {folded_label(tag) for tag in tags}
-
-    def order(hit: Hit) -> tuple[int, float]:
-        return -len(wanted_tags & {folded_label(tag) for tag in hit.tags}), -(hit.since.timestamp() if hit.since else math.inf)
-
-    return tuple(sorted(facts, key=order))
+    return sorted(facts, key=lambda hit: -len(wanted_tags & {folded_label(tag) for tag in hit.tags}))

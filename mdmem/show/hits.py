@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from math import fsum
 from typing import Any
 
 from mdmem.addresses import join_path
-from mdmem.model.searches import ConflictView, Explanation, Factor, Hit, ScorePart, SearchResult
+from mdmem.model.searches import ConflictList, Explanation, FactList, Factor, Hit, ScorePart, SearchResult, TagCatalogue
 from mdmem.render import plain
-from mdmem.search.tags import TagCount
 from mdmem.show.formatting import PLAIN, dim, hit_remarks, iso, one_line, section_line, short_id
 from mdmem.startup import late
+from mdmem.wording import field
 
 _SNIPPET = 320
 _BOLD = "\x1b[1m"
@@ -83,10 +83,16 @@ def search_json(result: SearchResult) -> dict[str, Any]:
     }
 
 
+def answer_notes(name: str, count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult) -> tuple[str, ...]:
+    """Notes on an answer: how fresh it is, and that it is empty; where the index is behind, that says nothing of memory."""
+    empty = f"no {name} in the index as it is" if answer.stale else f"no {name}"
+    return (*answer.notes, *(() if count else (empty,)))
+
+
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
     then = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short_id(result.commit)}",)
-    return (*result.notes, *then, *(() if result.hits else ("no match",)))
+    return (*then, *answer_notes("match", len(result.hits), result))
 
 
 def search_text(result: SearchResult, colour: bool) -> str:
@@ -157,7 +163,7 @@ def _window(words: str, stems: set[str]) -> str:
     return ("…" if start else "") + words[start : start + _SNIPPET].strip() + ("…" if start + _SNIPPET < len(words) else "")
 
 
-def facts_json(hits: Iterable[Hit]) -> dict[str, Any]:
+def facts_json(listed: FactList) -> dict[str, Any]:
     """A list of facts."""
     rows = (
         {
@@ -174,14 +180,21 @@ def facts_json(hits: Iterable[Hit]) -> dict[str, Any]:
             "status": hit.status,
             "until": iso(hit.until),
         }
-        for hit in hits
+        for hit in listed.facts
     )
-    return {"facts": list(rows)}
+    return {"total": listed.total, "stale": listed.stale, "facts": list(rows)}
 
 
-def facts_text(hits: Sequence[Hit]) -> str:
+def facts_text(listed: FactList) -> str:
     """A list of facts: id, words, where."""
-    return "\n".join(_fact_text(hit) for hit in hits)
+    return "\n".join(_fact_text(hit) for hit in listed.facts)
+
+
+def facts_notes(listed: FactList) -> tuple[str, ...]:
+    """Notes on a list of facts: how fresh it is, and how many are left out."""
+    shown = len(listed.facts)
+    left_out = (f"{shown:,} of {listed.total:,} facts; {field('limit')} 0 gives all",) if 0 < shown < listed.total else ()
+    return (*answer_notes("facts", shown, listed), *left_out)
 
 
 def _fact_text(hit: Hit) -> str:
@@ -191,31 +204,31 @@ def _fact_text(hit: Hit) -> str:
     return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{remarks}  {hit.path}:{hit.start_line}")
 
 
-def tags_json(tags: Iterable[TagCount]) -> dict[str, Any]:
+def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
     """The catalogue of labels."""
-    return {"tags": [{"tag": tag.tag, "count": tag.count} for tag in tags]}
+    return {"stale": catalogue.stale, "tags": [{"tag": tag.tag, "count": tag.count} for tag in catalogue.tags]}
 
 
-def tags_text(tags: Iterable[TagCount]) -> str:
+def tags_text(catalogue: TagCatalogue) -> str:
     """The catalogue of labels, a line each with its count."""
-    return "\n".join(one_line(f"{tag.tag} {tag.count}") for tag in tags)
+    return "\n".join(one_line(f"{tag.tag} {tag.count}") for tag in catalogue.tags)
 
 
-def conflicts_json(conflicts: Iterable[ConflictView]) -> dict[str, Any]:
+def conflicts_json(listed: ConflictList) -> dict[str, Any]:
     """Contradictions, both sides of each as hits that say since when."""
-    rows = ({"key": conflict.key, "one": _since_json(conflict.one), "other": _since_json(conflict.other)} for conflict in conflicts)
-    return {"conflicts": list(rows)}
+    rows = ({"key": pair.key, "one": _since_json(pair.one), "other": _since_json(pair.other)} for pair in listed.conflicts)
+    return {"stale": listed.stale, "conflicts": list(rows)}
 
 
 def _since_json(hit: Hit) -> dict[str, Any]:
     return {**hit_json(hit), "since": iso(hit.since)}
 
 
-def conflicts_text(conflicts: Iterable[ConflictView]) -> str:
+def conflicts_text(listed: ConflictList) -> str:
     """Contradictions: what both sides are about, and for each its words, since when, who says so and where."""
     return "\n".join(
         "\n".join([one_line(f"both are about {conflict.key}" if conflict.key else "marked"), *map(_side, (conflict.one, conflict.other))])
-        for conflict in conflicts
+        for conflict in listed.conflicts
     )
 
 
