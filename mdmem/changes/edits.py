@@ -12,7 +12,7 @@ from mdmem.document import Document, parse
 from mdmem.editors import EditResult, daily, section
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import PathProblem, SectionProblem
-from mdmem.facts import parse_item, write_item
+from mdmem.facts import find_same_item, items, parse_item, write_item
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
 from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
@@ -103,7 +103,7 @@ def edit_text(workspace: Workspace, edit: FileEdit, path: FilePath, document: Do
     """
     match edit:
         case Log():
-            return _log(workspace, edit, document)
+            return _log(workspace, edit, path, document)
         case EditSection():
             return _edit_section(workspace, edit, path, document)
         case Remember():
@@ -114,10 +114,18 @@ def edit_text(workspace: Workspace, edit: FileEdit, path: FilePath, document: Do
             return _revert(edit, document)
 
 
-def _log(workspace: Workspace, edit: Log, document: Document | None) -> EditedText:
+def _log(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
     start = document or parse(daily.new_log(files.template("daily.md"), _day(workspace, edit)))
     item = write_item(edit.text, kind=edit.kind, tags=edit.tags)
-    return EditedText(daily.log(start, _minute(workspace, edit), item, edit.again), fact=parse_item(item).id)
+    again = edit.again or (find_same_item(start, item) is not None and not _is_stated(workspace, path, start, item))
+    return EditedText(daily.log(start, _minute(workspace, edit), item, again), fact=parse_item(item).id)
+
+
+def _is_stated(workspace: Workspace, path: FilePath, document: Document, item: str) -> bool:
+    """True if a log holds an entry that counts still: neither superseded nor retracted, nor expired."""
+    fact, today = parse_item(item).id, workspace.now().date()
+    same = [each for each in items(document) if each.fact.id == fact and (each.fact.until is None or each.fact.until >= today)]
+    return bool(lookup.current_locations(workspace, [lookup.FactLocation(path, document, each) for each in same]))
 
 
 def _day(workspace: Workspace, edit: Log) -> date:
