@@ -44,9 +44,9 @@ lint: $(STAMP)
 	$(VENV)/bin/lint-imports
 
 docs: $(STAMP)
-	$(VENV)/bin/python docs/generate_commands.py
-	$(VENV)/bin/python docs/generate_table.py
-	$(VENV)/bin/python docs/transcripts.py
+	$(VENV)/bin/python docs/tools/generate_commands.py
+	$(VENV)/bin/python docs/tools/generate_table.py
+	$(VENV)/bin/python docs/tools/transcripts.py
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -24,8 +24,8 @@ CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def script(name: str) -> ModuleType:
-    """A program of docs/ as a module."""
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    """A program of docs/tools as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -56,13 +56,13 @@ class TestCommands:
 
     def test_the_readme_names_commands_and_options_that_are_there(self):
         known = {word for name, _ in all_commands() for word in name.split()}
-        said = (ROOT / "README.md").read_text(encoding="utf-8")
-        named = set(re.findall(r"^\$ mdmem (?:-C \S+ )?([a-z-]+)", said, re.MULTILINE)) | set(re.findall(r"`mdmem ([a-z-]+)", said))
+        said = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", DOCS / "agents.md"))
+        named = set(re.findall(r"^\$ mdmem (?:-C \S+ )?([a-z-]+)", said, re.MULTILINE)) | set(re.findall(r"`mdmem ([a-z][a-z-]*)", said))
         assert named
         assert named <= known
         options = {option for _, command in all_commands() for p in command.params if p.param_type_name == "option" for option in p.opts}
-        of_git = {"--format", "--cached", "--absolute-git-dir"}
-        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", said)) <= options | of_git
+        others = {"--help", "--format", "--cached", "--absolute-git-dir"}
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", said)) <= options | others
 
 
 def raised() -> set[str]:

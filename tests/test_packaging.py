@@ -18,16 +18,20 @@ from mdmem.hookfiles import HOOKS
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
-MAPPED = {"mdmem.hooks": "hooks", "mdmem.templates": "templates"}
+MAPPED = {"mdmem.docs": "docs", "mdmem.hooks": "hooks", "mdmem.templates": "templates"}
 
 
 def of_checkout(folder: str) -> set[str]:
-    """The names of the files in a folder of the repository, but for what makes it a package."""
-    return {path.name for path in (ROOT / folder).iterdir() if path.is_file() and path.name != "__init__.py"}
+    """The names of the files in a folder of the repository that are packaged."""
+    return {path.name for path in (ROOT / folder).iterdir() if is_data(path)}
+
+
+def is_data(path: Path) -> bool:
+    return path.is_file() and path.name not in ("__init__.py", "demo.sh")
 
 
 def packaged(package: str) -> set[str]:
-    return {path.name for path in files(package).iterdir() if path.is_file() and path.name != "__init__.py"}
+    return {path.name for path in files(package).iterdir() if is_data(Path(str(path)))}
 
 
 def test_the_list_of_packages_is_that_of_the_packages_that_are_there():
@@ -41,7 +45,7 @@ def test_every_module_lies_in_a_package():
     assert [str(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
-def test_hooks_and_templates_lie_at_the_top_of_the_repository():
+def test_docs_hooks_and_templates_lie_at_the_top_of_the_repository():
     assert SETUPTOOLS["package-dir"] == {"mdmem": "mdmem", **MAPPED}
     assert all((ROOT / folder / "__init__.py").is_file() for folder in MAPPED.values())
 
@@ -82,11 +86,11 @@ def test_python_m_is_the_same_program(world: World, tmp_path: Path, words: list[
 
 def test_a_checkout_that_is_not_installed(world: World, tmp_path: Path):
     """`python -m mdmem` from a copy of the repository, with what mdmem needs and not mdmem itself."""
-    for name in ("mdmem", "hooks", "templates"):
+    for name in ("mdmem", "docs", "hooks", "templates"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     lent = [place for place in map(Path, sys.path) if place.name == "site-packages"]
     code = f"import sys; sys.path.append({str(lent[0])!r}); from mdmem.__main__ import run; run()"
-    for words in (["init", "m"], ["-C", "m", "log", "hello"]):
+    for words in (["init", "m"], ["-C", "m", "log", "hello"], ["help", "errors"]):
         world.run(tmp_path, [sys.executable, "-S", "-c", code, *words])
     assert (tmp_path / "m" / ".git" / "hooks" / "pre-commit").exists()
 
@@ -102,7 +106,7 @@ def test_what_is_needed_at_run_time_is_what_the_design_names():
 def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
     """Built as pip builds it, which may fetch setuptools; what mdmem needs is lent by the environment of the tests."""
     source = tmp_path / "source"
-    for name in ("bin", "mdmem", "hooks", "templates"):
+    for name in ("bin", "mdmem", "docs", "hooks", "templates"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, source / name)
@@ -124,6 +128,7 @@ def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
     done = world.run(tmp_path, [python, "-m", "mdmem", "init", "notes"])
     assert "wrote MEMORY.md, USER.md, SOUL.md, IDENTITY.md" in done.stdout
     assert str(python) in (tmp_path / "notes" / ".git" / "hooks" / "pre-commit").read_text()
+    assert "# Errors" in world.run(tmp_path, [python, "-m", "mdmem", "help", "errors"]).stdout
     world.run(tmp_path / "notes", [python, "-m", "mdmem", "log", "--fact", "the wheel turns"])
     assert "the wheel turns" in world.run(tmp_path / "notes", [python, "-m", "mdmem", "search", "wheel"]).stdout
 

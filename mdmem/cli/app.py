@@ -134,6 +134,16 @@ def parse(words: Sequence[str]) -> Call | None:
         raise _usage_problem(problem) from problem
 
 
+def help_text(words: Sequence[str]) -> str:
+    """The help of a command or a group."""
+    command: Any = get_command(app)
+    context = command.context_class(command, info_name="mdmem", terminal_width=command_help.width(), **command.context_settings)
+    for word in words:
+        command = command.commands[word]
+        context = command.context_class(command, info_name=word, parent=context)
+    return str(command.get_help(context))
+
+
 def complete() -> int:
     """Answer the shell that wants to know how a command line may go on; the words are in the environment."""
     try:

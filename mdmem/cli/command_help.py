@@ -15,7 +15,7 @@ WIDEST = 100
 """The most columns that help takes."""
 
 HEADINGS: Mapping[str, Sequence[str]] = {
-    "Begin": ("init", "status"),
+    "Begin": ("init", "status", "help"),
     "Write": ("log", "remember", "edit-section", "forget", "revert", "save", "task"),
     "Read": ("search", "show", "outline", "facts", "recall", "tags"),
     "Look back": ("history", "blame", "when"),
@@ -54,6 +54,7 @@ EXAMPLES: Mapping[str, str] = {
     "doctor": "mdmem doctor --fix",
     "stats": "mdmem stats search",
     "reindex": "mdmem reindex --full",
+    "help": "mdmem help errors",
     "hooks install": "mdmem hooks install",
     "hooks uninstall": "mdmem hooks uninstall",
     "hooks status": "mdmem hooks status",

@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("maintenance", "doctor"),
     "stats": ("tasks", "stats"),
     "reindex": ("maintenance", "reindex"),
+    "help": ("manual", "help_"),
     "hooks install": ("maintenance", "hooks_install"),
     "hooks uninstall": ("maintenance", "hooks_uninstall"),
     "hooks status": ("maintenance", "hooks_status"),

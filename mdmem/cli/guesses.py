@@ -56,7 +56,7 @@ COMMANDS: Mapping[str, str] = _table(
         "hook": "mdmem hooks install",
         "tasks todo todos": "mdmem task show (or start, note, done)",
         "today daily journal diary": "mdmem log TEXT",
-        "man manual docs doc guide tutorial handbook": "mdmem --help",
+        "man manual docs doc guide tutorial handbook": "mdmem help TOPIC",
         "completion completions autocomplete": "mdmem --install-completion",
         "facts-list list-facts fact-list": "mdmem facts",
     }

@@ -227,4 +227,8 @@ TABLE: ParameterTable = {
         ("full", ("--full",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "help": (
+        ("topic", (), list, None, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
 }

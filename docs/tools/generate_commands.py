@@ -9,7 +9,7 @@ from typer.main import get_command
 from mdmem.cli.app import app
 from mdmem.cli.command_help import EXAMPLES
 
-PAGE = Path(__file__).with_name("commands.md")
+PAGE = Path(__file__).parents[1] / "commands.md"
 HEAD = """\
 # Commands
 

@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGES = tuple(Path(__file__).parents[1] / name for name in ("README.md", "docs/file-format.md"))
+PAGES = tuple(Path(__file__).parents[2] / name for name in ("README.md", "docs/file-format.md"))
 NOW = "2026-03-05T09:30:00+00:00"
 _HOME = "/home/ada"
 _FOLDER = "notes"

@@ -1,0 +1,90 @@
+"""`mdmem help`: the pages of the documentation that are for users, as they were installed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from mdmem.cli import app
+from mdmem.cli.call import Answer, Call
+from mdmem.cli.commands import COMMANDS, GROUPS
+from mdmem.errors import UsageProblem
+from mdmem.files import packaged
+
+if TYPE_CHECKING:
+    import typer
+
+    from mdmem.cli.options import Json
+
+TOPICS = {
+    "install": "Install, upgrade, uninstall; completion in the shell",
+    "agents": "How an agent uses mdmem",
+    "commands": "Every command and option",
+    "file-format": "What the files look like; settings",
+    "errors": "What can go wrong, by code",
+    "glossary": "What the words mean",
+    "scale": "How cost grows",
+}
+"""The pages, in the order in which they are listed."""
+_ALONE = re.compile(r"#|\||    |$")
+"""The beginning of a heading, a row of a table, a line of code, or nothing: what belongs to no paragraph."""
+_ITEM = re.compile(r"- |\d+\. ")
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+def help_(
+    call: Call,
+    topic: Annotated[
+        list[str] | None, typer.Argument(metavar="TOPIC", help="A page, or a command. [default: the pages are listed]")
+    ] = None,
+    as_json: Json = False,
+) -> Answer:
+    """Read a page of the documentation, or the help of a command."""
+    name = " ".join(topic or ())
+    if not name:
+        rows = "\n".join(f"{page:<12}  {about}" for page, about in TOPICS.items())
+        return Answer({"topics": list(TOPICS)}, rows, ("mdmem help TOPIC shows one of these, mdmem help COMMAND the help of a command",))
+    if name in COMMANDS or name in GROUPS:
+        text = app.help_text(name.split())
+        return Answer({"topic": name, "text": text}, text)
+    if name.removesuffix(".md") not in TOPICS:
+        raise UsageProblem("there is no page or command of this name", f"The pages are: {', '.join(TOPICS)}.")
+    text = packaged("docs", f"{name.removesuffix('.md')}.md")
+    return Answer({"topic": name, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
+
+
+def _plain(text: str) -> Iterator[str]:
+    """A page for a terminal: paragraphs on one line, so that they can be wrapped, and no marks of Markdown."""
+    paragraph: list[str] = []
+    is_code = False
+    for line in (*text.splitlines(), ""):
+        if paragraph and (_ALONE.match(line) or _ITEM.match(line)):
+            yield from _block(" ".join(paragraph))
+            paragraph = []
+        if line.startswith("```"):
+            is_code = not is_code
+        elif is_code:
+            yield f"    {line}"
+        elif _ALONE.match(line):
+            yield from _block(line)
+        else:
+            paragraph.append(line.strip())
+
+
+def _block(line: str) -> Iterator[str]:
+    """A line of Markdown without its marks; a row of a table with its first cell on a line of its own."""
+    if line.startswith("    "):
+        yield line
+        return
+    bare = _LINK.sub(r"\1", line).replace("`", "").replace("**", "")
+    if not bare.startswith("|"):
+        yield bare.lstrip("#").strip() if bare.startswith("#") else bare
+        return
+    first, *others = [cell.strip().replace("\\|", "|") for cell in _CELL.split(bare.strip("|"))]
+    rest = "; ".join(filter(None, others))
+    if first.strip("-") or rest.strip("-; "):
+        yield first
+        yield f"    {rest}"

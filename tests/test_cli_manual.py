@@ -1,0 +1,48 @@
+"""`mdmem help`: the pages for users, from the installed package."""
+
+import pytest
+from commandline import Shell
+
+from mdmem.cli import manual
+from mdmem.cli.commands import COMMANDS, GROUPS
+from mdmem.files import packaged
+
+
+def plain(text: str) -> list[str]:
+    return list(manual._plain(text))
+
+
+class TestHelp:
+    def test_lists_the_pages(self, shell: Shell):
+        done = shell.run("help")
+        assert [line.split()[0] for line in done.out.splitlines()] == list(manual.TOPICS)
+        assert "mdmem help TOPIC" in done.err
+        assert shell.run("help", "--json").answer == {"topics": list(manual.TOPICS)}
+
+    @pytest.mark.parametrize("topic", manual.TOPICS)
+    def test_of_a_page(self, shell: Shell, topic: str):
+        text = packaged("docs", f"{topic}.md")
+        assert shell.run("help", topic).out == text
+        assert shell.run("help", f"{topic}.md", "--json").answer == {"topic": f"{topic}.md", "text": text}
+
+    @pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
+    def test_of_a_command_is_what_it_says_itself(self, shell: Shell, name: str):
+        assert shell.run("help", *name.split()).out == shell.run(*name.split(), "--help").out
+
+    def test_of_what_is_not_there(self, shell: Shell):
+        done = shell.run("help", "zebra")
+        assert done.status == 2
+        assert "file-format" in done.err.splitlines()[1]
+
+
+class TestPlainText:
+    def test_paragraphs_are_joined_and_marks_go(self):
+        assert plain("# A `b`\n\nOne **two**\n[three](x.md).\n\n- four\n  five\n- six\n") == [
+            *("A b", "", "One two three.", "", "- four five", "- six", ""),
+        ]
+
+    def test_a_row_of_a_table_is_two_lines(self):
+        assert plain("| a | b |\n|---|---|\n| `c \\| d` | e | f |") == ["a", "    b", "c | d", "    e; f", ""]
+
+    def test_code_stays(self):
+        assert plain("```sh\n$ a  `b`\n\n| c |\n```\n    d `e`") == ["    $ a  `b`", "    ", "    | c |", "    d `e`", ""]
