@@ -15,35 +15,37 @@ from functools import lru_cache
 from itertools import islice
 
 from mdmem.document import BlockKind, Document, Section, clean_input, closed_fences, fold_space, split_lines, with_line_end
-from mdmem.errors import FactProblem, LabelProblem, TextProblem
+from mdmem.errors import LabelProblem, TextProblem
 from mdmem.model import Fact, FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 _ID_DIGITS = 8
-_ID_PREFIX = late.pattern(rf"[0-9a-f]{{6,{_ID_DIGITS}}}")
-"""The beginning of an id, or the whole one."""
 _CACHED_ITEMS = 20_000
 """List items whose facts are cached: the versions of a file have most of their items in common."""
 _MAX_KEY_COLONS = 4
 """A key with more colons holds only where it is asked for by name."""
 
-_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
+MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
 _SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
 """A list item of one line that is nothing but words, unless they end in a parenthesis."""
 _ASCII_WORD = late.pattern("[a-z0-9]+")
-_KIND = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
+KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
+COMMENT_SPAN = late.pattern(r"(?s)(?<!\\)(?:\\\\)*<!--.*?(?:-->|\Z)")
+"""A comment, closed or not; a backslash before it makes words of it."""
 _COMMENT_OPEN = late.pattern(r"(?<!\\)(?:\\\\)*<!--")
 UNTIL = late.pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
-"""The end of the words of a fact that expires; `_split_until` decides whether it counts."""
+"""The end of the words of a fact that expires; `split_until` decides whether it counts."""
 _COLON = late.pattern(r":(?=\s)")
 _IDENTIFIER_KEY = late.pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
 _BOLD_KEY = late.pattern(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
 _OPENER = late.pattern(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
 _LAST_FENCE = late.pattern(r"(\r\n?|\n)([ \t]*)(?:`{3,}|~{3,})[ \t]*\Z")
 _KIND_NAME = late.pattern(r"[^\W\d_]{2,}")
+_BLOCK_BENEATH = late.pattern(r"\n(?=[ \t]*(?:\n|\Z|(?:[-+*]|1[.)])[ \t]+\S|>|#{1,6}[ \t]|```|~~~))")
+"""The line end before what ends the first paragraph of an item: a blank line, a list, a quote, a heading, a fence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def _split_key(text: str) -> tuple[str | None, str]:
 def item_text(item: str) -> str:
     """The text of a list item without its outermost marker; its other lines are dedented by as much."""
     lines = with_line_end(item, "\n").rstrip("\n").split("\n")
-    match = _MARKER.match(lines[0])
+    match = MARKER.match(lines[0])
     if not match:
         return "\n".join(lines)
     indent = match.end() if lines[0][match.end() :] else match.end(2) + 1
@@ -99,7 +101,7 @@ def _strip_end(text: str, end: int) -> int:
     return end
 
 
-def _before_marks(text: str) -> int:
+def before_marks(text: str) -> int:
     """The offset at which the words and tags of an item end and its comments and block id begin."""
     end = _strip_end(text, len(text))
     caret = text.rfind("^", 0, end)
@@ -114,7 +116,7 @@ def _before_marks(text: str) -> int:
     return end
 
 
-def _before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
+def before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
     """The offset at which the words of `text[:end]` end, and the tags behind them."""
     tags: list[str] = []
     hash_at = text.rfind("#", 0, end)
@@ -132,7 +134,7 @@ def _is_tag(name: str) -> bool:
     )
 
 
-def _split_until(text: str) -> tuple[str, date | None]:
+def split_until(text: str) -> tuple[str, date | None]:
     """Split the text of a fact (without its kind) from the date on which it expires. A date with nothing before it is the text itself."""
     match = UNTIL.search(text, max(0, text.rfind("(") - 1)) if "(" in text else None
     if not match or not text[: match.start()].strip():
@@ -168,20 +170,48 @@ def plain_id(text: str) -> FactId:
 
 def split_kind(words: str) -> tuple[str | None, str]:
     """The kind that an item's words begin with, and the rest of them."""
-    match = _KIND.match(words)
+    match = KIND_LABEL.match(words)
     rest = words[match.end() :].lstrip() if match else ""
     return (match[1], rest) if match and rest else (None, words)
 
 
 def parse_text(words: str) -> Fact:
-    """The fact that the words of a list item state. The `(until …)` stays in the text, but counts neither for key nor id."""
+    """The fact that the words of a list item state. The `(until …)` stays in the text, but counts neither for key nor id.
+
+    Until, tags, comments and block id stand at the end of the first paragraph, or at the very end.
+    """
     kind, content = split_kind(words.strip())
-    end, tags = _before_tags(content, _before_marks(content))
+    end, tags = before_tags(content, before_marks(content))
     text = content[:end] if end else content
-    tags, (timeless, until) = (tags, _split_until(text)) if end else ((), (text, None))
+    tags, (timeless, until) = (tags, split_until(text)) if end else ((), (text, None))
+    head_end = paragraph_end(text)
+    if head_end < len(text):
+        words_end, head_tags = before_tags(text, before_marks(text[:head_end]))
+        if words_end:
+            head, head_until = split_until(text[:words_end])
+            text, timeless = text[:words_end] + text[head_end:], head + timeless[head_end:]
+            tags, until = tuple(dict.fromkeys((*head_tags, *tags))), head_until or until
     key, rest = _split_key(text)
     identity = fact_id(timeless) if until else _id(text, key, rest)
     return Fact(id=identity, text=text, key=key, kind=kind, tags=tags, until=until)
+
+
+def paragraph_end(text: str) -> int:
+    """The offset at which the first paragraph of a text ends."""
+    words = text.lstrip()
+    if "\n" not in words or words.startswith(("```", "~~~")):
+        return len(text)
+    start = len(text) - len(words)
+    comments = [match.span() for match in COMMENT_SPAN.finditer(text)]
+    ends = (match.start() for match in _BLOCK_BENEATH.finditer(text, start))
+    return next((end for end in ends if not any(first < end < last for first, last in comments)), len(text))
+
+
+def head_fact(item: str) -> Fact | None:
+    """The fact that the first paragraph of a list item would state alone; None where nothing stands beneath it."""
+    text = item_text(item).strip()
+    end = paragraph_end(text)
+    return parse_text(text[:end]) if end < len(text) else None
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
@@ -215,7 +245,7 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
 def has_words(item: str) -> bool:
     """True if a list item has more than a kind, comments (even unclosed) and a block id; tags alone are words."""
     _, words = split_kind(item_text(item).strip())
-    return bool(_COMMENT.sub("", words[: _before_marks(words)]).strip())
+    return bool(_COMMENT.sub("", words[: before_marks(words)]).strip())
 
 
 def section_items(document: Document, section: Section) -> tuple[Item, ...]:
@@ -240,7 +270,7 @@ def _spellings(key: str) -> set[str]:
     """A key as written and without bold marks, each normalised and without the escapes that `write_item` puts in."""
     written = key.strip().replace("\\<!--", "<!--")
     unescaped = written.removeprefix("\\")
-    written = unescaped if _OPENER.match(unescaped) or _KIND.match(unescaped) else written
+    written = unescaped if _OPENER.match(unescaped) or KIND_LABEL.match(unescaped) else written
     return {normalise(written), normalise(written.replace("**", "").replace("__", ""))}
 
 
@@ -260,43 +290,6 @@ def find_held_key(text: str, keys: Collection[str]) -> str | None:
         if held and text[colon.end() :].strip():
             return held[0]
     return None
-
-
-def items_matching(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
-    """The items that a name means: by exact text (normalised, with or without kind, tags, expiry and marker), else by id or its prefix.
-
-    Raises:
-        FactProblem: `fact-ambiguous` where a prefix fits several ids.
-    """
-    candidates = tuple(facts)
-    words = name.strip()
-    ids = {parse_text(words).id, parse_item(words).id, *([parse_item(write_item(words)).id] if words else [])}
-    by_text = tuple(item for item in candidates if item.fact.id in ids or normalise(item_text(item.raw)) == normalise(name))
-    if by_text:
-        return by_text
-    prefix = id_prefix(words)
-    by_id = tuple(item for item in candidates if prefix and item.fact.id.startswith(prefix))
-    require_unique_id(prefix, {item.fact.id for item in by_id})
-    return by_id
-
-
-def id_prefix(word: str) -> str:
-    """A word that has the form of an id or of its beginning, folded; empty for any other word."""
-    prefix = word.strip().casefold()
-    return prefix if _ID_PREFIX.fullmatch(prefix) else ""
-
-
-def require_unique_id(prefix: str, ids: Collection[FactId]) -> None:
-    """Refuse a prefix that several ids have.
-
-    Raises:
-        FactProblem: `fact-ambiguous`.
-    """
-    if len(ids) > 1:
-        listed = sorted(ids)
-        raise FactProblem(
-            "fact-ambiguous", f"{prefix} fits several facts: {', '.join(listed)}", "Give more digits of the id.", facts=listed
-        )
 
 
 def write_item(text: str, key: str | None = None, kind: str | None = None, tags: Iterable[str] = (), until: date | None = None) -> str:
@@ -324,11 +317,11 @@ def write_item(text: str, key: str | None = None, kind: str | None = None, tags:
     if kind is None:
         label, content = content[: len(content) - len(rest)], rest
     else:
-        label, content = f"[{_require_kind(kind)}]{gap}", rest if normalise(own_kind or "") == normalise(kind) else content
-    marks = _before_marks(content)
-    end, own_tags = _before_tags(content, marks)
-    words = _split_until(content[:end])[0] if until else content[:end]
-    return f"- {label}" + _add_labels(words, until, (*own_tags, *tags)) + content[marks:]
+        label, content = f"[{require_kind(kind)}]{gap}", rest if normalise(own_kind or "") == normalise(kind) else content
+    marks = before_marks(content[: paragraph_end(content)])
+    end, own_tags = before_tags(content, marks)
+    words = split_until(content[:end])[0] if until else content[:end]
+    return f"- {label}" + add_labels(words, until, (*own_tags, *tags)) + content[marks:]
 
 
 def _escape_line(line: str, number: int) -> str:
@@ -341,14 +334,15 @@ def _escape_comments(text: str) -> str:
 
 
 def _escape_labels(text: str) -> str:
-    """A text, escaped if all of it, or all behind its key, would be read as kind, tags or block id."""
-    kind = _KIND.match(text)
+    """A text, escaped if all of its first paragraph, or all behind its key, would be read as kind, tags or block id."""
+    kind = KIND_LABEL.match(text)
     start = kind.end() if kind else 0
-    end = start + _before_tags(text[start:], _before_marks(text[start:]))[0]
-    if end == start:
-        return f"\\{text}"
-    if end < len(text) and text.endswith((":", ":**", ":__"), start, end):
-        return f"{text[:end]} \\{text[end:].lstrip()}"
+    for last in (start + paragraph_end(text[start:]), len(text)):
+        end = start + before_tags(text[start:last], before_marks(text[start:last]))[0]
+        if end == start:
+            return f"\\{text}"
+        if end < last and text.endswith((":", ":**", ":__"), start, end):
+            return f"{text[:end]} \\{text[end:].lstrip()}"
     return text
 
 
@@ -368,13 +362,14 @@ def _add_key(text: str, key: str, gap: str) -> str:
     return line if split_kind(line)[0] is None else f"\\{line}"
 
 
-def _require_kind(kind: str) -> str:
+def require_kind(kind: str) -> str:
+    """The kind, if it has the form of one."""
     if not _KIND_NAME.fullmatch(kind):
         raise LabelProblem("bad-text", f"{kind!r} cannot be a kind: it takes a word of two letters or more")
     return kind
 
 
-def _add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
+def add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
     """The words of an item with expiry and tags behind them; behind a fence on a line of their own."""
     names = [tag.removeprefix("#") for tag in tags]
     for name in names:
@@ -383,17 +378,3 @@ def _add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
     labels = [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
     fence = _LAST_FENCE.search(words) if labels else None
     return "".join([words, fence[1] + fence[2] if fence else " ", " ".join(labels)] if labels else [words])
-
-
-def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date | None) -> str:
-    """A list item with other tags, another `until` and, unless None, another kind. Every other byte of it is kept."""
-    end = _before_marks(item)
-    marker = _MARKER.match(item)
-    start = marker.end() if marker else 0
-    label = _KIND.match(item[start:])
-    first = start + label.end() if label and start + label.end() < end else start
-    words = item[first : _before_tags(item, end)[0]] or item[first:end]
-    words, own_until = _split_until(words)
-    words = words.rstrip() if own_until else words
-    new_label = f"[{_require_kind(kind)}] " if kind else item[start:first]
-    return item[:start] + new_label + _add_labels(words, until, tags) + item[end:]

@@ -57,7 +57,7 @@ FILES = {
     "notes.txt": "no memory\n",
 }
 TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
-WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes"]
+WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes", "contradicts", "kept", "warnings"]
 FACT = ["id", "text", "key", "kind", "tags", "path", "section", "line", "source", "confidence", "status", "until"]
 HIT = [
     *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),

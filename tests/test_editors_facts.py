@@ -58,7 +58,47 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         ("## A\n\n- [fact] k: a #t\n", "k: b", {"kind": "lesson", "tags": ("u",)}, "## A\n\n- [lesson] k: b #u\n"),
         ("## A\n\n- [fact] k: a\n", "[lesson] k: b", {}, "## A\n\n- [lesson] k: b\n"),
         ("## A\n\n- [fact] k: a\n", "[fact] k: b", {}, "## A\n\n- [fact] k: b\n"),
-        ("## A\n\n- k: a\n  more\n\n  and more\n- x\n", "k: b", {}, "## A\n\n- k: b\n- x\n"),
+        # What stands behind and beneath the text stays with it.
+        ("## A\n\n- k: a\n  more\n\n  and more\n- x\n", "k: b", {}, "## A\n\n- k: b\n  more\n\n  and more\n- x\n"),
+        ("## A\n\n- k: a #t <!-- c --> ^id\n", "k: b", {}, "## A\n\n- k: b #t <!-- c --> ^id\n"),
+        ("## A\n\n- k: a #t <!-- c --> ^id  \n", "k: b", {"tags": ("u",)}, "## A\n\n- k: b #u <!-- c --> ^id\n"),
+        ("## A\n\n- k: a #t <!-- c --> ^id\n", "k: b #u <!-- d -->", {}, "## A\n\n- k: b #u <!-- d --> ^id\n"),
+        ("## A\n\n- k: a #t <!-- c --> <!-- d --> ^id\n", "k: b ^new", {}, "## A\n\n- k: b #t <!-- c --> <!-- d --> ^new\n"),
+        ("## A\n\n- k: a (until 2026-04-01) #t ^id\n", "k: b", {}, "## A\n\n- k: b #t ^id\n"),
+        ("## A\n\n- k: a <!-- c\n  d --> ^id\n- x\n", "k: b", {}, "## A\n\n- k: b <!-- c\n  d --> ^id\n- x\n"),
+        (
+            "## A\n\n- k: a #t ^id\n  - sub\n\n  ```\n  code\n  ```\n",
+            "k: b",
+            {},
+            "## A\n\n- k: b #t ^id\n  - sub\n\n  ```\n  code\n  ```\n",
+        ),
+        (
+            "## A\n\n- k: a #t ^id\n\t- sub #s\n",
+            "k: b",
+            {"tags": ("u",), "until": "2026-05-01"},
+            "## A\n\n- k: b (until 2026-05-01) #u ^id\n\t- sub\n",
+        ),
+        ("## A\n\n- k: a #t <!-- c -->\n  more #u\n", "k: b", {}, "## A\n\n- k: b #t <!-- c -->\n  more #u\n"),
+        (
+            "## A\n\n- k: a #t <!-- c -->\n  more #u (until 2026-04-01)\n  - x\n",
+            "k: b ^new",
+            {"tags": ("v",), "until": "2026-05-01"},
+            "## A\n\n- k: b <!-- c -->\n  more #u (until 2026-05-01) #v ^new\n  - x\n",
+        ),
+        ("## A\r\n\r\n1. **K:** a ^id\r\n   - x\r\n2. y\r\n", "b", {"key": "k"}, "## A\r\n\r\n1. **K:** b ^id\r\n   - x\r\n2. y\r\n"),
+        # Further lines of the new text replace the others, but not the lists.
+        ("## A\n\n- k: a ^id\n  more\n  - x\n\n  and\n", "k: b\nc", {}, "## A\n\n- k: b\n  c ^id\n  - x\n\n  and\n"),
+        ("## A\n\n- k: a\n\n  ```\n  - code\n  ```\n\n  - x\n", "k: b\n\nc", {"tags": ("t",)}, "## A\n\n- k: b #t\n\n  c\n  - x\n"),
+        ("## A\n\n- k: a\n  - x\n", "k: b\n- y", {}, "## A\n\n- k: b\n  - y\n"),
+        # The same again, with more beneath it: nothing to change, or other labels.
+        ("## A\n\n- k: a\n  more\n", "k: a", {}, "## A\n\n- k: a\n  more\n"),
+        ("## Facts\n\n- tea\n  - green\n", "Tea", {}, "## Facts\n\n- tea\n  - green\n"),
+        ("## Facts\n\n- tea\n  - green\n", "tea", {"tags": ("t",)}, "## Facts\n\n- tea #t\n  - green\n"),
+        ("## Facts\n\n- tea\n  leaves\n", "tea", {}, "## Facts\n\n- tea\n  leaves\n- tea\n"),
+        # A comment of the fact's own, and what is none.
+        ("## Facts\n", "tea <!-- c -->", {}, "## Facts\n\n- tea <!-- c -->\n"),
+        ("## Facts\n", "tea <!-- c --> x", {}, "## Facts\n\n- tea \\<!-- c --> x\n"),
+        ("## Facts\n", "tea <!-- a\nb -->", {}, "## Facts\n\n- tea \\<!-- a\n  b -->\n"),
         ("## A\n\n-\tk: a\n-\tx\n", "k: b\n\nc", {}, "## A\n\n-\tk: b\n\n    c\n-\tx\n"),
         ("## A\n\n10. k: a\n", "k: b\nc", {}, "## A\n\n10. k: b\n    c\n"),
         ("## A\r\n\r\n- k: a\r\n- x\r\n", "k: b\nc", {}, "## A\r\n\r\n- k: b\r\n  c\r\n- x\r\n"),
@@ -73,7 +113,7 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         (EDITOR, "editor: emacs", {"also": True}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: emacs\n"),
         (EDITOR, "editor: vim", {"also": True}, EDITOR),
         ("## A\n\n- k: a\n- k: b\n", "k: b", {}, "## A\n\n- k: a\n- k: b\n"),
-        ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="k: b")}, "## A\n\n- k: a\n- k: c\n"),
+        ("## A\n\n- k: a\n- k: b #t ^id\n  - x\n", "k: c", {"options": WriteOptions(supersedes="k: b")}, "## A\n\n- k: a\n- k: c\n"),
         ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="elsewhere")}, "## A\n\n- k: a\n- k: b\n- k: c\n"),
         # A fact that used to be true is added, and the current one stays.
         (EDITOR, "editor: nano", {"until": "2026-03-04"}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2026-03-04)\n"),
@@ -136,7 +176,7 @@ def test_several_values_are_listed() -> None:
 
 
 KEYS = ("editor", "Home Town", "a: b", "__init__", "# a", "**x**", "1. a", "[k]", "[kind] z", "日本", "<!-- k")
-VALUES = ("vim", "x\ny", "# z", "```", "日本語", "a: b", "#hash", "z <!-- q", "- l", "---\nq")
+VALUES = ("vim", "# z", "```", "日本語", "a: b", "#hash", "z <!-- q", "- l", "---")
 
 
 @given(closed_documents, st.sampled_from(KEYS), st.lists(st.sampled_from(VALUES), min_size=1, max_size=3))
@@ -190,6 +230,7 @@ def test_a_remembered_fact_has_the_id_of_its_line(text: str, kind: str | None, d
         ("## A\n\ntext\n- a\nB\n---\n", "a", None),
         ("- a\n\n# B\n", "a", "# B\n"),
         ("## A\n\n- \\# odd\n- x\n", "# odd", "## A\n\n- x\n"),
+        ("## A\n\n- k: a #t <!-- c -->\n  - beneath\n\n  and\n- x\n", "k: a", "## A\n\n- x\n"),
     ],
 )
 def test_forget(before: str, name: str, after: str | None) -> None:

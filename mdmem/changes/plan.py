@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mdmem import check, files
 from mdmem.changes.edits import FileEdit, edit_text
@@ -11,12 +12,18 @@ from mdmem.changes.refusals import refuse_errors, secrets_in_options
 from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
 from mdmem.editors.fact_difference import FactDifference, fact_difference
-from mdmem.facts import Item, items_matching
+from mdmem.facts import Item
 from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
 from mdmem.model.writes import WriteOptions
 from mdmem.queries import lookup
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem import fact_names
+else:
+    fact_names = late.module("mdmem.fact_names")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def _stated_supersession(
     """The supersession that the option `supersedes` adds to those of the edit itself: a pair, or a fact that ends without a successor."""
     if options.supersedes is None:
         return (), ()
-    named = items_matching(removed, options.supersedes)
+    named = fact_names.items_matching(removed, options.supersedes)
     old = named[0].fact.id if named else _fact_to_supersede(workspace, options.supersedes, successor)
     if old is None or old == successor or old in superseded:
         return (), ()

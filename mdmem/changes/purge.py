@@ -8,7 +8,8 @@ from mdmem.changes.purge_history import PurgeNote, PurgeScope
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.errors import FactProblem
-from mdmem.facts import id_prefix, parse_item
+from mdmem.fact_names import id_prefix
+from mdmem.facts import parse_item
 from mdmem.model import FactId, FileKind
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.model.writes import Purge

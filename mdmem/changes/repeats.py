@@ -16,7 +16,8 @@ from mdmem.changes.edits import FileEdit, edit_text
 from mdmem.document import Document, decode, parse, parse_bytes, plain_title, preamble_etag, section_etag, tree_etag
 from mdmem.editors import EditResult
 from mdmem.errors import MdmemError
-from mdmem.facts import holds_key, items, items_matching, parse_item, write_item
+from mdmem.fact_names import items_matching
+from mdmem.facts import holds_key, items, parse_item, write_item
 from mdmem.history import ParsedNote
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
 from mdmem.model.trail import MarkKind

@@ -25,6 +25,7 @@ def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, n
         warnings=plan.warnings,
         op=plan.op,
         ended=plan.ended,
+        kept=plan.edit.kept,
     )
 
 

@@ -12,7 +12,7 @@ class EditResult:
     """The result of an edit.
 
     `section` is the path afterwards, `supersedes` what the edit itself states. `intermediate` is the document without the lines that have
-    to go out in a commit of their own first.
+    to go out in a commit of their own first; `kept` is what a new value took over from the line that it replaced.
     """
 
     text: str
@@ -21,3 +21,4 @@ class EditResult:
     supersedes: tuple[Supersession, ...] = ()
     also: bool = False
     intermediate: Document | None = None
+    kept: tuple[str, ...] = ()

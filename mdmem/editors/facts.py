@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from mdmem.addresses import find_section, join_path, matching_sections
-from mdmem.document import Document, Section, blank_line, is_blank, parse, with_line_end
+from mdmem.document import Document, Section, blank_line, is_blank, parse, split_lines, with_line_end
 from mdmem.editors import EditResult
 from mdmem.editors.outline import create, same_outline
 from mdmem.editors.section import append_to_section
 from mdmem.errors import FactProblem, SectionProblem
 from mdmem.facts import (
     Item,
+    before_marks,
+    head_fact,
     holds_key,
     items,
-    items_matching,
     normalise,
     parse_item,
     parse_text,
-    rewrite_item,
     section_items,
     split_key,
     split_kind,
@@ -31,6 +32,13 @@ from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field
+
+if TYPE_CHECKING:
+    from mdmem import fact_names
+    from mdmem.editors import item_labels
+else:
+    fact_names = late.module("mdmem.fact_names")
+    item_labels = late.module("mdmem.editors.item_labels")
 
 _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
 _SECTION_OF_OTHERS = "Facts"
@@ -45,11 +53,16 @@ SectionFactId = tuple[SectionPath, FactId]
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A fact to be remembered. `change` has its kind split off the text; `until` is the option, `fact.until` may come from the text."""
+    """A fact to be remembered.
+
+    `change` has its kind split off the text, and the comments and block id at the text's end (`marks`). `until` is the option, `fact.until`
+    may come from the text.
+    """
 
     change: Remember
     fact: Fact
     until: date | None
+    marks: str
 
     @property
     def key(self) -> str | None:
@@ -79,7 +92,7 @@ def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
         candidates = section_items(document, section) if section else ()
     if change.options.supersedes is not None:
         return candidates
-    return tuple(item for item in candidates if item.fact.id == request.fact.id or (key and holds_key(item.fact, key)))
+    return tuple(item for item in candidates if _states(item, request.fact) or (key and holds_key(item.fact, key)))
 
 
 def is_unambiguous(change: Remember, candidates: Sequence[Item]) -> bool:
@@ -89,7 +102,7 @@ def is_unambiguous(change: Remember, candidates: Sequence[Item]) -> bool:
     """
     if not candidates:
         return True
-    return len(candidates) == 1 and change.options.supersedes is None and candidates[0].fact.id != _read_request(change).fact.id
+    return len(candidates) == 1 and change.options.supersedes is None and not _states(candidates[0], _read_request(change).fact)
 
 
 def remember(
@@ -120,7 +133,7 @@ def remember(
     section = destination.section
     if section is None:
         return _remember_in_new_section(document, destination.address, request)
-    stated = [item for item in _in_section(section, candidates) if item.fact.id == fact.id]
+    stated = [item for item in _in_section(section, candidates) if _states(item, fact)]
     if not _holds_on(today, fact):
         same = [item for item in stated if item.fact.until == fact.until]
         return _restate(document, section, same[0], request) if same else _add(document, section, request)
@@ -139,11 +152,21 @@ def _read_request(change: Remember) -> _Request:
     if kind is not None and change.kind is None:
         change = replace(change, text=text, kind=kind)
     until = parse_day(change.until) if change.until is not None else None
-    return _Request(change, parse_item(_new_line(change, until)), until)
+    text = change.text.rstrip()
+    words = text[: before_marks(text)]
+    marks = "" if not words or words.endswith((":", ":**", ":__")) else text[len(words) :]
+    marks = marks if len(split_lines(marks)) == 1 else ""
+    change = replace(change, text=text.removesuffix(marks))
+    return _Request(change, parse_item(_new_line(change, until, marks)), until, marks)
 
 
-def _new_line(change: Remember, until: date | None) -> str:
-    return write_item(change.text, change.key, change.kind, change.tags, until)
+def _new_line(change: Remember, until: date | None, marks: str) -> str:
+    return write_item(change.text, change.key, change.kind, change.tags, until) + marks
+
+
+def _states(item: Item, fact: Fact) -> bool:
+    """True if an item states a fact, what stands beneath it apart."""
+    return item.fact.id == fact.id or ((head := head_fact(item.raw)) is not None and head.id == fact.id)
 
 
 def _holds_on(today: date, fact: Fact) -> bool:
@@ -188,7 +211,7 @@ def _find_replaced(holders: Sequence[Item], current: Sequence[Item], request: _R
     """
     named = request.change.options.supersedes
     if named is not None:
-        matches = items_matching(current, named)
+        matches = fact_names.items_matching(current, named)
         if len(matches) > 1:
             raise FactProblem("fact-ambiguous", f"{named!r} stands {len(matches)} times in the section")
         if matches:
@@ -205,13 +228,13 @@ def _find_replaced(holders: Sequence[Item], current: Sequence[Item], request: _R
 
 def _remember_in_new_section(document: Document, address: str, request: _Request) -> tuple[EditResult, FactId]:
     change = request.change
-    created = create(document, EditSection(section=address, action=Action.BODY, text=_new_line(change, request.until)))
+    created = create(document, EditSection(section=address, action=Action.BODY, text=_new_line(change, request.until, request.marks)))
     return replace(created, op=Op.REMEMBER, also=change.also), request.fact.id
 
 
 def _add(document: Document, section: Section, request: _Request) -> tuple[EditResult, FactId]:
     change = request.change
-    text = append_to_section(document, section, _new_line(change, request.until))
+    text = append_to_section(document, section, _new_line(change, request.until, request.marks))
     return EditResult(text=text, op=Op.REMEMBER, section=section.path, also=change.also), request.fact.id
 
 
@@ -222,8 +245,8 @@ def _restate(document: Document, section: Section, item: Item, request: _Request
     kind, tags = change.kind or item.fact.kind, tuple(dict.fromkeys((*item.fact.tags, *fact.tags)))
     text = document.text
     if (until, kind, tags) != (item.fact.until, item.fact.kind, item.fact.tags):
-        text = _splice(document, item, [(item.end, rewrite_item(item.raw, kind, tags, until))])
-    return EditResult(text=text, op=Op.REMEMBER, section=section.path), fact.id
+        text = _splice(document, item, [(item.end, item_labels.rewrite_item(item.raw, kind, tags, until))])
+    return EditResult(text=text, op=Op.REMEMBER, section=section.path), item.fact.id
 
 
 def _remember_again(
@@ -238,20 +261,25 @@ def _remember_again(
 
 
 def _replace(document: Document, section: Section, replaced: Item, request: _Request) -> tuple[EditResult, FactId]:
-    """Put a fact in the place of an item."""
-    line = _new_line(_inherit(request.change, replaced.fact, request.key), request.until)
-    line = _in_style_of(replaced, line)
-    ending = replaced.raw[len(replaced.raw.rstrip("\r\n")) :]
-    text = _splice(document, replaced, [(replaced.end, with_line_end(line, document.line_end) + ending)])
+    """Put a fact in the place of an item. What stands behind and beneath the words of a value stays, unless `supersedes` names the item."""
+    line = _new_line(_inherit(request.change, replaced.fact, request.key), request.until, request.marks)
+    line = with_line_end(_in_style_of(replaced, line), document.line_end)
+    kept: tuple[str, ...] = ()
+    if request.change.options.supersedes is None:
+        line, kept = item_labels.inherit(replaced.raw, line)
     new = parse_item(line).id
-    return EditResult(text=text, op=Op.REMEMBER, section=section.path, supersedes=(Supersession(replaced.fact.id, new),)), new
+    if new == replaced.fact.id:
+        return _restate(document, section, replaced, request)
+    ending = replaced.raw[len(replaced.raw.rstrip("\r\n")) :]
+    text = _splice(document, replaced, [(replaced.end, line + ending)])
+    supersedes = (Supersession(replaced.fact.id, new),)
+    return EditResult(text=text, op=Op.REMEMBER, section=section.path, supersedes=supersedes, kept=kept), new
 
 
 def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:
-    """The change with what it leaves open taken from the fact that it replaces: kind, tags, the spelling of the key."""
+    """The change with what it leaves open taken from the fact that it replaces: kind, the spelling of the key."""
     stated = parse_text(change.text)
-    own_tags = stated.tags or change.tags
-    change = replace(change, kind=change.kind or old.kind, tags=change.tags if own_tags else old.tags)
+    change = replace(change, kind=change.kind or old.kind)
     if key is None:
         return change
     spelling, _ = split_key(old.text, key)
@@ -297,7 +325,7 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
 
 def items_named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
     """The items of a document (or of one section's own text) that a text, an id or a prefix names."""
-    return items_matching(items(document) if section is None else section_items(document, find_section(document, section)), fact)
+    return fact_names.items_matching(items(document) if section is None else section_items(document, find_section(document, section)), fact)
 
 
 def forget(document: Document, item: Item) -> EditResult:

@@ -250,7 +250,8 @@ Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve
 class WriteResult:
     """The outcome of a write; `op` is the operation that its commit states.
 
-    `ended` are facts that were superseded without a successor. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes
+    `ended` are facts that were superseded without a successor; `kept` is what stood behind and beneath a replaced text, and stays. `contradicts` are the current
+    facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes
     of `check`.
     """
 
@@ -267,3 +268,5 @@ class WriteResult:
     warnings: tuple[str, ...] = ()
     op: Op | None = None
     ended: tuple[FactId, ...] = ()
+    contradicts: tuple[FactId, ...] = ()
+    kept: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from mdmem import files, history
 from mdmem.catchup import trail_update
 from mdmem.document import is_blank
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
-from mdmem.facts import id_prefix
+from mdmem.fact_names import id_prefix
 from mdmem.history import chains, section_texts
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.history import (

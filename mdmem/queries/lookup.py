@@ -12,7 +12,7 @@ from mdmem.editors import facts as fact_editor
 from mdmem.editors.facts import SectionFactId
 from mdmem.entries import entries
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
-from mdmem.facts import Item, id_prefix, normalise, parse_item, parse_text, require_unique_id, write_item
+from mdmem.facts import Item, normalise, parse_item, parse_text, write_item
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.trail import Mark
 from mdmem.model.writes import Forget
@@ -22,9 +22,11 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
+    from mdmem import fact_names
     from mdmem.catchup import entry_states, trail_update
     from mdmem.trail import Trail
 else:
+    fact_names = late.module("mdmem.fact_names")
     entry_states = late.module("mdmem.catchup.entry_states")
     trail_update = late.module("mdmem.catchup.trail_update")
 
@@ -175,9 +177,9 @@ def fact_by_id(trail: Trail, reference: str) -> FactId | None:
     Raises:
         FactProblem: `fact-ambiguous` where several ids begin so.
     """
-    prefix = id_prefix(reference)
+    prefix = fact_names.id_prefix(reference)
     ids = trail.ids_with_prefix(prefix) if prefix else ()
-    require_unique_id(prefix, ids)
+    fact_names.require_unique_id(prefix, ids)
     return ids[0] if ids else None
 
 

@@ -11,6 +11,8 @@ from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import one_line, section_line, short_id
 
+_MAX_KEPT = 60
+
 
 def write_json(result: WriteResult) -> dict[str, Any]:
     """A write's outcome."""
@@ -26,6 +28,9 @@ def write_json(result: WriteResult) -> dict[str, Any]:
             *({"old": pair.old, "new": pair.new} for pair in result.supersedes),
             *({"old": fact, "new": None} for fact in result.ended),
         ],
+        "contradicts": list(result.contradicts),
+        "kept": list(result.kept),
+        "warnings": list(result.warnings),
     }
     return answer if result.diff is None else answer | {"diff": result.diff}
 
@@ -36,8 +41,14 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
         return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
-    done = f"{_done(result)} {where}" if result.changed else f"unchanged: {where}"
+    done = f"{_done(result)} {where}{_kept(result)}" if result.changed else f"unchanged: {where}"
     return one_line(f"{done} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
+
+
+def _kept(result: WriteResult) -> str:
+    """What a new value took over, in a few words."""
+    kept = one_line(" ".join(result.kept))
+    return f", with {kept if len(kept) <= _MAX_KEPT else kept[: _MAX_KEPT - 1] + '…'}," if kept else ""
 
 
 def _done(result: WriteResult) -> str:

@@ -36,7 +36,9 @@ MODULES = frozenset(
         "mdmem.cli.app",
         "mdmem.cli.editor",
         "mdmem.doctor",
+        "mdmem.fact_names",
         "mdmem.editors.frontmatter",  # 40, for a parser of YAML
+        "mdmem.editors.item_labels",
         "mdmem.editors.likeness",
         "mdmem.editors.merge",
         "mdmem.hookfiles",
