@@ -16,7 +16,7 @@ from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.rules import parse_allowances
-from mdmem.repo import Identity, Repository
+from mdmem.repo import Identity, Repository, git_files
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 
@@ -37,6 +37,8 @@ Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with the number of things done and the number to do."""
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
+BOUNDARY_NAME = "boundary"
+"""The file in the state folder with the commit before which git cannot give the past."""
 _AUTHOR = late.pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
 
@@ -126,6 +128,23 @@ class Workspace:
     def shallow_hint(self) -> str:
         """A hint for a repository without all of its history; empty if it has all."""
         return "This clone is shallow: git fetch --unshallow brings the rest." if self.repository.is_shallow() else ""
+
+    def missing_past(self) -> str:
+        """A line for the user where git could not give the past; else empty."""
+        if (commit := self.history_boundary) is None:
+            return ""
+        retry = wording.verb("reindex", "full")
+        return f"git could not fetch what is older than {commit[:10]}: the past is missing; {retry} tries again"
+
+    @property
+    def history_boundary(self) -> CommitId | None:
+        """The commit with which history begins because git could not give what is older; None where it could."""
+        name = git_files.read_bytes(f"{self.state}/{BOUNDARY_NAME}")
+        return CommitId(name.decode("ascii", "replace").strip()) if name else None
+
+    def history_borders(self) -> tuple[bytes | None, CommitId | None]:
+        """A value that changes with the commits at which history is cut off: those of a shallow clone, and the boundary."""
+        return git_files.read_bytes(f"{self.repository.common_dir}/shallow"), self.history_boundary
 
     def memory_files(self) -> dict[FilePath, listing.ListedFile]:
         """The memory files as they are on disk, in the order of their paths."""

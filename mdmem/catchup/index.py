@@ -21,14 +21,15 @@ from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
 from mdmem.search.searcher import BrokenIndex
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, SNAPSHOT_NAME, Snapshot, SnapshotFile, stamps_digest
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
     from mdmem import trail
-    from mdmem.catchup import pages, trail_update, unindexed
+    from mdmem.catchup import boundary, pages, trail_update, unindexed
 else:
+    boundary = late.module("mdmem.catchup.boundary")
     unindexed = late.module("mdmem.catchup.unindexed")
     pages = late.module("mdmem.catchup.pages")
     trail_update = late.module("mdmem.catchup.trail_update")
@@ -62,6 +63,12 @@ class _WorkspaceSurvey:
     digest: str
 
 
+def _settings(workspace: Workspace) -> str:
+    """A digest of everything that the index depends on besides the files and the commit."""
+    settings = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name, workspace.history_borders()))
+    return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
 class _OpenIndex:
     """The index as it is on disk, and the stamps of the files: kept between calls, and looked at again in each.
 
@@ -90,7 +97,6 @@ class _OpenIndex:
 
     def survey(self, workspace: Workspace) -> _WorkspaceSurvey:
         """The workspace as it is now."""
-        settings = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name))
         commit = workspace.repository.head()
         with self.lock:
             stamps = self._files.stamps(workspace)
@@ -100,7 +106,7 @@ class _OpenIndex:
         return _WorkspaceSurvey(
             commit=commit,
             stamps=stamps,
-            settings=hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16],
+            settings=_settings(workspace),
             digest=digest,
         )
 
@@ -187,6 +193,7 @@ def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
             trail.discard(workspace.state)
+            boundary.forget_boundary(workspace)
         return _bring_up(workspace, full, progress)
 
 
@@ -239,6 +246,7 @@ def _update(
     If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
     with trail_update.fresh_trail(workspace) as trail_table:
+        survey = replace(survey, settings=_settings(workspace))
         since = _since(index, trail_table)
         if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
             index, since = _opened(workspace, from_scratch=True), 0

@@ -33,8 +33,15 @@ _BATCH_BYTES = 8_000_000
 _PAGES_KEPT = 200
 
 
-def replay_new_commits(workspace: Workspace, trail: Trail, head: CommitId | None, progress: Progress | None = None) -> None:
+def replay_new_commits(
+    workspace: Workspace, trail: Trail, head: CommitId | None, boundary: CommitId | None = None, progress: Progress | None = None
+) -> None:
     """Add the commits of HEAD's mainline that the trail has not; the caller holds the trail's lock.
+
+    Args:
+        workspace, trail, progress: as for `fresh_trail`.
+        head: the commit to come up to.
+        boundary: the commit with which history begins, all of its files new, where git cannot give what is older.
 
     Raises:
         StorageProblem: the disk does not take it.
@@ -46,8 +53,8 @@ def replay_new_commits(workspace: Workspace, trail: Trail, head: CommitId | None
             trail.cut(0)
         return
     pages = _CommitPages(workspace)
-    ids = _new_commits(workspace, trail, head)
-    commits = first_parent.iterate_commits(workspace.repository, ids)
+    ids = _new_commits(workspace, trail, head, boundary)
+    commits = first_parent.iterate_commits(workspace.repository, ids, boundary)
     done, batch_size = 0, _FEWEST_COMMITS
     while batch := list(islice(commits, batch_size)):
         size = pages.fetch([change for commit in batch for change in commit.changes])
@@ -61,9 +68,15 @@ def replay_new_commits(workspace: Workspace, trail: Trail, head: CommitId | None
             progress(done, len(ids))
 
 
-def _new_commits(workspace: Workspace, trail: Trail, head: CommitId) -> list[CommitId]:
+def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: CommitId | None) -> list[CommitId]:
     """The mainline commits that the trail has not, oldest first; the trail is cut back to its last commit that is still on the mainline."""
     repository = workspace.repository
+    if (
+        boundary is not None
+        and trail.newest_commit is None
+        and (newer := first_parent.commits_between(repository, boundary, head)) is not None
+    ):
+        return [boundary, *newer]
     new_commits = first_parent.commits_between(repository, trail.newest_commit.commit if trail.newest_commit else None, head)
     if new_commits is not None:
         return new_commits

@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mdmem import files
-from mdmem.errors import StorageProblem
+from mdmem.catchup import boundary
+from mdmem.errors import RepositoryProblem, StorageProblem
 from mdmem.model import CommitId
 from mdmem.startup import late
 from mdmem.trail import BrokenTrail, Trail, discard
@@ -27,8 +28,7 @@ def stored_trail(workspace: Workspace) -> Trail:
 
 def _settings(workspace: Workspace) -> str:
     """A digest of everything that the trail depends on besides the commits."""
-    shallow = workspace.repository.common_dir / "shallow"
-    borders = shallow.read_bytes() if shallow.exists() else b""
+    borders = workspace.history_borders()
     settings = repr((workspace.settings.extra_paths, workspace.root.name, workspace.repository.prefix, borders))
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
@@ -50,7 +50,7 @@ def fresh_trail(workspace: Workspace, say: Say | None = None, progress: Progress
             # HEAD is read again: history may have been purged while this waited for the lock.
             trail = _updated_file(workspace, workspace.repository.head(), progress)
     except (OSError, StorageProblem):
-        trail = _updated(workspace, Trail.in_memory(), head, progress)
+        trail = _updated_in_memory(workspace, head, progress)
     with trail:
         yield from _discarded_if_broken(workspace, trail)
 
@@ -65,17 +65,35 @@ def _discarded_if_broken(workspace: Workspace, trail: Trail) -> Iterator[Trail]:
 
 
 def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
-    """The trail in the state folder, brought up to a commit; rebuilt where it is damaged."""
+    """The trail in the state folder, brought up to a commit; rebuilt where it is damaged, and without the past where git cannot give it."""
+    boundary.forget_boundary_if_fetched(workspace)
     try:
         return _updated(workspace, stored_trail(workspace), head, progress)
     except BrokenTrail:
         return _updated(workspace, Trail.create(workspace.state, _settings(workspace)), head, progress)
+    except RepositoryProblem:
+        if head is None or workspace.history_boundary == head or not boundary.is_partial(workspace):
+            raise
+        boundary.set_boundary(workspace, head)
+        return _updated(workspace, stored_trail(workspace), head, progress)
 
 
-def _updated(workspace: Workspace, trail: Trail, head: CommitId | None, progress: Progress | None) -> Trail:
+def _updated_in_memory(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
+    """A trail without a file; without the past where git cannot give it."""
+    try:
+        return _updated(workspace, Trail.in_memory(), head, progress)
+    except RepositoryProblem:
+        if head is None or not boundary.is_partial(workspace):
+            raise
+        return _updated(workspace, Trail.in_memory(), head, progress, head)
+
+
+def _updated(
+    workspace: Workspace, trail: Trail, head: CommitId | None, progress: Progress | None, begins_with: CommitId | None = None
+) -> Trail:
     """A trail, brought up to a commit; closed if that fails."""
     try:
-        replay.replay_new_commits(workspace, trail, head, progress)
+        replay.replay_new_commits(workspace, trail, head, begins_with or workspace.history_boundary, progress)
     except BaseException:
         trail.close()
         raise

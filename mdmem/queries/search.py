@@ -59,7 +59,8 @@ def search(workspace: Workspace, request: Search, say: Say, progress: Progress |
     if index.behind:
         background.start_catching_up(workspace)
     hits = _without_expired_contradictions(workspace, tuple(match.hit for match in matches), today, say)
-    return SearchResult(query=request.query, commit=index.commit, stale=index.stale, hits=hits, notes=index.notes)
+    notes = (*index.notes, *_missing_past(workspace, request.history))
+    return SearchResult(query=request.query, commit=index.commit, stale=index.stale, hits=hits, notes=notes)
 
 
 def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None) -> SearchResult:
@@ -70,7 +71,14 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
         entry_filter = _filter(workspace, request, day, commit.number)
         index, matches = _matches(workspace, index, request, entry_filter, day, say, progress)
         hits = as_of.hits_as_of(workspace, trail, commit, day, matches)
-    return SearchResult(query=request.query, commit=commit.commit, stale=index.stale, hits=hits, notes=index.notes, as_of=words)
+    notes = (*index.notes, *_missing_past(workspace, asks_for_past=True))
+    return SearchResult(query=request.query, commit=commit.commit, stale=index.stale, hits=hits, notes=notes, as_of=words)
+
+
+def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
+    """A line for the user about a past that git cannot give now."""
+    note = workspace.missing_past() or (workspace.shallow_hint() if asks_for_past else "")
+    return (note,) if note else ()
 
 
 def _filter(workspace: Workspace, request: Search, today: date, as_of_number: int | None = None) -> Filter:
@@ -182,7 +190,8 @@ def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress
         hits = tuple(hit for hit in hits if split_key(hit.text, key)[0])
         hits, total = hits[:limit], len(hits)
     facts = _without_expired_contradictions(workspace, hits, today, say)
-    return FactList(facts=facts, total=total, stale=index.stale, notes=index.notes)
+    notes = (*index.notes, *_missing_past(workspace, request.everything))
+    return FactList(facts=facts, total=total, stale=index.stale, notes=notes)
 
 
 def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:

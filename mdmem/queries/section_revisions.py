@@ -135,7 +135,9 @@ def origin_commit(trail: Trail, commit: MainlineCommit, path: FilePath, line: st
 
 
 def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:
-    """A line for the user that tells how far back history goes in a shallow clone."""
+    """A line for the user that tells how far back history goes in a clone without all of it."""
+    if missing_past := workspace.missing_past():
+        return (missing_past,)
     first = trail.commit_numbered(1)
     if first is None or not workspace.repository.is_shallow():
         return ()

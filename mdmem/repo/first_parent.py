@@ -72,24 +72,38 @@ def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[C
     return [CommitId(name.decode()) for name in listed.split()]
 
 
-def iterate_commits(repository: Repository, ids: Sequence[CommitId]) -> Iterator[CommitChanges]:
-    """Yield these commits one by one; some hundred are read at a time."""
+def iterate_commits(repository: Repository, ids: Sequence[CommitId], boundary: CommitId | None = None) -> Iterator[CommitChanges]:
+    """Yield these commits one by one; some hundred are read at a time. If the first is the `boundary`, it has no parents."""
+    if boundary is not None and list(ids[:1]) == [boundary]:
+        yield _without_past(repository, boundary)
+        ids = ids[1:]
     for start in range(0, len(ids), _COMMITS_AT_ONCE):
         yield from read_commits(repository, ids[start : start + _COMMITS_AT_ONCE])
+
+
+def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
+    """A commit as if all of its files came with it."""
+    ((commit, committed, _),) = _messages(repository, f"{name}\n".encode())
+    files = [(path, blob) for path, blob in blobs(repository, name).items() if path.casefold().endswith(".md")]
+    return CommitChanges(commit, committed, (), tuple(ChangedFile(path, path, None, blob) for path, blob in files))
 
 
 def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
     """Read these commits, and what each changed against its first parent."""
     stdin = "".join(f"{name}\n" for name in ids).encode()
+    changes = _changes(repository, stdin)
+    return [
+        CommitChanges(commit, committed, parents, tuple(changes.get(commit.id, ())))
+        for commit, committed, parents in _messages(repository, stdin)
+    ]
+
+
+def _messages(repository: Repository, stdin: bytes) -> Iterator[tuple[Commit, int, tuple[CommitId, ...]]]:
+    """Commits, each with the time of committing and its parents."""
     output = repository.git("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=stdin)
     fields = output.decode("utf-8", "replace").split("\0")
-    changes = _changes(repository, stdin)
-    commits = []
     for name, parents, time, committed, author, message in zip(*(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False):
-        commit = Commit(CommitId(name), int(time or 0), author, message)
-        parent_ids = tuple(CommitId(parent) for parent in parents.split())
-        commits.append(CommitChanges(commit, int(committed or 0), parent_ids, tuple(changes.get(commit.id, ()))))
-    return commits
+        yield Commit(CommitId(name), int(time or 0), author, message), int(committed or 0), tuple(map(CommitId, parents.split()))
 
 
 def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[ChangedFile]]:

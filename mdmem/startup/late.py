@@ -44,6 +44,7 @@ MODULES = frozenset(
         "mdmem.hookfiles",
         "mdmem.memory.adopting",
         "mdmem.catchup.background",
+        "mdmem.catchup.boundary",
         "mdmem.catchup.unindexed",
         "mdmem.memory.figures",
         "mdmem.model.actors",  # only where an actor is named
