@@ -126,14 +126,16 @@ def json_line(value: Mapping[str, Any]) -> str:
     return text if text.isprintable() else "".join(c if printable(c) == c else json.dumps(c)[1:-1] for c in text)
 
 
-def _print_failure(failure: MdmemError, as_json: bool, translate: Callable[[str], str] = wording.plain) -> None:
+def _print_failure(
+    failure: MdmemError, as_json: bool, translate: Callable[[str], str] = wording.plain, fit: Callable[[str], str] = str
+) -> None:
     message, hint = translate(failure.message), translate(failure.hint)
     if as_json:
         print(json_line({"error": failure.code, "message": message, "hint": hint, **failure.details}), file=sys.stderr)
         return
-    print(f"mdmem: {printable(message)}", file=sys.stderr)
+    print(fit(f"mdmem: {printable(message)}"), file=sys.stderr)
     if hint:
-        print(f"hint: {printable(hint)}", file=sys.stderr)
+        print(fit(f"hint: {printable(hint)}"), file=sys.stderr)
 
 
 def _interrupted(as_json: bool) -> int:
@@ -141,19 +143,25 @@ def _interrupted(as_json: bool) -> int:
     return 130
 
 
-def report(main: Callable[[], int | None], as_json: bool = False, translate: Callable[[str], str] = wording.plain) -> int:
+def report(
+    main: Callable[[], int | None],
+    as_json: bool = False,
+    translate: Callable[[str], str] = wording.plain,
+    fit: Callable[[str], str] = str,
+) -> int:
     """Run `main` and return the exit status: 0 done, 1 and 2 expected failures, 3 a bug, 130 interrupted; a broken pipe is 0.
 
     Args:
         main: what the process is for.
         as_json: a failure is shown as one JSON object.
         translate: says a message in the words of the door.
+        fit: breaks a line for where it is shown.
     """
     try:
         status = main() or 0
         sys.stdout.flush()
     except MdmemError as failure:
-        _print_failure(failure, as_json, translate)
+        _print_failure(failure, as_json, translate, fit)
         return failure.exit_status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,12 +1,15 @@
 """The command line as a test drives it: a workspace with a person's edits in it, commands in this process, and on a terminal."""
 
+import fcntl
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
@@ -151,9 +154,13 @@ def mdmem(*words: str) -> list[str]:
     return [sys.executable, "-m", "mdmem", *words]
 
 
-def on_terminal(shell: Shell, *command: str, typed: bytes = b"", **environment: str) -> Done:
-    """A command with a terminal for all of its streams; what it printed there, and what was typed, with plain line ends."""
+def on_terminal(shell: Shell, *command: str, typed: bytes = b"", size: tuple[int, int] = (200, 50), **environment: str) -> Done:
+    """A command with a terminal for all of its streams; what it printed there, and what was typed, with plain line ends.
+
+    `size` is that of the terminal, in columns and lines.
+    """
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     process = subprocess.Popen(
         command,
         cwd=shell.folder,

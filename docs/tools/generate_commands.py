@@ -19,6 +19,9 @@ This page is made by `make docs` from the command line itself; `mdmem COMMAND --
 Results go to standard output, everything else to standard error. `--json` prints one object; a failure is then one object on standard
 error. The exit status is 0 (done; no match is done too), 1 (an expected failure), 2 (wrong usage), 3 (a bug in mdmem) or 130
 (interrupted). `-` is standard input in `--body`, `--append`, `--prepend`, `--replace`, `--with` and the TEXT of `log` and `remember`.
+
+On a terminal no line is wider than it is, and what is longer than the screen goes through `$MDMEM_PAGER`, `$PAGER` or `less` (`cat` or nothing:
+none). `NO_COLOR` takes the colours out. A pipe gets the text as it is.
 """
 
 

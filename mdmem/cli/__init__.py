@@ -12,14 +12,15 @@ from mdmem.cli import fast_parser
 from mdmem.cli.commands import command
 from mdmem.cli.flags import in_flags
 from mdmem.cli.parameter_table import TABLE
-from mdmem.cli.progress import say
+from mdmem.cli.progress import fitted, say
 from mdmem.errors import json_line, report
 from mdmem.startup import late
 
 if TYPE_CHECKING:
-    from mdmem.cli import app
+    from mdmem.cli import app, terminal
 else:
     app = late.module("mdmem.cli.app")
+    terminal = late.module("mdmem.cli.terminal")
 
 
 _COMPLETION = "_MDMEM_COMPLETE"
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
-    return report(lambda: _run(words), _wants_json(words), in_flags)
+    return report(lambda: _run(words), _wants_json(words), in_flags, fitted)
 
 
 def _run(words: Sequence[str]) -> int:
@@ -43,7 +44,9 @@ def _run(words: Sequence[str]) -> int:
     if call.as_json:
         print(json_line(answer.data))
         return answer.status
-    if answer.text:
+    if answer.text and sys.stdout.isatty():
+        terminal.show(answer.text)
+    elif answer.text:
         print(answer.text, flush=True)
     for note in () if call.quiet else answer.notes:
         say(note)

@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from mdmem.cli import guesses
+from mdmem.cli import guesses, terminal
 from mdmem.errors import UsageProblem
 
 WIDEST = 100
@@ -101,7 +101,8 @@ class CommandHelp(TyperCommand):
                 with formatter.section(title):
                     formatter.write_dl(rows)
         with formatter.section("Example"):
-            formatter.write(f"{' ' * formatter.current_indent}{EXAMPLES[ctx.command_path.partition(' ')[2]]}\n")
+            example = f"{' ' * formatter.current_indent}{EXAMPLES[ctx.command_path.partition(' ')[2]]}"
+            formatter.write(f"{terminal.fitted(example, formatter.width)}\n")
 
 
 def parameters(command: Any) -> tuple[Sequence[str], Sequence[str]]:

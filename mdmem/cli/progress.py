@@ -11,7 +11,10 @@ from mdmem.startup import late
 
 if TYPE_CHECKING:
     import typer
+
+    from mdmem.cli import terminal
 else:
+    terminal = late.module("mdmem.cli.terminal")
     typer = late.module("typer")
 
 
@@ -21,7 +24,12 @@ _LONG_REBUILD = 200
 
 def say(line: str) -> None:
     """Print a line for the user."""
-    print(f"mdmem: {printable(in_flags(line))}", file=sys.stderr)
+    print(fitted(f"mdmem: {printable(in_flags(line))}"), file=sys.stderr)
+
+
+def fitted(line: str) -> str:
+    """A line for standard error, as wide as the terminal there."""
+    return terminal.fitted(line, terminal.size(sys.stderr)[0]) if sys.stderr.isatty() else line
 
 
 class Progress:

@@ -35,6 +35,7 @@ MODULES = frozenset(
         "mdmem.cli",  # so that an interruption while it is loaded is heard
         "mdmem.cli.app",
         "mdmem.cli.editor",
+        "mdmem.cli.terminal",
         "mdmem.doctor",
         "mdmem.fact_names",
         "mdmem.editors.frontmatter",  # 40, for a parser of YAML

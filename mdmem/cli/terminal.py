@@ -1,0 +1,163 @@
+"""Text on a terminal: no line wider than it is, and a pager where there is more than a screen."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+_CODE = re.compile(r"\x1b\[[0-9;]*m")
+"""What switches colours; it takes no columns."""
+_PIECE = re.compile(r"\s+|(?:\x1b\[[0-9;]*m|\S)+")
+_MARK = re.compile(r"\s*(?:[-+*] ?|\d+\. )?")
+"""The indentation of a line, with the mark of a list item or of a changed line."""
+_COLUMN = re.compile(r"\s*\S+(?: \S+)? {2,}")
+"""A first column, which the lines that go on leave free."""
+_COMMAND = re.compile(r"\s*mdmem ")
+_SHELL_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
+_RESET = "\x1b[0m"
+_LESS = {"LESS": "FRX", "LV": "-c"}
+"""What git gives to its pager too: leave at once what fits, let colours through, do not clear the screen."""
+_NOT_RUN = (126, 127)
+_NARROWEST = 10
+_USUAL = (80, 24)
+
+
+def size(stream: TextIO) -> tuple[int, int]:
+    """The columns and lines of the terminal that a stream leads to; COLUMNS and LINES say otherwise."""
+    try:
+        own = tuple(os.get_terminal_size(stream.fileno()))
+    except (OSError, ValueError):
+        own = (0, 0)
+    named = (os.environ.get("COLUMNS", ""), os.environ.get("LINES", ""))
+    wanted = (int(name) if name.isascii() and name.isdigit() else number for name, number in zip(named, own, strict=True))
+    columns, lines = (number or usual for number, usual in zip(wanted, _USUAL, strict=True))
+    return max(_NARROWEST, columns), lines
+
+
+def show(text: str) -> None:
+    """Print a text for a person: through a pager if it does not fit on the screen."""
+    columns, lines = size(sys.stdout)
+    shown = fitted(text, columns)
+    if shown.count("\n") + 2 > lines and (pager := _pager()) and _paged(pager, shown):
+        return
+    print(shown, flush=True)
+
+
+def _pager() -> str:
+    """The command line of the pager; empty if there is none."""
+    if os.environ.get("TERM", "dumb") == "dumb":
+        return ""
+    default = "less" if shutil.which("less") else ""
+    pager = os.environ.get("MDMEM_PAGER", os.environ.get("PAGER", default)).strip()
+    return "" if pager == "cat" else pager
+
+
+def _paged(pager: str, text: str) -> bool:
+    """True if the pager took the text. What interrupts is the pager's own affair while it runs."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=_LESS | dict(os.environ)) as process:
+            try:
+                process.communicate(f"{text}\n".encode(errors="backslashreplace"))
+            except BrokenPipeError:  # it was left before the end
+                process.wait()
+        return process.returncode not in _NOT_RUN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def width(text: str) -> int:
+    """The columns that a text takes on one line."""
+    if text.isascii() and "\x1b" not in text:
+        return len(text)
+    return sum(map(_width, _CODE.sub("", text)))
+
+
+def _width(character: str) -> int:
+    if character.isascii():
+        return 1
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fitted(text: str, most: int) -> str:
+    """`text` with no line wider than `most` columns.
+
+    Prose is broken between words, and what is longer than a line anywhere; a command so that it can still be copied.
+    """
+    return "\n".join(row for line in text.split("\n") for row in _rows(line, most))
+
+
+def _rows(line: str, most: int) -> Iterable[str]:
+    line = line.expandtabs() if "\t" in line else line
+    if width(line) <= most:
+        return (line,)
+    return _command_rows(line, most) if _COMMAND.match(line) else _wrapped(line, most)
+
+
+def _command_rows(line: str, most: int) -> Iterator[str]:
+    """A command on several lines, as a shell reads them; a word that does not fit stays whole."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    row = indent
+    for word in _SHELL_WORD.findall(line):
+        longer = f"{row}{'' if row.isspace() or not row else ' '}{word}"
+        if row.strip() and width(longer) + len(" \\") > most:
+            yield f"{row} \\"
+            longer = f"{indent}  {word}"
+        row = longer
+    yield row
+
+
+def _wrapped(line: str, most: int) -> Iterator[str]:
+    """A line on several; those that go on are as far in as the text of the first."""
+    bare = _CODE.sub("", line)
+    column = _COLUMN.match(bare)
+    mark = _MARK.match(bare)
+    hang = width(column[0]) if column and 3 * width(column[0]) <= most else width(mark[0]) if mark else 0
+    indent = " " * min(hang, most // 2)
+    row, taken, colour = "", 0, ""
+    for piece in _PIECE.findall(line):
+        if piece.isspace():
+            row, taken = row + piece, taken + len(piece)
+            continue
+        if taken + width(piece) > most and _CODE.sub("", row).strip():
+            yield _closed(row.rstrip(), colour)
+            row, taken = indent + colour, len(indent)
+        for part in _parts(piece, most - taken, most - len(indent)):
+            if taken + width(part) > most and taken > len(indent):
+                yield _closed(row, colour)
+                row, taken = indent + colour, len(indent)
+            row, taken = row + part, taken + width(part)
+        for code in _CODE.findall(piece):
+            colour = "" if code == _RESET else code
+    yield row if taken <= most else row.rstrip()
+
+
+def _closed(row: str, colour: str) -> str:
+    """The end of a row within a colour."""
+    return f"{row}{_RESET}" if colour else row
+
+
+def _parts(word: str, first: int, others: int) -> Iterator[str]:
+    """A word in parts of so many columns; behind a slash where there is one."""
+    room = first
+    while width(word) > room:
+        cut, used = 0, 0
+        for match in re.finditer(r"\x1b\[[0-9;]*m|.", word, re.DOTALL):
+            used += width(match[0])
+            if used > room:
+                break
+            cut = match.end()
+        slash = word.rfind("/", 0, cut) + 1
+        cut = slash or cut or 1
+        yield word[:cut]
+        word, room = word[cut:], others
+    yield word
