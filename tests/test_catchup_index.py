@@ -1,6 +1,7 @@
 """The index after any history is the one that would be built anew; and what a search says while it cannot be brought up to date."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -50,6 +51,10 @@ def found(at: Desk, words: str) -> list[Hit]:
     assert not result.stale
     assert result.notes == ()
     return [hit for hit in result.hits if words in hit.text]
+
+
+def found_texts(at: Desk, words: str) -> list[str]:
+    return [hit.text for hit in Memory(at.workspace).search(Search(words)).hits]
 
 
 def same_as_anew(at: Desk) -> tuple[Hit, ...]:
@@ -413,6 +418,23 @@ class TestWhereItCannotBeBroughtUpToDate:
                 folder.chmod(0o755)
         assert len(result.hits) == 1
         assert "searched an index in memory" in result.notes[0]
+
+    def test_a_file_is_found_by_its_front_matter_however_it_was_indexed(self, at: Desk):
+        at.write("memory/rules.md", "---\nname: kraken\non: yes\n---\n\n- two at a time\n")
+        assert found_texts(at, "kraken") == ["two at a time"]
+        at.commit()
+        same_as_anew(at)
+        assert found_texts(at, "kraken") == ["two at a time"]
+        at.write("memory/rules.md", "---\nname: squid: large\n---\n\n- two at a time\n")
+        assert (found_texts(at, "kraken"), found_texts(at, "squid")) == ([], ["two at a time"])
+        same_as_anew(at)
+        for number in range(60):  # so many that unchanged files are not parsed
+            at.write(f"memory/{number}.md", f"---\ntitle: number{number}\n---\n- item\n")
+        at.commit()
+        shutil.rmtree(at.workspace.state)
+        assert found_texts(at, "number7") == ["item"]
+        at.write("memory/rules.md", "# Other\n")
+        assert found_texts(at, "squid") == []
 
     def test_another_process_that_is_indexing_is_waited_for(self, at: Desk):
         assert found(at, "Oslo")

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -5,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import parse
-from mdmem.editors.frontmatter import tags, values
+from mdmem.editors.frontmatter import labels, tags, values
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,33 @@ def test_tags(front: str, expected: tuple[str, ...]) -> None:
     assert tags(parse(f"---\n{front}\n---\n")) == expected
 
 
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        (
+            "name: deploy-rules\ntitle: Deploys\ndescription: how it is\n  rolled out\naliases: [octopus, 8]",
+            "deploy-rules / Deploys / how it is rolled out / octopus / 8",
+        ),
+        ("aliases: one two", "one two"),
+        ("Title: A\nname: A", "A"),
+        ("title: 2026-01-02\non: yes", "2026-01-02"),
+        ("title: true\nother: x", ""),
+        # No YAML: a colon within a plain value, a date that is none.
+        ("title: Deploys: how\naliases: ['a', b]\n", "Deploys: how / a', b"),
+        ("date: 2026-13-45\nname: rules", "rules"),
+    ],
+)
+def test_what_a_file_is_about(front: str, expected: str) -> None:
+    assert labels(parse(f"---\n{front}\n---\n")).about == expected
+
+
+def test_the_parser_is_loaded_only_where_there_is_front_matter() -> None:
+    script = "from mdmem.editors import frontmatter; from mdmem.document import parse; frontmatter.labels(parse('# A\\n')); import sys; assert 'yaml' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 @given(st.text("ab:-[]{}#&*!|>'\"%@`, \n\t?12.", max_size=60))
 @settings(max_examples=200)
 def test_any_front_matter_has_values_with_names(front: str) -> None:
+    labels(parse(f"---\ntitle: x\n{front}\n---\n# A\n"))
     assert all(isinstance(name, str) for name in values(parse(f"---\n{front}\n---\n# A\n")))

@@ -168,6 +168,13 @@ def test_a_hit_without_any_of_the_words_says_that_it_is_near_and_comes_last() ->
     assert {hit.text for hit in hits(index, "花粉") if not hit.near} == {"five drops"}
 
 
+def test_what_front_matter_names_a_file_is_found_by_its_first_entry() -> None:
+    page = replace(file("memory/rules.md", "# Rules\n\n- two at a time\n- never on Fridays\n"), about="kraken cluster / 章鱼集群")
+    index = index_of(page, file("memory/other.md", "- squid\n"))
+    for query in ("kraken", "章鱼"):
+        assert [(hit.text, hit.near) for hit in hits(index, query)] == [("two at a time", False)]
+
+
 def test_no_number_of_neighbours_keeps_a_match_from_the_first_hits() -> None:
     lines = [f"- {'zebra ' * 9}{n}\n- {'grey ' * 5} {n}\n- {'grey ' * 5} {n}\n" for n in range(60)]
     index = index_of(file("MEMORY.md", "".join(lines) + "- " + "word " * 400 + "zebra\n"))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from mdmem import contradictions, files, layout
 from mdmem.catchup.entry_states import EntryState, marks_by_occurrence, match_entries
 from mdmem.document import parse_bytes
+from mdmem.editors import frontmatter
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.listing import ListedFile
@@ -21,16 +22,9 @@ from mdmem.repo.git_files import object_id
 from mdmem.search.indexer import FileEntries
 from mdmem.search.schema import IndexRow, Lifetime, live_since
 from mdmem.search.snapshot import FileStamp, SnapshotFile
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mdmem.editors import frontmatter
-else:
-    frontmatter = late.module("mdmem.editors.frontmatter")
-
 
 _MANY = 50
 """From so many files on it pays to ask for all blobs of HEAD, so that unchanged files need not be parsed."""
@@ -74,8 +68,10 @@ class PageReader:
             return replace(before, stamp=stamp), None
         if document is None:
             page = self._page(file.path, tuple([state.occurrence.entry for state in states if state.occurrence]), states)
+            page = replace(page, about=frontmatter.labels(parse_bytes(data)).about) if _may_have_front_matter(data) else page
         else:
-            page = self._page(file.path, entries(document, file.path, frontmatter.tags(document)))
+            labels = frontmatter.labels(document)
+            page = replace(self._page(file.path, entries(document, file.path, labels.tags)), about=labels.about)
         stamp, digest = (stamp, digest) if settled else (_UNSETTLED, "")
         return SnapshotFile(stamp, digest, any(page.uncommitted)), page
 
@@ -157,6 +153,11 @@ class PageReader:
             for occurrence in self._trail.occurrences_of(fact):
                 if occurrence.ended is None and occurrence.entry.path != path and not self._trail.marks_of(occurrence.number):
                     yield entry_claim(occurrence.entry, occurrence)
+
+
+def _may_have_front_matter(data: bytes) -> bool:
+    """True if a file's first line may be that of front matter."""
+    return data.removeprefix(codecs.BOM_UTF8).startswith(b"---")
 
 
 def _current_stamp(file: ListedFile) -> FileStamp | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.document import parse_bytes
+from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.history.file_changes import FileChange, Page
 from mdmem.history.replay import build_step, confirmed_facts
@@ -16,15 +16,8 @@ from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.trail import Commit, MainlineCommit, Origin
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
-from mdmem.startup import late
 from mdmem.trail import Trail
 from mdmem.workspace import Progress, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.editors import frontmatter
-else:
-    frontmatter = late.module("mdmem.editors.frontmatter")
-
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
 """That are replayed in one transaction; the less they change, the more."""

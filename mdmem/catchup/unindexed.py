@@ -9,25 +9,19 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Hashable, Sequence
-from typing import TYPE_CHECKING
 
 from mdmem import contradictions, files, layout
 from mdmem.catchup.entry_states import entry_identity
-from mdmem.document import Document, parse_bytes
+from mdmem.document import parse_bytes
+from mdmem.editors import frontmatter
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.model import FilePath, Source
 from mdmem.model.trail import Claim, Entry
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.schema import IndexRow, Lifetime
-from mdmem.startup import late
+from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mdmem.editors import frontmatter
-else:
-    frontmatter = late.module("mdmem.editors.frontmatter")
-
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000
 """More than this is indexed first: scoring it takes longer than that."""
@@ -56,17 +50,12 @@ def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collect
         if indexed and data is not None and files.digest(data) == indexed.digest:
             continue
         hidden.append(path)
-        page = _page(workspace, index, path, entries(document, path, _tags(document)))
+        labels = frontmatter.labels(document)
+        page = _page(workspace, index, path, entries(document, path, labels.tags))
         if page is None:
             return None
-        pages.append(page)
+        pages.append(replace(page, about=labels.about))
     return index.with_overlay(hidden, pages)
-
-
-def _tags(document: Document) -> tuple[str, ...]:
-    if not document.front:
-        return ()
-    return frontmatter.tags(document)
 
 
 def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tuple[Entry, ...]) -> FileEntries | None:

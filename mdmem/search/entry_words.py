@@ -1,4 +1,4 @@
-"""The words of an entry as they are indexed: its own, and those of its headings and of the name of its file. Pure."""
+"""The words of an entry as they are indexed: its own, and those of its headings, of its file's name and of its front matter. Pure."""
 
 from __future__ import annotations
 
@@ -62,6 +62,14 @@ def heading_words(path: FilePath, section: SectionPath, language: str) -> Headin
     return HeadingWords(terms(scripts.spaced, language), scripts.runs)
 
 
+def with_about(above: HeadingWords, about: str, language: str) -> HeadingWords:
+    """The words above the first entry of a file whose front matter says what it is `about`."""
+    if not about:
+        return above
+    scripts = split_scripts(about)
+    return HeadingWords(f"{above.indexed} {terms(scripts.spaced, language)}", (*above.runs, *scripts.runs))
+
+
 def _names(path: str) -> str:
     """The words that a path adds to its entries, without the suffix, the digits of a day and the name `memory`."""
     whole = Path(path)
@@ -70,9 +78,10 @@ def _names(path: str) -> str:
     return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
 
 
-def holds_any(entry: Entry, terms_of_fields: Mapping[str, AbstractSet[str]], language: str) -> bool:
-    """True if an entry holds one of some terms (by field) itself: in its text, its headings or the name of its file."""
-    own, above = own_words(entry, language), heading_words(entry.path, entry.section, language)
+def holds_any(entry: Entry, about: str, terms_of_fields: Mapping[str, AbstractSet[str]], language: str) -> bool:
+    """True if an entry holds one of some terms (by field) itself: in its text, its headings, the name of its file or its front matter."""
+    own = own_words(entry, language)
+    above = with_about(heading_words(entry.path, entry.section, language), about, language)
     held_grams = grams((*own.runs, *above.runs)) if terms_of_fields["grams"] else ()
     fields = (("text", own.indexed.split()), ("heading", above.indexed.split()), ("grams", held_grams))
     return any(not terms_of_fields[name].isdisjoint(held) for name, held in fields)

@@ -60,6 +60,7 @@ class FileEntries:
         uncommitted: parallel to `entries`.
         kind: its kind.
         lifetimes: parallel to `entries`; empty for a person's new text.
+        about: the words by which the front matter names the file; they belong to its first entry.
         uncommitted_removals: rows that HEAD holds and an uncommitted edit took out, and rows found only for their own time.
     """
 
@@ -70,16 +71,18 @@ class FileEntries:
     kind: FileKind
     lifetimes: tuple[Lifetime, ...] = ()
     uncommitted_removals: tuple[IndexRow, ...] = ()
+    about: str = ""
 
     @property
     def rows(self) -> list[IndexRow]:
         """Its live rows."""
         lifetimes = self.lifetimes or (Lifetime(),) * len(self.entries)
         parallel = zip(self.entries, self.origins, self.uncommitted, lifetimes, strict=True)
-        return [
+        rows = [
             IndexRow(entry=entry, origin=origin, uncommitted=uncommitted, kind=self.kind, lifetime=lifetime)
             for entry, origin, uncommitted, lifetime in parallel
         ]
+        return [replace(rows[0], about=self.about), *rows[1:]] if rows and self.about else rows
 
 
 class SearchIndex:

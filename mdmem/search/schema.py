@@ -21,7 +21,7 @@ from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, Se
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
-from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_words, own_words
+from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_words, own_words, with_about
 from mdmem.search.terms import encodable, grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field
 
@@ -91,6 +91,7 @@ class IndexRow:
         kind: the kind of its file.
         lifetime: when it is part of memory.
         last: the last commit that held it, if it is no longer live.
+        about: of the first entry of a file, the words by which its front matter names the file.
     """
 
     entry: Entry
@@ -99,6 +100,7 @@ class IndexRow:
     kind: FileKind
     lifetime: Lifetime = field(default_factory=Lifetime)
     last: CommitId | None = None
+    about: str = ""
 
 
 @cache
@@ -279,6 +281,7 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
             lifetime_fields = _course(*shared)
         near = _near(rows, position)
         section_fields = _place(path, entry.day, entry.section, language)
+        above = with_about(section_fields.heading, row.about, language)
         fields: dict[str, Any] = {
             **lifetime_fields.numbers,
             "label": _labels(entry, owner, section_fields, lifetime_fields),
@@ -286,16 +289,16 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
             "cues": entry_cues(entry, own.words),
             "text": own.indexed,
             "around": " ".join([own.indexed if neighbour == position else neighbour_words[neighbour] for neighbour in near]),
-            "heading": section_fields.heading.indexed,
-            "row": _dump(entry, lifetime_fields, section_fields),
+            "heading": above.indexed,
+            "row": _dump(row, lifetime_fields, section_fields),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
             fields["last"] = min(fields["last"], fields["until"])
         if position - 1 in near and (question := asking_sentences(rows[position - 1].entry.text[-MAX_NEIGHBOUR_CHARS:])):
             fields["asked"] = terms(split_scripts(question).spaced, language)
-        if own.runs or section_fields.heading.runs:
-            fields["grams"] = " ".join(grams((*own.runs, *section_fields.heading.runs)))
+        if own.runs or above.runs:
+            fields["grams"] = " ".join(grams((*own.runs, *above.runs)))
         yield fields
 
 
@@ -304,18 +307,21 @@ def _plain_line(text: str) -> str:
     return "- " + text.partition("\n")[0]
 
 
-def _dump(entry: Entry, lifetime_fields: _LifetimeFields, section_fields: _SectionFields) -> bytes:
+def _dump(row: IndexRow, lifetime_fields: _LifetimeFields, section_fields: _SectionFields) -> bytes:
     """The stored row: a JSON list in three parts (shared by rows of one commit, shared by a section, its own)."""
+    entry = row.entry
     fact = "null" if entry.fact is None else json.dumps(entry.fact, ensure_ascii=False)
     text = json.dumps(entry.text, ensure_ascii=False)
     own = f"{fact},{entry.start_line},{entry.end_line},{text}"
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
     plain = first_line == _plain_line(entry.text)
-    if not plain or entry.kind or entry.key or entry.tags or until:
+    if not plain or entry.kind or entry.key or entry.tags or until or row.about:
         own += (
             ","
             + json.dumps(
-                [entry.kind, entry.key, entry.tags, until, None if plain else first_line], ensure_ascii=False, separators=(",", ":")
+                [entry.kind, entry.key, entry.tags, until, None if plain else first_line, *([row.about] if row.about else [])],
+                ensure_ascii=False,
+                separators=(",", ":"),
             )[1:-1]
         )
     return f"[{lifetime_fields.dumped},{section_fields.dumped},[{own}]]".encode("utf-8", "surrogatepass")
@@ -354,7 +360,7 @@ def row_from_document(document: Document) -> IndexRow:
     stored: bytes = document.get_all("row")[0]
     values = json.loads(stored.decode("utf-8", "surrogatepass"))
     (origin_values, uncommitted, file_kind, lifetime_values, last), (path, day, section), (fact, start, end, text, *optional) = values
-    kind, key, tags, until, first_line = optional or _NOTHING_MORE
+    kind, key, tags, until, first_line, *about = optional or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line
     entry = Entry(
         path=FilePath(path),
@@ -377,4 +383,5 @@ def row_from_document(document: Document) -> IndexRow:
         kind=_KINDS[file_kind],
         lifetime=_life(*lifetime_values),
         last=last,
+        about=about[0] if about else "",
     )

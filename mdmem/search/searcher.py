@@ -294,7 +294,7 @@ class IndexSearcher:
             entry = row.entry
             place = entry.path, entry.section, entry.fact or entry.start_line
             identity = schema.statement_number(entry) if request.filter.reaches_back else place
-            if entry_words.holds_any(entry, own_terms, self._language):
+            if entry_words.holds_any(entry, row.about, own_terms, self._language):
                 hits, last = best, (score, day)
             else:
                 hits = near

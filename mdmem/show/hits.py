@@ -20,7 +20,7 @@ _PLACES = {
     "text": "in its text",
     "around": "in or near it",
     "asked": "in a question before it",
-    "heading": "in its headings or file name",
+    "heading": "in its headings, file name or front matter",
     "grams": "by its characters",
 }
 _FACTORS = {

@@ -20,6 +20,8 @@ MODULES = frozenset(
         # Packages that take long to load (ms of a cold start, Python's own library apart).
         "dateparser.date",  # 130: only for days in words
         "inotify_simple",  # 5: only in a process that stays
+        "frontmatter",  # 40, with the parser of YAML
+        "yaml",
         "git",  # 60: only where history is walked
         "markdown_it",  # 45: only for Markdown that the scanner hands over
         "mistune",  # 12: only for text on a terminal
@@ -38,7 +40,6 @@ MODULES = frozenset(
         "mdmem.cli.terminal",
         "mdmem.doctor",
         "mdmem.fact_names",
-        "mdmem.editors.frontmatter",  # 40, for a parser of YAML
         "mdmem.editors.item_labels",
         "mdmem.editors.likeness",
         "mdmem.editors.merge",
