@@ -76,7 +76,9 @@ def find_errors(
     old, new = _lines(before), _lines(after)
     added = _added_lines(old, new)
     losses = _check_losses(path, old, new, after is None, kind, renamed_from)
-    return _by_line([*losses, *_check_encoding(path, new, added), *_check_conflicts(path, new, added), *_check_secrets(path, new, added)])
+    is_new = after is not None and (before is None or renamed_from is not None)
+    secrets_found = (*(_check_name(path) if is_new else ()), *_check_secrets(path, new, added))
+    return _by_line([*losses, *_check_encoding(path, new, added), *_check_conflicts(path, new, added), *secrets_found])
 
 
 def shrinks_too_much(before: bytes | None, after: bytes | None) -> bool:
@@ -85,20 +87,22 @@ def shrinks_too_much(before: bytes | None, after: bytes | None) -> bool:
 
 
 def check_file(path: FilePath, data: bytes, kind: FileKind, settings: Settings) -> tuple[Problem, ...]:
-    """The problems of a file as it is: warnings, and the secrets in it; in the order of their lines."""
+    """The problems of a file as it is: warnings, sets of conflict markers, and secrets in it and in its name; in the order of their lines."""
     if not kind.is_memory:
         return ()
     lines = _lines(data)
     warnings = (warning.problem for warning in _warnings(path, data, settings))
-    return _by_line([*warnings, *_check_secrets(path, lines, set(range(len(lines))))])
+    numbers = set(range(len(lines)))
+    return _by_line([*warnings, *_check_conflicts(path, lines, numbers), *_check_name(path), *_check_secrets(path, lines, numbers)])
 
 
 def added_secrets(path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind) -> tuple[Problem, ...]:
-    """The secrets among the lines that a change adds to a memory file."""
+    """The secrets among the lines that a change adds to a memory file, and in the name of a new one."""
     if not kind.is_memory:
         return ()
     new = _lines(after)
-    return tuple(_check_secrets(path, new, _added_lines(_lines(before), new)))
+    in_name = _check_name(path) if before is None and after is not None else ()
+    return _by_line([*in_name, *_check_secrets(path, new, _added_lines(_lines(before), new))])
 
 
 def _error(path: str, line: int, code: str, message: str, hint: str) -> Problem:
@@ -110,7 +114,9 @@ def _warning(path: str, line: int, code: str, message: str, hint: str = "") -> P
 
 
 def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(sorted(problems, key=lambda problem: problem.line))
+    """The problems in the order of their lines; no path repeats a secret."""
+    ordered = sorted(problems, key=lambda problem: problem.line)
+    return tuple(replace(problem, path=secrets.redact(problem.path)) for problem in ordered)
 
 
 # The lines that a change adds and loses.
@@ -209,7 +215,7 @@ def _count_front_lines(lines: list[str]) -> int:
 
 
 def _quote(line: str) -> str:
-    words = line.strip().encode("utf-8", "replace").decode()
+    words = secrets.redact(line.strip().encode("utf-8", "replace").decode())
     return repr(words if len(words) <= _MAX_QUOTED_CHARS else words[: _MAX_QUOTED_CHARS - 1] + "…")
 
 
@@ -233,6 +239,14 @@ def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Pro
     for start in (start for start in starts if start not in code):
         hint = "Resolve the conflict and stage the file again."
         yield _error(path, start + 1, "conflict-markers", "conflict markers are left in the text", hint)
+
+
+def _check_name(path: str) -> Iterator[Problem]:
+    """The secrets in the name of a file."""
+    for secret in secrets.find(path):
+        message = f"what looks like a secret ({secret.kind}) stands in the name of the file"
+        hint = f"Rename it. If it is none: {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
+        yield replace(_error(path, 1, "secret-found", message, hint), kind=secret.kind)
 
 
 def _check_secrets(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:

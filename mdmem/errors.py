@@ -170,7 +170,7 @@ def report(
         return _interrupted(as_json)
     except OSError as failure:
         where = f": {failure.filename}" if failure.filename else ""
-        _print_failure(StorageProblem(f"{failure.strerror or failure}{where}"), as_json)
+        _print_failure(StorageProblem(f"{failure.strerror or failure}{where}"), as_json, translate)
         return 1
     except Exception as bug:
         if isinstance(bug.__cause__, KeyboardInterrupt):  # while a class was created

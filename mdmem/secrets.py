@@ -53,6 +53,8 @@ _HEXADECIMAL = late.pattern(r"[0-9a-f]{16,}")
 _SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (late.pattern(pattern) for pattern in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
 _EXAMPLE = late.pattern(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
 _LINE_END = late.pattern(r"\r\n?|\n")
+_ESCAPE = late.pattern(r"\\([!-/:-@\[-`{-~])")
+"""A backslash escape of CommonMark."""
 _ANY_CASE = "(?i)"
 _MAX_NAME_CHARS = 40
 _MIN_ENTROPY = 2.6
@@ -236,9 +238,8 @@ _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: al
 
 def find(text: str) -> tuple[Secret, ...]:
     """The secrets of a text in their order; those that overlap count as one. Lines with an allow comment are exempt."""
-    matches = sorted(
-        (match for rule in _possible_rules(text) for match in _matches_of(rule, text)), key=lambda match: (match[1], -match[2])
-    )
+    escaped = _matches_without_escapes(text) if "\\" in text else ()
+    matches = sorted([*_matches(text), *escaped], key=lambda match: (match[1], -match[2]))
     if not matches:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
@@ -253,6 +254,18 @@ def find(text: str) -> tuple[Secret, ...]:
         else:
             result.append(Secret(kind, start, end, line))
     return tuple(result)
+
+
+def _matches(text: str) -> Iterator[tuple[str, int, int]]:
+    return (match for rule in _possible_rules(text) for match in _matches_of(rule, text))
+
+
+def _matches_without_escapes(text: str) -> Iterator[tuple[str, int, int]]:
+    """What the rules find in the text as Markdown shows it: formatters write `ghp\\_…`."""
+    escapes = [match.start() for match in _ESCAPE.finditer(text)]
+    removed = [start - number for number, start in enumerate(escapes)]
+    for kind, start, end in _matches(_ESCAPE.sub(r"\1", text)) if escapes else ():
+        yield kind, start + bisect_right(removed, start), end + bisect_right(removed, end - 1)
 
 
 def _possible_rules(text: str) -> Iterator[Rule]:

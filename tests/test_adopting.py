@@ -141,6 +141,14 @@ class TestAnew:
         assert init(let_through.root).notes == ()
         assert let_through.git("ls-files") == "MEMORY.md\n"
 
+    def test_a_file_with_a_secret_in_its_name_is_left_out_too(self, world: World, tmp_path: Path):
+        at = Desk(world, tmp_path / "old")
+        at.write(f"memory/{TOKEN}.md", "# Keys\n")
+        done = init(at.root)
+        (note,) = done.notes
+        assert note.startswith("not committed: memory/[REDACTED:github-token].md:1: what looks like a secret")
+        assert at.git("show", "--format=", "--name-only").split() == sorted(TEMPLATES)
+
     def test_below_an_existing_repository_only_what_it_wrote_is_committed(self, at: Desk):
         at.write("sub/memory/old.md", "# Old\n")
         at.write("staged.txt", "x")

@@ -261,11 +261,11 @@ class TestBudget:
 
 
 class TestState:
-    def test_all_of_it_warnings(self):
+    def test_all_of_it(self):
         data = ("# M\n\n- tea\n- tea\n\n" + CONFLICT + numbered(300) + "\n# M\n").encode()
         problems = check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS)
-        assert [problem.code for problem in problems] == ["over-budget", "duplicate-fact", "duplicate-heading"]
-        assert refusals(problems, ()) == ()
+        assert [problem.code for problem in problems] == ["over-budget", "duplicate-fact", "conflict-markers", "duplicate-heading"]
+        assert [problem.code for problem in refusals(problems, ())] == ["conflict-markers"]
 
     @pytest.mark.parametrize("data", [b"caf\xe9\n", b"a\0b\n", b"x" * 5_000_001, b">" * 5000 + b"a\n"])
     def test_unsupported_files(self, data: bytes):
@@ -273,7 +273,7 @@ class TestState:
         assert summaries(problems) == [(1, "unsupported-file", "warning")]
         assert "neither edited nor searched" in problems[0].message
 
-    @pytest.mark.parametrize("data", [b"", b"---\non: yes\n: :\n---\n# M\n", b"---\nopen\n"])
+    @pytest.mark.parametrize("data", [b"", b"---\non: yes\n: :\n---\n# M\n", b"---\nopen\n", f"```\n{CONFLICT}```\n".encode()])
     def test_fine(self, data: bytes):
         assert check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS) == ()
 

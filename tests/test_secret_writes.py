@@ -14,7 +14,7 @@ from workspaces import MARK, NOW, SEED, Desk, append, desk
 from mdmem import events
 from mdmem.errors import MdmemError
 from mdmem.hookfiles import install
-from mdmem.memory import Memory
+from mdmem.memory import Memory, staged_problems
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Save, WriteOptions
 
 TOKEN = "gh" + "p_" + "a8Kq2ZsW9xLm4VbN7cYt" + "R3eU6iOp1DfG5hJk"
@@ -99,6 +99,86 @@ def test_the_command_line_says_no_value(at: Desk, name: str):
     nowhere(at)
     recorded = list(events.read_events(at.workspace.state))
     assert [event.code for event in recorded] == ["secret-found"]
+
+
+NAMES = [f"memory/{TOKEN}.md", f"memory/{TOKEN}/a.md", f"memory/2026-03-05-{TOKEN}.md", f"memory/{TOKEN.replace('_', chr(92) + '_')}.md"]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_refused_as_the_name_of_a_file(at: Desk, name: str, dry_run: bool):
+    before = at.tree_state()
+    change = EditSection("New", Action.APPEND, "- x", file=name, create=True, options=WriteOptions(dry_run=dry_run))
+    problem = failure(lambda: at.apply(change))
+    assert (problem.code, problem.details) == ("secret-found", {"line": 1, "kind": "github-token"})
+    assert problem.message.startswith("memory/[REDACTED:github-token]")
+    assert TOKEN not in problem.message + problem.hint
+    assert at.tree_state() == before
+    assert at.apply(replace(change, options=WriteOptions(allow=frozenset({"secret"})))).commit
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_refused_as_the_name_of_a_file_that_a_person_made(at: Desk, name: str):
+    at.write(name, "# A\n\n- x\n")
+    memory = Memory(at.workspace)
+    problem = failure(lambda: memory.save(Save()))
+    assert problem.code == "secret-found"
+    assert TOKEN not in problem.message + problem.hint
+    (listed,) = (problem for problem in memory.check() if problem.code == "secret-found")
+    assert "[REDACTED:github-token]" in listed.path
+    at.git("add", "-A")
+    (staged,) = staged_problems(at.root, {})
+    assert (staged.code, staged.path) == ("secret-found", listed.path)
+    at.git("reset", "-q")
+    if "2026" not in name and chr(92) not in name:
+        pending = failure(lambda: at.apply(append(section="A", file=name)))
+        assert pending.code == "pending-secret"
+        assert TOKEN not in pending.message + pending.hint
+    assert memory.save(Save(allow=frozenset({"secret"})))
+
+
+def test_refused_as_the_new_name_of_a_file(at: Desk):
+    at.write("memory/a.md", "# A\n\n- x\n- y\n- z\n")
+    at.commit("more")
+    at.git("mv", "memory/a.md", NAMES[0])
+    assert [problem.code for problem in staged_problems(at.root, {})] == ["secret-found"]
+
+
+def test_a_name_that_is_in_git_is_named_by_check_alone(at: Desk):
+    at.write(NAMES[0], "# A\n\n- x\n")
+    at.commit("more")
+    assert at.apply(append(section="A", file=NAMES[0])).commit
+    assert [problem.code for problem in Memory(at.workspace).check()] == ["secret-found"]
+
+
+def test_a_refusal_that_quotes_a_line_says_no_value(at: Desk):
+    at.write(LOG, f"# 2026-03-05\n\n## 10:00\n\n- {TOKEN}\n")
+    at.commit("before")
+    at.write(LOG, "# 2026-03-05\n\n## 10:00\n\n- x\n")
+    problem = failure(lambda: Memory(at.workspace).save(Save()))
+    assert (problem.code, TOKEN in problem.message + problem.hint) == ("append", False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", f"{TOKEN}.md"],
+        ["show", TOKEN],
+        ["remember", "x", "--kind", TOKEN],
+        ["forget", TOKEN],
+        ["log", "x", "--date", TOKEN],
+        ["edit-section", "Work", "--append", "x", "--file", f"{TOKEN}.md"],
+        ["remember", "x", "--file", f"../{TOKEN}.md"],
+        [TOKEN],
+        ["log", "x", f"--{TOKEN}"],
+    ],
+)
+def test_no_failure_says_a_value(at: Desk, words: list[str]):
+    for more in ([], ["--json"]):
+        done = at.world.run(at.root, [sys.executable, "-m", "mdmem", *words, *more], check=False)
+        assert done.returncode in (1, 2)
+        assert TOKEN not in done.stdout + done.stderr
+    nowhere(at)
 
 
 @pytest.mark.parametrize("change", [change for change, _ in REFUSED])

@@ -404,3 +404,20 @@ def test_hostile_text_takes_linear_time(piece: str):
     start = time.process_time()
     find(text)
     assert time.process_time() - start < CPU_LIMIT
+
+
+@pytest.mark.parametrize("template", ["{}", "- the one of Bo: {}.", "a \\* b\n\n- {} \\[x\\]"])
+def test_as_formatters_of_markdown_write_it(template: str):
+    missed = []
+    for kind, token in TOKENS:
+        escaped = re.sub(r"([_.~*+-])", r"\\\1", token)
+        text = template.format(escaped)
+        if [secret.kind for secret in find(text)] != [kind] or redact(text) != template.format(f"[REDACTED:{kind}]"):
+            missed.append((kind, find(text), redact(text)))
+    assert missed == []
+
+
+@pytest.mark.parametrize("text", [r"C:\\_tools\\key\-file", r"\*not\_a\-token\*", "\\" * 1000, r"$\_{n}\.$"])
+def test_other_backslashes_hide_and_show_nothing(text: str):
+    assert find(text) == ()
+    assert redact(text) == text

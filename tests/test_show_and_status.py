@@ -236,6 +236,16 @@ class TestCheck:
             memory.check(("memory/c.md",))
         assert failure.value.code == "file-not-found"
 
+    @pytest.mark.parametrize(("name", "operation"), [("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("BISECT_LOG", "a bisect")])
+    def test_what_git_is_in_the_middle_of(self, at: Desk, memory: Memory, name: str, operation: str):
+        assert memory.check() == ()
+        at.write(f".git/{name}", "")
+        (problem,) = memory.check()
+        expected = ("repository-busy", "warning", f"{operation} is under way in this repository")
+        assert (problem.code, problem.level, problem.message) == expected
+        assert memory.status().notes == (problem.message,)
+        assert memory.check(("MEMORY.md",)) == ()
+
     def test_staged_changes_of_every_workspace(self, world: World, repository: Path):
         first, second = desk(world, repository, "one"), desk(world, repository, "deep/two")
         for folder in (first.root, second.root, repository, repository / "deep"):

@@ -17,8 +17,10 @@ from mdmem.errors import json_line, report
 from mdmem.startup import late
 
 if TYPE_CHECKING:
+    from mdmem import secrets
     from mdmem.cli import app, terminal
 else:
+    secrets = late.module("mdmem.secrets")
     app = late.module("mdmem.cli.app")
     terminal = late.module("mdmem.cli.terminal")
 
@@ -31,7 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
-    return report(lambda: _run(words), _wants_json(words), in_flags, fitted)
+    return report(lambda: _run(words), _wants_json(words), _in_flags_without_secrets, fitted)
+
+
+def _in_flags_without_secrets(message: str) -> str:
+    """Say a message in the words of the command line; a secret that it quotes is not repeated."""
+    return in_flags(secrets.redact(message))
 
 
 def _run(words: Sequence[str]) -> int:

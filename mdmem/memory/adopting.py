@@ -148,8 +148,9 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], is_new: b
     pending = set(workspace.repository.pending())
     existing = sorted((set(workspace.memory_files()) & pending).difference(written)) if is_new else []
     secrets = _secrets(workspace, existing)
-    notes = tuple(f"not committed: {secret.path}:{secret.line}: {secret.message}. {secret.hint}" for secret in secrets)
-    paths = sorted({*written, *existing}.difference(secret.path for secret in secrets) & pending)
+    problems = [problem for of_file in secrets.values() for problem in of_file]
+    notes = tuple(f"not committed: {problem.path}:{problem.line}: {problem.message}. {problem.hint}" for problem in problems)
+    paths = sorted({*written, *existing}.difference(secrets) & pending)
     if not paths:
         return None, notes
     order = commits.CommitOrder(
@@ -162,15 +163,12 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], is_new: b
     return commits.commit(workspace.repository, order).id, notes
 
 
-def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> list[Problem]:
-    """The secrets in files that are in no commit yet; none if they are allowed."""
+def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> dict[FilePath, tuple[Problem, ...]]:
+    """The files in no commit yet with secrets in them or in their names; none if secrets are allowed."""
     if "secret" in workspace.allowances():
-        return []
-    return [
-        problem
-        for path in paths
-        for problem in check.added_secrets(path, None, (workspace.root / path).read_bytes(), workspace.kind_of(path))
-    ]
+        return {}
+    problems = {path: check.added_secrets(path, None, (workspace.root / path).read_bytes(), workspace.kind_of(path)) for path in paths}
+    return {path: of_file for path, of_file in problems.items() if of_file}
 
 
 def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from mdmem import check, events, hookfiles, layout, repo
+from mdmem import check, events, hookfiles, layout, repo, secrets
 from mdmem.model import FilePath, Problem
 from mdmem.repo import Repository
 from mdmem.startup.records import replace
@@ -32,7 +32,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
         path = FilePath(change.path.removeprefix(workspace.repository.prefix))
         old_path = str(change.renamed_from) if change.renamed_from else None
         of_file = check.check(path, change.before, change.after, workspace.kind_of(path), workspace.settings, old_path)
-        problems += [replace(problem, path=change.path) for problem in of_file]
+        problems += [replace(problem, path=secrets.redact(change.path)) for problem in of_file]
     return tuple(problems)
 
 

@@ -273,7 +273,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         indexed_commit=index.seen.commit,
         current=is_fresh,
         hooks=hookfiles.hook_states(workspace.repository.hooks_dir),
-        notes=(note,) if (note := two_curated_hint(workspace)) else (),
+        notes=tuple(note for note in (workspace.repository.under_way(), two_curated_hint(workspace)) if note),
     )
 
 

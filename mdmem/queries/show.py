@@ -144,6 +144,9 @@ def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, 
         if data is None:
             raise missing_file(workspace, path)
         problems += check.check_file(path, data, workspace.kind_of(path), workspace.settings)
+    if not names and (note := workspace.repository.under_way()):
+        hint = "Finish or abort it first (git status)."
+        problems.append(Problem(path=".", line=1, code="repository-busy", level="warning", message=note, hint=hint))
     if not names and (note := two_curated_hint(workspace)):
         two_files = Problem(path=layout.CURATED_NAMES[1], line=1, code="two-curated-files", level="warning", message=note)
         problems.append(two_files)

@@ -23,6 +23,15 @@ _BRANCH_BYTES = git_settings.LETTERS + b"/_"
 _READABLE_FORMATS = (b"0", b"1")
 _COMPLEX_SECTIONS = (b"include", b"extensions")
 """Prefixes of sections that only git can interpret."""
+_UNDER_WAY = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "sequencer": "a cherry-pick or revert",
+    "BISECT_LOG": "a bisect",
+}
 _HEADER, _ENTRY = 12, 62
 """Bytes of an index before its first entry, and of an entry before its path."""
 _SLASH = ord("/")
@@ -102,6 +111,11 @@ def _has_simple_settings(text: bytes) -> bool:
         or ((section, name) == (b"core", b"repositoryformatversion") and value not in _READABLE_FORMATS)
         for section, name, value in settings
     )
+
+
+def operation_under_way(git_dir: str) -> str | None:
+    """The merge, rebase or the like that git is in the middle of; None where there is none."""
+    return next((operation for name, operation in _UNDER_WAY.items() if os.path.lexists(f"{git_dir}/{name}")), None)
 
 
 # HEAD.

@@ -23,15 +23,6 @@ else:
     staged_changes = late.module("mdmem.repo.staged_changes")
 
 
-_UNDER_WAY = {
-    "MERGE_HEAD": "a merge",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
-    "sequencer": "a cherry-pick or revert",
-    "BISECT_LOG": "a bisect",
-}
 _OBJECT = late.pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
 
 
@@ -240,17 +231,19 @@ class Repository:
         committed = run(self.folder, ["rev-parse", "-q", "--verify", f"HEAD:{self.prefix}{path}"])
         return stored.status == committed.status == 0 and stored.output == committed.output
 
+    def under_way(self) -> str | None:
+        """A line that names the merge, rebase or the like that git is in the middle of; None where there is none."""
+        operation = git_files.operation_under_way(str(self.git_dir))
+        return f"{operation} is under way in this repository" if operation else None
+
     def require_ready(self, allow_detached: bool, branch: str | None, settled: bool = False) -> None:
         """Refuse a commit while git is in the middle of something. `settled`: nothing is known to be unmerged, so git is not asked.
 
         Raises:
             RepositoryProblem: `repository-busy` or `detached-head`.
         """
-        for name, operation in _UNDER_WAY.items():
-            if (self.git_dir / name).exists():
-                raise RepositoryProblem(
-                    "repository-busy", f"{operation} is under way in this repository", "Finish or abort it first (git status)."
-                )
+        if under_way := self.under_way():
+            raise RepositoryProblem("repository-busy", under_way, "Finish or abort it first (git status).")
         if not settled and self.git("ls-files", "-u", "-z"):
             raise RepositoryProblem("repository-busy", "the repository has unmerged files", "Resolve them first (git status).")
         if branch is None and not allow_detached:
