@@ -10,7 +10,7 @@
     ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `section-exists`, `body-escapes-section`,
     │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,
     │                                `revert-conflict`, `task-not-found`
-    ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `same-fact`, `ambiguous`
+    ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `same-fact`, `supersede-in-place`, `ambiguous`
     ├── HistoryProblem               `commit-not-found`, `before-history`, `cannot-revert`
     ├── RepositoryProblem            `not-a-repository`, `bare-repository`, `broken-repository`, `repository-busy`, `detached-head`,
     │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,

@@ -14,7 +14,7 @@ from workspaces import NOW, SEED, Desk, append, apply, code_of, desk, leave_pend
 from mdmem import files
 from mdmem.errors import MdmemError, StorageProblem
 from mdmem.memory import Memory
-from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, Save, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, Save
 from mdmem.repo import commits, mixed_commits
 from mdmem.repo.runner import GitResult
 
@@ -326,17 +326,6 @@ def test_an_interruption_in_the_midst_of_several_files_leaves_all_as_it_was(at: 
     with pytest.raises(KeyboardInterrupt):
         at.apply(Revert(commit))
     assert at.tree_state() == before
-
-
-def test_what_is_done_in_two_commits_is_done_as_a_whole(at: Desk) -> None:
-    at.apply(Remember("plain fact", section="Home"))
-    at.apply(Log("plain is over", options=WriteOptions(supersedes="plain fact")))
-    hook = at.hook("pre-commit", "git log -1 --format=%s | grep -q forget && exit 1\nexit 0")
-    refused(at, Remember("plain fact", section="Home"), "commit-failed")
-    hook.unlink()
-    done = at.apply(Remember("plain fact", section="Home"))
-    assert done.changed
-    assert at.subjects()[:2] == ["MEMORY.md: remember Home", "MEMORY.md: forget Home"]
 
 
 MENDS = {

@@ -278,6 +278,11 @@ FAILURES = [
     Failure("section-not-found", ("remember", "x", "--section", "Nowhere"), hints="Its sections are"),
     Failure("shrink", ("save",), shortened, "--allow shrink"),
     Failure("storage", APPEND, file(".git/mdmem", "in the way")),
+    Failure(
+        "supersede-in-place",
+        ("log", "tea no more", "--supersedes", "drink: tea"),
+        hints=f"mdmem remember 'tea no more' --section 'Memory > Preferences' --supersedes {fact_id('drink: tea')}",
+    ),
     Failure("task-not-found", ("task", "note", "Move", "x"), hints="mdmem task start"),
     Failure("task-not-found", ("task", "done", "Move", "x"), file("memory/tasks.md", "# Tasks\n\n## Move it\n"), "Move it"),
     Failure("task-not-found", ("task", "show", "Move"), hints="mdmem task start"),

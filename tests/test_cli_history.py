@@ -470,7 +470,9 @@ class TestReview:
         )
         shell.write("MEMORY.md", text)
         shell.git("commit", "-q", "-m", "untidy", "MEMORY.md")
-        shell.run("log", "deploys on Friday", "--fact", "--supersedes", "deploys on Monday")
+        shell.run("log", "deploys on Friday", "--fact")
+        pair = f"{fact_id('deploys on Monday')} {fact_id('deploys on Friday')}"
+        shell.git("commit", "-q", "--allow-empty", "-m", f"as of 0.1\n\nMdmem-Op: supersede\nMdmem-Supersedes: {pair}")
         return shell
 
     def test_lists_and_changes_nothing(self, untidy: Shell):

@@ -18,13 +18,15 @@ from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace, missing_file
 
 if TYPE_CHECKING:
+    from mdmem.changes import superseding
     from mdmem.editors import merge
 else:
+    superseding = late.module("mdmem.changes.superseding")
     merge = late.module("mdmem.editors.merge")
 
 _SHOWN_LINES = 5
@@ -47,10 +49,15 @@ FileEdit = EditSection | Log | Remember | Forget | RevertEdit
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """A file as an edit leaves it. `fact` is the one that the edit is about, `retracts` are lines of a day's log that count no more."""
+    """A file as an edit leaves it.
+
+    `fact` is the one that the edit is about, `superseded` the one that went out for it, `retracts` are lines of a day's log that count no
+    more.
+    """
 
     result: EditResult
     fact: FactId | None = None
+    superseded: FactId | None = None
     retracts: tuple[FactId, ...] = ()
 
 
@@ -98,9 +105,19 @@ def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
 def edit_text(workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None) -> EditedText:
     """Carry out an edit on a document, which is None where there is no such file.
 
+    The item that `supersedes` names goes out of a file that is edited in place.
+
     Raises:
         MdmemError: it cannot be done.
     """
+    edited = _edit(workspace, edit, path, document)
+    if document is None or edit.options.supersedes is None or workspace.kind_of(path) is FileKind.DAILY:
+        return edited
+    result, superseded = superseding.without_superseded(workspace, path, document, edited.result, edit.options.supersedes)
+    return replace(edited, result=result, superseded=superseded)
+
+
+def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None) -> EditedText:
     match edit:
         case Log():
             return _log(workspace, edit, path, document)

@@ -7,23 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import check, files
-from mdmem.changes.edits import FileEdit, edit_text
+from mdmem.changes.edits import EditedText, FileEdit, RevertEdit, edit_text
 from mdmem.changes.refusals import refuse_errors, secrets_in_options
 from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.facts import Item
-from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
+from mdmem.model import FactId, FilePath, Op, Supersession
 from mdmem.model.writes import WriteOptions
-from mdmem.queries import lookup
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem import fact_names
+    from mdmem.changes import superseding
 else:
-    fact_names = late.module("mdmem.fact_names")
+    superseding = late.module("mdmem.changes.superseding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))
     successor = edited.fact or (facts.added[-1].fact.id if facts.added else None)
-    stated, ended = _stated_supersession(workspace, edit.options, facts.removed, successor, {pair.old for pair in pairs})
+    stated, ended = _stated_supersession(workspace, edit, edited, facts.removed, successor, {pair.old for pair in pairs})
     plan = Plan(
         path=path,
         full_path=full_path,
@@ -126,27 +125,20 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
 
 
 def _stated_supersession(
-    workspace: Workspace, options: WriteOptions, removed: tuple[Item, ...], successor: FactId | None, superseded: Collection[FactId]
+    workspace: Workspace,
+    edit: FileEdit,
+    edited: EditedText,
+    removed: tuple[Item, ...],
+    successor: FactId | None,
+    superseded: Collection[FactId],
 ) -> tuple[tuple[Supersession, ...], tuple[FactId, ...]]:
     """The supersession that the option `supersedes` adds to those of the edit itself: a pair, or a fact that ends without a successor."""
-    if options.supersedes is None:
+    if edit.options.supersedes is None or isinstance(edit, RevertEdit):
         return (), ()
-    named = fact_names.items_matching(removed, options.supersedes)
-    old = named[0].fact.id if named else _fact_to_supersede(workspace, options.supersedes, successor)
+    old = edited.superseded or superseding.fact_to_supersede(workspace, edit, removed, successor)
     if old is None or old == successor or old in superseded:
         return (), ()
     return ((Supersession(old, successor),), ()) if successor else ((), (old,))
-
-
-def _fact_to_supersede(workspace: Workspace, reference: str, successor: FactId | None) -> FactId | None:
-    """The current fact that is to be superseded by a mark; None where it is superseded by the same successor already."""
-    locations = lookup.locate_fact(workspace, reference, tuple(FileKind))
-    marks = lookup.marks_at(workspace, locations)
-    current = [location for location, mark in zip(locations, marks, strict=True) if mark is None]
-    if not current and any(mark.other == successor for mark in marks if mark):
-        return None
-    hint = "Say it in the section that holds the one that is meant."
-    return lookup.require_one_location(workspace, current, reference, hint).item.fact.id
 
 
 def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ MODULES = frozenset(
         "mdmem.catchup.trail_update",  # with SQLite
         "mdmem.changes.apply",
         "mdmem.changes.repeats",  # only where a write has failed
+        "mdmem.changes.superseding",  # only for writes that name what they supersede
         "mdmem.changes.pending",
         "mdmem.changes.user_hooks",
         "mdmem.repo.index_bits",

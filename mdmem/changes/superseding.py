@@ -1,0 +1,95 @@
+"""The fact that the option `supersedes` names: taken out of a file that is edited in place, superseded by a mark in a day's log."""
+
+from __future__ import annotations
+
+import shlex
+
+from mdmem.addresses import join_path
+from mdmem.document import Document, parse
+from mdmem.editors import EditResult
+from mdmem.editors import facts as fact_editor
+from mdmem.errors import FactProblem
+from mdmem.fact_names import items_matching
+from mdmem.facts import Item, items
+from mdmem.model import FactId, FileKind, FilePath
+from mdmem.model.writes import EditSection, Forget, Log, Remember
+from mdmem.queries import lookup
+from mdmem.queries.lookup import FactLocation
+from mdmem.startup.records import replace
+from mdmem.wording import field, verb
+from mdmem.workspace import Workspace
+
+_HINT = "Say it in the section that holds the one that is meant."
+
+
+def without_superseded(
+    workspace: Workspace, path: FilePath, document: Document, result: EditResult, name: str
+) -> tuple[EditResult, FactId | None]:
+    """The result of an edit of a file without the item that `name` means, and its fact; None if it is not in this file.
+
+    Of several items the one in the edited section is meant.
+
+    Raises:
+        FactProblem: `fact-ambiguous`. SectionProblem: `body-escapes-section`.
+    """
+    candidates = items_matching(items(document), name)
+    edited = parse(result.text)
+    if not candidates or len(items_matching(items(edited), name)) != len(candidates):
+        return result, None  # it is elsewhere, or the edit itself took it out
+    item = _meant(
+        workspace, path, document, [each for each in candidates if document.path_at(each.start) == result.section], candidates, name
+    )
+    number = _with_id(document, item.fact.id).index(item)
+    text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
+    return replace(result, text=text), item.fact.id
+
+
+def _with_id(document: Document, fact: FactId) -> list[Item]:
+    return [each for each in items(document) if each.fact.id == fact]
+
+
+def _meant(
+    workspace: Workspace, path: FilePath, document: Document, in_section: list[Item], candidates: tuple[Item, ...], name: str
+) -> Item:
+    if len(in_section) == 1:
+        return in_section[0]
+    elsewhere = [each for each in lookup.locate_fact(workspace, name, tuple(FileKind)) if each.path != path]
+    here = [FactLocation(path, document, each) for each in candidates]
+    return lookup.require_one_location(workspace, [*here, *lookup.current_locations(workspace, elsewhere)], name, _HINT).item
+
+
+def fact_to_supersede(
+    workspace: Workspace, edit: EditSection | Log | Remember | Forget, removed: tuple[Item, ...], successor: FactId | None
+) -> FactId | None:
+    """The fact that an edit, which removed some, supersedes: one of these, else the current one of a day's log, by a mark.
+
+    None if that is superseded by the same successor already.
+
+    Raises:
+        FactProblem: `fact-not-found`, `fact-ambiguous`; `supersede-in-place`: it stands in a file that is edited in place.
+    """
+    name = edit.options.supersedes or ""
+    if named := items_matching(removed, name):
+        return named[0].fact.id
+    locations = lookup.locate_fact(workspace, name, tuple(FileKind))
+    marks = lookup.marks_at(workspace, locations)
+    current = [location for location, mark in zip(locations, marks, strict=True) if mark is None]
+    if not current and any(mark.other == successor for mark in marks if mark):
+        return None
+    location = lookup.require_one_location(workspace, current, name, _HINT)
+    if workspace.kind_of(location.path) is not FileKind.DAILY:
+        # To take it out of a file other than the one that is edited needs a write of two files.
+        message = f"{name[:80]!r} stands in {location.path}, which is edited in place: it goes out, and is not only marked"
+        raise FactProblem("supersede-in-place", message, _in_place_hint(workspace, edit, location), path=location.path)
+    return location.item.fact.id
+
+
+def _in_place_hint(workspace: Workspace, edit: EditSection | Log | Remember | Forget, location: FactLocation) -> str:
+    """The command that puts another fact in the place of one, or takes it out."""
+    fact = location.item.fact.id
+    file = [] if location.path == workspace.curated else [field("file"), shlex.quote(location.path)]
+    if not isinstance(edit, Log):
+        return " ".join([verb("forget"), fact, *file])
+    section = location.document.path_at(location.item.start)
+    where = [field("section"), shlex.quote(join_path(section))] if section else []
+    return " ".join([verb("remember"), shlex.quote(edit.text), *where, *file, field("supersedes"), fact])
