@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from replays import FACTS, LOG, MEMORY, TOPIC, ReplayedMemory, commit_id, fact, memory, message
 
 from mdmem.entries import entries
-from mdmem.history import commit_origin, file_changes
+from mdmem.history import file_changes
+from mdmem.history.sources import line_origin
 from mdmem.model import CommitId, FilePath, Op, Source
 from mdmem.model.trail import Commit, Entry, Fate, MarkKind, MergedLine, Origin
 
@@ -297,7 +298,7 @@ def test_a_merge_states_what_its_side_commits_state(replayed: ReplayedMemory) ->
         side_commit(1, message(Op.REMEMBER, ("city: Oslo", "city: Rome"))),
         side_commit(2, message(Op.REMEMBER, ("city: Rome", "city: Bern"), also=True)),
     ]
-    brought = {MEMORY: {"- city: Bern": commit_origin(commits[1]), "- city: Rome": commit_origin(commits[0])}}
+    brought = {MEMORY: {"- city: Bern": line_origin(commits[1], ""), "- city: Rome": line_origin(commits[0], "")}}
     step = replayed.commit({MEMORY: memory("city: Bern", "coffee")}, "Merge branch", side_commits=commits, merged_origins=brought)
     ended = {ending.entry.text: (ending.fate, ending.successor) for ending in step.ended}
     assert ended["city: Oslo"] == (Fate.SUPERSEDED, fact("city: Bern"))

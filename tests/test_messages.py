@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 
 from mdmem.history import (
     CommitNote,
-    commit_origin,
     compose_message,
-    line_origins,
     parse_message,
     parse_trailers,
     section_name,
 )
+from mdmem.history.sources import line_origin, line_origins
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.trail import Commit
 from mdmem.repo.patches import FilePatch
@@ -138,7 +137,7 @@ def commit(text: str) -> Commit:
     ],
 )
 def test_origins_of_a_commit(text: str, source: Source, confidence: float) -> None:
-    origin = commit_origin(commit(text))
+    origin = line_origin(commit(text), "- a")
     assert (origin.commit, origin.time, origin.source, origin.confidence) == ("c", 7, source, confidence)
 
 
@@ -147,10 +146,10 @@ def test_a_line_has_the_origin_of_the_last_commit_that_brought_it_in() -> None:
     second = Commit(CommitId("d"), 8, "Ada", "s\n\nMdmem-Op: log\nMdmem-Source: auto\n")
     old, new = FilePath("old.md"), FilePath("new.md")
     origins = line_origins([(first, [FilePatch(old, None, ("- a", "  - b"))]), (second, [FilePatch(new, old, ("- c", "- a"))])])
-    earlier = {"- z": commit_origin(first)}
-    assert origins.of(new, "- a", {}) == origins.of(new, "- c", {}) == commit_origin(second)
-    assert origins.of(new, "- b", {}) == origins.of(old, "- a", {}) == commit_origin(first)
-    assert origins.of(new, "- z", earlier) == commit_origin(first)
+    earlier = {"- z": line_origin(first, "")}
+    assert origins.of(new, "- a", {}) == origins.of(new, "- c", {}) == line_origin(second, "")
+    assert origins.of(new, "- b", {}) == origins.of(old, "- a", {}) == line_origin(first, "")
+    assert origins.of(new, "- z", earlier) == line_origin(first, "")
     assert origins.of(new, "- y", earlier) is None
     assert origins.renamed == {new: old}
 

@@ -6,12 +6,12 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
-from mdmem import history
 from mdmem.document import parse_bytes
 from mdmem.editors import frontmatter
 from mdmem.errors import PathProblem
 from mdmem.history.file_changes import FileChange, Page
 from mdmem.history.replay import build_step, confirmed_facts
+from mdmem.history.sources import line_origins
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.trail import Commit, MainlineCommit, Origin
 from mdmem.repo import first_parent
@@ -94,7 +94,7 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
     )
     changes = [change for change in map(pages.change, changed.changes) if change is not None]
     side_commits = list(first_parent.side_commits(workspace.repository, changed)) if is_merge else []
-    merged_origins: Mapping[FilePath, Mapping[str, Origin]] = history.line_origins(side_commits).lines if side_commits else {}
+    merged_origins: Mapping[FilePath, Mapping[str, Origin]] = line_origins(side_commits).lines if side_commits else {}
     stating = [side_commit for side_commit, _ in side_commits]
     changes += _confirmed_files(trail, commit, stating, pages, {change.path for change in changes})
     step = build_step(commit, changes, trail, stating, merged_origins, is_log=lambda path: workspace.kind_of(path) is FileKind.DAILY)

@@ -7,12 +7,9 @@ into a step of the trail; `chains` and `section_texts` read the trail.
 from mdmem.history.differences import changed_lines, common_ends, line_difference
 from mdmem.history.messages import (
     CommitNote,
-    Origins,
     ParsedNote,
-    commit_origin,
     compose_claimed_save,
     compose_message,
-    line_origins,
     parse_message,
     parse_trailers,
     section_name,
@@ -20,15 +17,12 @@ from mdmem.history.messages import (
 
 __all__ = [
     "CommitNote",
-    "Origins",
     "ParsedNote",
     "changed_lines",
-    "commit_origin",
     "common_ends",
     "compose_claimed_save",
     "compose_message",
     "line_difference",
-    "line_origins",
     "parse_message",
     "parse_trailers",
     "section_name",

@@ -61,7 +61,7 @@ def match_in_file(change: FileChange, sections: ChangedSections, trail: EarlierT
     more, old_rest, new_rest = _pair_by_key(old_rest, new_rest, _identity, _identity)
     same_line = [(before, after) for before, after in (*pairs, *more) if change.is_renamed or before.section != after.section]
     rewritten, old_rest, new_rest = _pair_by_key(
-        old_rest, new_rest, lambda entry: (section_now(entry), _content(entry)), lambda entry: (entry.section, _content(entry))
+        old_rest, new_rest, lambda entry: (section_now(entry), entry_content(entry)), lambda entry: (entry.section, entry_content(entry))
     )
     ended = sorted([*old_rest, *(before for before, _ in (*same_line, *rewritten))], key=lambda entry: entry.start_line)
     occurrences = _live_occurrences(ended, change, trail)
@@ -80,13 +80,13 @@ def match_in_file(change: FileChange, sections: ChangedSections, trail: EarlierT
 def match_across(files: Sequence[EntryMatches]) -> None:
     """Match, by their texts, what went out of one section with what came into another: within each file first, then among all."""
     for file in files:
-        pairs, file.unmatched_old, file.unmatched_new = _pair_by_key(file.unmatched_old, file.unmatched_new, _old_content, _content)
+        pairs, file.unmatched_old, file.unmatched_new = _pair_by_key(file.unmatched_old, file.unmatched_new, _old_content, entry_content)
         file.moved += [MovedEntry(old, entry, False, False) for old, entry in pairs]
     pairs, _, _ = _pair_by_key(
         [old for file in files for old in file.unmatched_old],
         [entry for file in files for entry in file.unmatched_new],
         _old_content,
-        _content,
+        entry_content,
     )
     if not pairs:
         return
@@ -131,12 +131,13 @@ def _identity(entry: Entry) -> tuple[SectionPath, str, str]:
     return entry.section, entry.text, entry.first_line
 
 
-def _content(entry: Entry) -> tuple[FactId | None, str]:
+def entry_content(entry: Entry) -> tuple[FactId | None, str]:
+    """The key by which an entry is found again elsewhere: its fact, else its text."""
     return entry.fact, "" if entry.fact else entry.text
 
 
 def _old_content(old: OldEntry) -> tuple[FactId | None, str]:
-    return _content(old.entry)
+    return entry_content(old.entry)
 
 
 def _section_names(change: FileChange, sections: ChangedSections) -> Callable[[Entry], SectionPath]:

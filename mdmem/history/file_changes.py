@@ -56,6 +56,10 @@ class EarlierTrail(Protocol):
         """Every occurrence of a fact, oldest first."""
         ...
 
+    def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
+        """The occurrences that mainline commits after `after` and up to `upto` ended, in this order."""
+        ...
+
     def marks(self, path: FilePath) -> tuple[Mark, ...]:
         """The marks in force on the live occurrences in a file."""
         ...

@@ -8,14 +8,16 @@ superseded what; in a person's commit the difference shows it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mdmem import layout
 from mdmem.document import lines_without_ends
-from mdmem.history.entry_matches import match_in_file
+from mdmem.history.entry_matches import EntryMatches, match_in_file
 from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange, changed_revisions
-from mdmem.history.messages import commit_origin, parse_message
+from mdmem.history.messages import parse_message, quoted_line
+from mdmem.history.sources import ChangedText, Statements
 from mdmem.history.step_builder import CommitClaims, StepBuilder
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Commit, MainlineCommit, MergedLine, Origin, Revision
@@ -48,12 +50,13 @@ def build_step(
     sections = [ChangedSections.of(change) for change in changes]
     revisions = [changed_revisions(commit.number, change, parts, trail) for change, parts in zip(changes, sections, strict=True)]
     files = [match_in_file(change, parts, trail) for change, parts in zip(changes, sections, strict=True)]
+    stated = [Statements(each, lambda: _changed_text(files)) for each in (*side_commits, itself)]
     builder = StepBuilder(
         number=commit.number,
-        claims=[CommitClaims(each, parse_message(each.message)) for each in (*side_commits, itself)],
+        claims=[CommitClaims(each.commit, note) for each in stated for note in each.notes],
         trail=trail,
         merged_origins=merged_origins,
-        origin=commit_origin(itself),
+        statements=stated[-1],
         is_log=is_log,
     )
     builder.drop_reverted()
@@ -72,6 +75,16 @@ def build_step(
         paths=tuple(dict.fromkeys(path for change in changes for path in (change.before_path, change.path))),
         merged_lines=tuple(_merged_lines(begun_revisions, side_commits, merged_origins)),
     )
+
+
+def _changed_text(files: Sequence[EntryMatches]) -> ChangedText:
+    """All that a commit changed, by which the notes of a squash are judged."""
+    old, new = Counter[str](), Counter[str]()
+    for file in files:
+        for page, lines in ((file.change.before, old), (file.change.after, new)):
+            lines.update(map(quoted_line, page.document.lines if page else ()))
+    entries = [entry for file in files for entry in (*(old.entry for old in file.unmatched_old), *file.unmatched_new)]
+    return ChangedText(frozenset(new - old), frozenset(old - new), frozenset(entry.fact for entry in entries if entry.fact))
 
 
 def _merged_lines(

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, match_across
+from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, entry_content, match_across
 from mdmem.history.file_changes import EarlierTrail, FileChange, Page
-from mdmem.history.messages import ParsedNote, commit_origin, section_name
+from mdmem.history.messages import ParsedNote, section_name
+from mdmem.history.sources import Statements, restated
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.trail import Commit, Entry, Fate, Mark, MarkKind, Occurrence, Origin
 from mdmem.startup.records import dataclass, field, replace
@@ -45,8 +46,8 @@ class StepBuilder:
     """The occurrences and marks of a step, collected while a commit is replayed.
 
     Call `drop_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims`
-    are the mainline commit's own, those before it are the side commits', oldest first. `origin` is that of the lines which the commit
-    itself brings in, `merged_origins` are those of lines from side commits, by file and stripped line.
+    is the mainline commit's own, those before it are of side commits and of commits squashed into one, oldest first. `statements` tell whose
+    statement a line is that the commit itself brings in, `merged_origins` are those of lines from side commits, by file and stripped line.
 
     In a log the text stays, and a mark says what of it is over. In a file that is edited in place the text is right: what stands there is
     current, whatever a commit says of it.
@@ -56,7 +57,7 @@ class StepBuilder:
     claims: list[CommitClaims]
     trail: EarlierTrail
     merged_origins: Mapping[FilePath, Mapping[str, Origin]]
-    origin: Origin
+    statements: Statements
     is_log: Callable[[FilePath], bool]
     """Tells the logs, which are only appended to, from the files that are edited in place."""
     ended: list[Ending] = field(default_factory=list)
@@ -66,6 +67,10 @@ class StepBuilder:
     """Numbers of mainline commits whose marks end."""
     _multi_value_commits: set[CommitId] = field(default_factory=set)
     """The commits that state that a key has several values."""
+    _reverting_commits: set[CommitId] = field(default_factory=set)
+    """The commits that take others back."""
+    _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
+    """The entries that the reverted commits took out, by fact or text."""
     _ended_rows: set[int] = field(default_factory=set)
     """The rows of all occurrences that end."""
     _overruled: Mapping[int, Mark] = field(default_factory=dict)
@@ -79,6 +84,10 @@ class StepBuilder:
         self.reverted_commits = {earlier.number for commit in reverted if (earlier := self.trail.commit_with_id(commit))}
         self.claims = [*(claims for claims in self.claims[:-1] if claims.commit.id not in reverted), self.claims[-1]]
         self._multi_value_commits = {claims.commit.id for claims in self.claims if claims.note.also}
+        self._reverting_commits = {claims.commit.id for claims in self.claims if claims.note.reverts}
+        for number in sorted(self.reverted_commits):
+            gone = (each for each in self.trail.occurrences_ended(number - 1, number) if each.fate is not Fate.MOVED)
+            self._gone_with_reverted |= {entry_content(each.entry): each for each in gone}
 
     # What begins.
 
@@ -92,12 +101,13 @@ class StepBuilder:
             arrivals: list[tuple[Entry, MovedEntry | None]] = [(moved.entry, moved) for moved in file.moved]
             arrivals += [(entry, None) for entry in file.unmatched_new]
             for entry, moved in sorted(arrivals, key=lambda arrival: arrival[0].start_line):
-                self._begin(entry, moved)
+                self._begin(entry, moved, file.change.after)
 
-    def _begin(self, entry: Entry, moved: MovedEntry | None) -> None:
-        origin = self.merged_origins.get(entry.path, _NO_ORIGINS).get(entry.first_line) or self.origin
-        also = origin.commit in self._multi_value_commits
+    def _begin(self, entry: Entry, moved: MovedEntry | None, page: Page | None) -> None:
+        origin, also = self._origin(entry, page)
         if moved is None:
+            if origin.commit in self._reverting_commits and (gone := self._brought_back(entry)):
+                origin = restated(origin, gone.origin)
             self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=also))
             return
         before = moved.old.occurrence
@@ -105,13 +115,29 @@ class StepBuilder:
         if moved.same_line:
             origin, also = before.origin, False
         elif moved.same_section:
-            origin = _with_statement(origin, before.origin)
+            origin = restated(origin, before.origin)
         self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=before.also or also))
         row = -len(self.begun)
         if self.is_log(entry.path):
             self.marks += [replace(mark, occurrence=row) for mark in self._closing_marks(before.number)]
         elif before.number in self._overruled:
             self.marks.append(replace(self._overruled[before.number], occurrence=row))
+
+    def _origin(self, entry: Entry, page: Page | None) -> tuple[Origin, bool]:
+        """The origin of an entry that a commit brought in, and whether that states that its key has several values."""
+        if merged := self.merged_origins.get(entry.path, _NO_ORIGINS).get(entry.first_line):
+            return merged, merged.commit in self._multi_value_commits
+        lines = page.document.lines[entry.start_line - 1 : entry.end_line] if page else ()
+        note = self.statements.note(lines, entry.path, entry.section)
+        return self.statements.origin(note), note.also
+
+    def _brought_back(self, entry: Entry) -> Occurrence | None:
+        """The occurrence that a revert brings back: one that the reverted commit ended, else the last that ended, which is on a side line."""
+        if gone := self._gone_with_reverted.get(entry_content(entry)):
+            return gone
+        ended = [each for each in self.trail.occurrences_of(entry.fact) if each.fate not in (None, Fate.MOVED)] if entry.fact else []
+        in_section = [each for each in ended if _location(each.entry) == _location(entry)]
+        return next(reversed(in_section or ended), None)
 
     # What ends.
 
@@ -205,13 +231,13 @@ class StepBuilder:
         row, path = meant
         if row < 0:
             begun = self.begun[-row - 1]
-            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims))
+            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims.note))
             return
         occurrence = next(each for number, each in self._live_occurrences(fact) if number == row)
         change = changes.get(path)
         before = _same_entry(change.before if change else None, occurrence.entry)
         after = _same_entry(change.after if change else None, occurrence.entry)
-        origin = _strengthened(occurrence.origin, claims)
+        origin = _strengthened(occurrence.origin, claims.note)
         if before is None or after is None or origin == occurrence.origin:
             return
         self.ended.append(Ending(row, before, Fate.MOVED))
@@ -290,16 +316,13 @@ class StepBuilder:
         return in_this_step or (row > 0 and bool(self._closing_marks(row)))
 
 
-def _with_statement(origin: Origin, stated: Origin) -> Origin:
-    """An origin with the source, confidence and claimant of another one."""
-    return replace(origin, source=stated.source, confidence=stated.confidence, claimed_by=stated.claimed_by)
-
-
-def _strengthened(origin: Origin, claims: CommitClaims) -> Origin:
-    """An origin with the statement of a commit that says the same words, where that is the stronger one; the user's own word ends a claim."""
-    stated = commit_origin(claims.commit)
-    is_own_word = stated.source is origin.source is Source.USER_STATED and origin.claimed_by is not None and stated.claimed_by is None
-    return _with_statement(origin, stated) if stated.source.strength > origin.source.strength or is_own_word else origin
+def _strengthened(origin: Origin, note: ParsedNote) -> Origin:
+    """An origin with the statement of a note that says the same words, where that is the stronger one; the user's own word ends a claim."""
+    source = note.provenance.source
+    is_own_word = source is origin.source is Source.USER_STATED and origin.claimed_by is not None and note.claimed_by is None
+    if source.strength <= origin.source.strength and not is_own_word:
+        return origin
+    return replace(origin, source=source, confidence=note.provenance.confidence, claimed_by=note.claimed_by)
 
 
 def _same_entry(page: Page | None, entry: Entry) -> Entry | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mdmem import history
 from mdmem.catchup import trail_update
 from mdmem.history import section_texts
+from mdmem.history.sources import line_origin, restated
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
 from mdmem.queries.section_revisions import memory_file, newest_revision, origin_commit, section_on_disk, shallow_notes
 from mdmem.workspace import Say, Workspace
@@ -23,11 +23,16 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
         newest = newest_revision(workspace, trail, path, section)
         revisions = trail.revisions(newest.lineage) if newest else ()
         paths = {revision.begun: revision.path for revision in revisions}
+        # What stands in the section may have another source than its commit states: it was confirmed, or a revert brought it back.
+        live = trail.live_occurrences(path)
+        origins = {each.entry.first_line: each.origin for each in live if each.entry.section == section.section}
         lines = []
         for number, line in enumerate(section_texts.blame_lines(revisions, text), section.start + 1):
             mainline_commit = trail.commit_numbered(line.commit) if line.commit else None
             commit = origin_commit(trail, mainline_commit, paths[mainline_commit.number], line.text) if mainline_commit else None
-            origin = history.commit_origin(commit) if commit else None
+            origin = line_origin(commit, line.text) if commit else None
+            if origin and (standing := origins.get(line.text.strip())):
+                origin = restated(origin, standing)
             view = BlamedLine(
                 line=number,
                 text=line.text,

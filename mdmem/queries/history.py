@@ -11,6 +11,7 @@ from mdmem.document import is_blank
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
 from mdmem.fact_names import id_prefix
 from mdmem.history import chains, section_texts
+from mdmem.history.sources import line_notes
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.history import (
     FactHistory,
@@ -118,8 +119,7 @@ def _change_view(workspace: Workspace, trail: Trail, number: int, revision: Revi
 def _revision_view(
     workspace: Workspace, trail: Trail, commit: MainlineCommit, text: str, before: str, path: FilePath, section: SectionPath
 ) -> RevisionView:
-    stating = _least_sure_commit(trail, commit, text, before, path)
-    note = history.parse_message(stating.message)
+    stating, note = _least_sure_statement(trail, commit, text, before, path)
     return RevisionView(
         commit=commit.commit,
         time=workspace.local_time(commit.time),
@@ -137,13 +137,16 @@ def _revision_view(
     )
 
 
-def _least_sure_commit(trail: Trail, commit: MainlineCommit, text: str, before: str, path: FilePath) -> MainlineCommit | Commit:
-    """The commit whose statement a change is: its own; in a merge, of the commits that brought in lines, the least confident."""
-    if not commit.merge:
-        return commit
-    lines = [line for line in history.changed_lines(before, text)[1] if not is_blank(line)]
-    origins = [origin_commit(trail, commit, path, line) for line in lines]
-    return min(origins, key=lambda origin: history.commit_origin(origin).confidence, default=commit)
+def _least_sure_statement(
+    trail: Trail, commit: MainlineCommit, text: str, before: str, path: FilePath
+) -> tuple[MainlineCommit | Commit, history.ParsedNote]:
+    """The commit whose statement a change is, and its note: in a merge or a squash, of those that brought in lines, the least confident."""
+    lines_of: dict[Commit, list[str]] = {}
+    for line in history.changed_lines(before, text)[1]:
+        if not is_blank(line):
+            lines_of.setdefault(origin_commit(trail, commit, path, line), []).append(line)
+    stating = [(origin, note) for origin, lines in lines_of.items() for note in line_notes(origin, lines)]
+    return min(stating, key=lambda each: each[1].provenance.confidence, default=(commit, history.parse_message(commit.message)))
 
 
 # Facts.

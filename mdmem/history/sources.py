@@ -1,0 +1,158 @@
+"""Whose statement it is what a commit brings in: by the notes in its message, entry by entry and line by line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from mdmem.document import lines_without_ends
+from mdmem.history.messages import ParsedNote, QuotingNote, note_by_hand, parse_notes, quoted_line, section_name, weakest_note
+from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model.trail import Commit, Origin
+from mdmem.repo.patches import FilePatch
+from mdmem.startup.records import dataclass, field, replace
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedText:
+    """What a commit brought in and took out: lines, in the form of `quoted_line`, and facts."""
+
+    came: frozenset[str]
+    went: frozenset[str] = frozenset()
+    facts: frozenset[FactId] = frozenset()
+
+    def quoted_by(self, note: QuotingNote) -> bool:
+        """True if a note quotes some of it."""
+        return not (note.came.isdisjoint(self.came) and note.went.isdisjoint(self.went))
+
+    def named_by(self, note: ParsedNote) -> bool:
+        """True if a note names one of the facts."""
+        pairs = (*note.supersedes, *note.contradicts, *note.resolves, note.retracts, note.confirms)
+        return any(not self.facts.isdisjoint(pair) for pair in pairs)
+
+    def limit(self, each: QuotingNote) -> ParsedNote:
+        """The note of a squashed commit, with only those of its statements that are about this."""
+        note, facts = each.note, self.facts
+        return replace(
+            note,
+            supersedes=tuple(pair for pair in note.supersedes if not facts.isdisjoint(pair)),
+            retracts=tuple(fact for fact in note.retracts if fact in facts),
+            confirms=tuple(fact for fact in note.confirms if fact in facts),
+            contradicts=tuple(pair for pair in note.contradicts if not facts.isdisjoint(pair)),
+            resolves=tuple(pair for pair in note.resolves if not facts.isdisjoint(pair)),
+            reverts=note.reverts if self.quoted_by(each) else (),
+        )
+
+
+class Statements:
+    """The notes of a commit that count, each for what it quotes.
+
+    A note that a squash left in the message counts where it has the form of one, or speaks of what the commit changed: so the examples in
+    a person's message count for nothing.
+    """
+
+    def __init__(self, commit: Commit, changed: Callable[[], ChangedText]) -> None:
+        self.commit = commit
+        quoting = parse_notes(commit.message)
+        own = next((each.note for each in quoting if each.is_own), None)
+        self._limited: tuple[ParsedNote, ...] = ()
+        if len(quoting) > (own is not None):
+            text = changed()
+            quoting = tuple(each for each in quoting if each.is_own or each.is_formal or text.quoted_by(each) or text.named_by(each.note))
+            self._limited = tuple(text.limit(each) for each in quoting if not each.is_own)
+        self._quoting = quoting
+        self._own = own or note_by_hand(commit.message)
+        self._weakest = weakest_note(each.note for each in quoting) if quoting else self._own
+        self._origins: dict[int, Origin] = {}
+
+    @property
+    def notes(self) -> tuple[ParsedNote, ...]:
+        """All that the commit states: the notes of squashed commits, as far as they are about what it changed, and last its own."""
+        return (*self._limited, self._own)
+
+    def is_of_many(self) -> bool:
+        """True if it depends on the line whose statement it is."""
+        return len(self._quoting) > 1
+
+    def note(self, lines: Sequence[str], path: FilePath | None = None, section: SectionPath = ()) -> ParsedNote:
+        """The note whose statement an entry is, by its lines.
+
+        The last note that quotes its first line, or the last that quotes another of its lines, whichever has the weaker source; a note of
+        the entry's section goes before others. Where none quotes any, it is the weakest of all.
+        """
+        if not self.is_of_many():
+            return self._weakest
+        quoted = [quoted_line(line) for line in lines if line.strip()]
+        notes = [note for part in (quoted[:1], quoted[1:]) if (note := self._last_note_quoting(part, path, section))]
+        return weakest_note(notes) if notes else self._weakest
+
+    def _last_note_quoting(self, lines: Collection[str], path: FilePath | None, section: SectionPath) -> ParsedNote | None:
+        notes = [each.note for each in self._quoting if not each.came.isdisjoint(lines)]
+        name = section_name(section)
+        in_section = [note for note in notes if note.section == name and note.path in (None, path)]
+        return next(reversed(in_section or notes), None)
+
+    def origin(self, note: ParsedNote) -> Origin:
+        """The origin of what a note states: one object for each note."""
+        if id(note) not in self._origins:
+            self._origins[id(note)] = Origin(
+                commit=self.commit.id,
+                time=self.commit.time,
+                source=note.provenance.source,
+                confidence=note.provenance.confidence,
+                claimed_by=note.claimed_by,
+            )
+        return self._origins[id(note)]
+
+
+def _statements_of_lines(commit: Commit, lines: Sequence[str]) -> Statements:
+    return Statements(commit, lambda: ChangedText(frozenset(map(quoted_line, lines))))
+
+
+def line_notes(commit: Commit, lines: Sequence[str]) -> list[ParsedNote]:
+    """The note whose statement each of some lines is that a commit brought in."""
+    statements = _statements_of_lines(commit, lines)
+    return [statements.note((line,)) for line in lines]
+
+
+def line_origin(commit: Commit, line: str) -> Origin:
+    """The origin of a line that a commit brought in. A commit without `Mdmem-Op` is a person's, who counts as the user."""
+    statements = _statements_of_lines(commit, [line])
+    return statements.origin(statements.note((line,)))
+
+
+def restated(origin: Origin, stated: Origin) -> Origin:
+    """An origin with the source, confidence and claimant of another one."""
+    return replace(origin, source=stated.source, confidence=stated.confidence, claimed_by=stated.claimed_by)
+
+
+@dataclass(slots=True)
+class Origins:
+    """The origin of each line, by file and stripped line (`lines`), and the name that a file had before (`renamed`)."""
+
+    lines: dict[FilePath, dict[str, Origin]] = field(default_factory=dict)
+    renamed: dict[FilePath, FilePath] = field(default_factory=dict)
+
+    def of(self, path: FilePath, line: str, earlier: Mapping[str, Origin]) -> Origin | None:
+        """The origin of a line: from these commits, else from `earlier` ones."""
+        return self.lines.get(path, {}).get(line) or earlier.get(line)
+
+
+def line_origins(history: Iterable[tuple[Commit, Sequence[FilePatch]]]) -> Origins:
+    """The origins of the lines that these commits (oldest first) brought in; a renamed file keeps those of its lines.
+
+    What a revert brings back has the source that it had.
+    """
+    origins = Origins()
+    for commit, patches in history:
+        added = [(patch, [line.strip() for text in patch.added for line in lines_without_ends(text)]) for patch in patches]
+        statements = _statements_of_lines(commit, [line for _, lines in added for line in lines])
+        reverts = any(note.reverts for note in statements.notes)
+        for patch, new_lines in added:
+            lines = origins.lines.setdefault(patch.path, {})
+            if patch.renamed_from:
+                lines.update(origins.lines.get(patch.renamed_from, {}))
+                origins.renamed[patch.path] = origins.renamed.get(patch.renamed_from, patch.renamed_from)
+            for line in new_lines:
+                origin = statements.origin(statements.note((line,), patch.path))
+                lines[line] = restated(origin, lines[line]) if reverts and line in lines else origin
+    return origins
