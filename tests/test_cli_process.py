@@ -121,17 +121,6 @@ class TestTerminal:
         assert EVIL in shell.world.run(shell.folder, mdmem("show")).stdout
         assert json.loads(shell.world.run(shell.folder, mdmem("show", "--json")).stdout)["text"].endswith(EVIL)
 
-    def test_progress_of_a_long_rebuild(self, shell: Shell):
-        for number in range(220):
-            shell.write(f"memory/topics/{number}.md", f"- topic {number}\n")
-        shell.write("memory/last.md", "- last\n")
-        assert "indexing" in (first := on_terminal(shell, *mdmem("search", "topic")).out)
-        assert "100%" in first
-        assert "indexing" not in on_terminal(shell, *mdmem("search", "topic")).out
-        quiet = shell.world.run(shell.folder, mdmem("reindex", "--full"))
-        assert (re.fullmatch(r"\d+ entries indexed\n", quiet.stdout) is not None, quiet.stderr) == (True, "")
-        assert "indexing" not in on_terminal(shell, *mdmem("reindex", "--full", "--json")).out
-
     def test_an_editor(self, shell: Shell):
         editor = shell.world.home / "my editor"
         editor.write_text('#!/bin/sh\necho "- by the editor" >>"$1"\n')

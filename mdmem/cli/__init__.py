@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,14 @@ from mdmem.cli import fast_parser
 from mdmem.cli.commands import command
 from mdmem.cli.flags import in_flags
 from mdmem.cli.parameter_table import TABLE
-from mdmem.cli.progress import fitted, say
+from mdmem.cli.progress import fitted, say, shown
 from mdmem.errors import json_line, report
 from mdmem.startup import late
 
 if TYPE_CHECKING:
     from mdmem import secrets
     from mdmem.cli import app, terminal
+    from mdmem.cli.call import Call
 else:
     secrets = late.module("mdmem.secrets")
     app = late.module("mdmem.cli.app")
@@ -27,6 +29,14 @@ else:
 
 _COMPLETION = "_MDMEM_COMPLETE"
 """Set by the shell that wants to know how a command may go on; the name is Typer's."""
+
+_LONG = frozenset(
+    {
+        *("init", "show", "outline", "search", "facts", "recall", "tags", "history", "blame", "when", "conflicts", "review", "check"),
+        *("status", "doctor", "stats", "reindex"),
+    }
+)
+"""Commands that may take long and ask for nothing. `init` makes a commit, which git may have to sign; so do two others with some options."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +57,8 @@ def _run(words: Sequence[str]) -> int:
     call = fast_parser.parse(words, TABLE) or app.parse(words)
     if call is None:
         return 0
-    answer = command(call.command)(call, **call.values)
+    with _progress(call):
+        answer = command(call.command)(call, **call.values)
     if call.as_json:
         print(json_line(answer.data))
         return answer.status
@@ -58,6 +69,14 @@ def _run(words: Sequence[str]) -> int:
     for note in () if call.quiet else answer.notes:
         say(note)
     return answer.status
+
+
+def _progress(call: Call) -> AbstractContextManager[object]:
+    """Show that a command is at work if that may take long, and nothing else uses the terminal meanwhile."""
+    commits = call.values.get("resolve") or call.values.get("apply")
+    if call.as_json or call.quiet or commits or call.command not in _LONG:
+        return nullcontext()
+    return shown(call.command, None) if call.command == "init" else shown(call.command)
 
 
 def _wants_json(words: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mdmem.cli.progress import Progress, say
+from mdmem.cli.progress import count, say
 from mdmem.errors import TextProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
@@ -45,7 +45,7 @@ def open_memory(call: Call) -> Memory:
     named = Path(call.workspace) if call.workspace else None
     if call.as_json or call.quiet:
         return Memory.open(named, os.environ)
-    return Memory.open(named, os.environ, say, Progress() if sys.stderr.isatty() else None)
+    return Memory.open(named, os.environ, say, count if sys.stderr.isatty() else None)
 
 
 def read_argument(text: str) -> str:

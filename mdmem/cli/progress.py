@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext
+from time import monotonic
+from typing import TYPE_CHECKING, TextIO
 
 from mdmem.cli.flags import in_flags
 from mdmem.errors import printable
 from mdmem.startup import late
 
 if TYPE_CHECKING:
-    import typer
+    import threading
 
     from mdmem.cli import terminal
 else:
     terminal = late.module("mdmem.cli.terminal")
-    typer = late.module("typer")
+    threading = late.module("threading")
 
 
-_LONG_REBUILD = 200
-"""From this many files on a rebuild shows its progress."""
+_PATIENCE = 1.5
+"""So many seconds a command may take before it shows that it is at work."""
+_INTERVAL = 0.5
+_CLEAR = "\r\x1b[K"
 
 
 def say(line: str) -> None:
     """Print a line for the user."""
+    if _Running.progress is not None:
+        _Running.progress.clear()
     print(fitted(f"mdmem: {printable(in_flags(line))}"), file=sys.stderr)
 
 
@@ -32,20 +38,73 @@ def fitted(line: str) -> str:
     return terminal.fitted(line, terminal.size(sys.stderr)[0]) if sys.stderr.isatty() else line
 
 
+def shown(command: str, interval: float | None = _INTERVAL) -> AbstractContextManager[object]:
+    """Show that a command is at work, on a terminal, from some seconds on; without `interval` once.
+
+    Nothing else may use the terminal meanwhile, such as what asks for the passphrase of a signature.
+    """
+    return Progress(command, sys.stderr, interval=interval) if sys.stderr.isatty() else nullcontext()
+
+
+def count(done: int, total: int) -> None:
+    """Note how many of the files or commits that a command has to read are read."""
+    if _Running.progress is not None:
+        _Running.progress.counts = (done, total)
+
+
+class _Running:
+    """The progress on the standard error of this process."""
+
+    progress: Progress | None = None
+
+
 class Progress:
-    """A progress bar, for rebuilds that take long."""
+    """A line that says how long a command has been at work, and how far it is; it is gone when the command is over."""
 
-    def __init__(self) -> None:
-        self._bar: Any = None
+    def __init__(self, command: str, stream: TextIO, patience: float = _PATIENCE, interval: float | None = _INTERVAL) -> None:
+        self.counts = (0, 0)
+        self._command = command
+        self._stream = stream
+        self._patience = patience
+        self._interval = interval
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._is_shown = False
 
-    def __call__(self, done: int, total: int) -> None:
-        """Show how many files are `done`."""
-        if total < _LONG_REBUILD:
-            return
-        if self._bar is None:
-            self._bar = typer.progressbar(length=total, label="indexing", file=sys.stderr)
-            self._bar.__enter__()
-        self._bar.update(1)
-        if done >= total:
-            self._bar.__exit__(None, None, None)
-            self._bar = None
+    def __enter__(self) -> Progress:
+        """Begin to wait."""
+        self._start = monotonic()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        _Running.progress = self
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Take the line away."""
+        _Running.progress = None
+        self._over.set()
+        self._thread.join()
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the line away, until it is shown the next time."""
+        with self._lock:
+            if self._is_shown:
+                self._stream.write(_CLEAR)
+                self._stream.flush()
+            self._is_shown = False
+
+    def _run(self) -> None:
+        delay: float | None = self._patience
+        while not self._over.wait(delay):
+            delay = self._interval
+            with self._lock:
+                self._stream.write(f"{_CLEAR}{self._line()}")
+                self._stream.flush()
+                self._is_shown = True
+
+    def _line(self) -> str:
+        done, total = self.counts
+        seconds = f"{monotonic() - self._start:.0f} s"
+        parts = f"{done:,} of {total:,}, {seconds}" if total else seconds
+        return f"mdmem {self._command}: {parts}"[: terminal.size(self._stream)[0] - 1]

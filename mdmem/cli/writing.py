@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
+from mdmem.cli.progress import shown
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
@@ -184,7 +186,8 @@ def _purge(call: Call, request: Purge, yes: bool, dry_run: bool) -> Answer:
         print(maintenance.purge_plan_text(memory.plan_purge(request)), file=sys.stderr)
         if not _agreed("Purge it for good?"):
             return Answer({}, "nothing is changed")
-    result = memory.purge(request)
+    with nullcontext() if call.as_json or call.quiet else shown("forget", None):
+        result = memory.purge(request)
     return Answer(maintenance.purged_json(result), maintenance.purged_text(result), result.notices)
 
 

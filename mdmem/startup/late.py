@@ -30,6 +30,7 @@ MODULES = frozenset(
         "difflib",
         "html",
         "shutil",
+        "threading",  # only where progress is shown
         "tomllib",  # only where there are settings
         "traceback",  # only for a bug
         "zoneinfo",  # only where a time zone is set
