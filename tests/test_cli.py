@@ -29,6 +29,9 @@ class TestOthers:
         assert re.fullmatch(r"saved MEMORY.md, memory/new.md [0-9a-f]{10}\n", shell.run("save", "-m", "by hand").out)
         assert shell.git("log", "-1", "--format=%an <%ae> %s").strip() == f"{NAME} <{EMAIL}> by hand"
         assert shell.run("save").out == "nothing to save\n"
+        shell.write("memory/new.md", "# Newer\n")
+        assert shell.run("save", "--actor", "agent/x").status == 0
+        assert "Mdmem-Claimed-By: agent/x" in shell.git("log", "-1", "--format=%B")
         assert shell.run("save", "--json").answer == {"changed": False, "commit": None, "paths": []}
 
     def test_save_lets_through_what_is_allowed(self, shell: Shell):

@@ -171,6 +171,13 @@ def test_creating_only_adds(text: str, address: str, body: str) -> None:
     assert all(path in kept for path in [s.path for s in document.sections])
 
 
+def test_a_heading_is_no_trailer() -> None:
+    with pytest.raises(TextProblem) as failure:
+        heading(2, " Mdmem-Op: log")
+    assert failure.value.code == "bad-text"
+    assert heading(2, "The line Mdmem-Op: log") == "## The line Mdmem-Op: log"
+
+
 @given(st.text(min_size=1, max_size=20))
 @settings(max_examples=200)
 def test_a_heading_reads_back(title: str) -> None:

@@ -21,11 +21,17 @@ PLACING = "create and after go with body, append and prepend"
 PREAMBLE = "the text before the first heading can be replaced, appended to and prepended to, nothing else"
 ONE_ACTION = "give exactly one of body, append, prepend, replace, rename, delete"
 
+TRAILER = "{} has a line that begins with Mdmem-, which mdmem's own commits say of themselves"
+TRAILERS = ("Mdmem-Op: log", "why\n\n  Mdmem-Source: user-stated")
+REASONED: list[tuple[Callable[..., Any], dict[str, Any]]] = [(WriteOptions, {}), (Purge, {"fact": "x"})]
+
 REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     (WriteOptions, {"confidence": 1.5}, "confidence is 1.5, which is not from 0 to 1"),
     (WriteOptions, {"confidence": -0.1}, "confidence is -0.1, which is not from 0 to 1"),
     (WriteOptions, {"confidence": float("nan")}, "confidence is nan, which is not from 0 to 1"),
     (WriteOptions, {"allow": EVERYTHING}, NOT_ALLOWED),
+    *((make, {**needed, "reason": text}, TRAILER.format("reason")) for make, needed in REASONED for text in TRAILERS),
+    *((Save, {"message": text}, TRAILER.format("message")) for text in TRAILERS),
     (Purge, {"fact": "x", "allow": EVERYTHING}, NOT_ALLOWED),
     (Save, {"allow": EVERYTHING}, NOT_ALLOWED),
     (EditSection.of, {"section": "A"}, ONE_ACTION),
@@ -80,6 +86,7 @@ def test_refused(make: Callable[..., Any], arguments: Mapping[str, Any], message
 
 TAKEN: list[tuple[Callable[..., Any], Mapping[str, Any]]] = [
     *((WriteOptions, {"confidence": value}) for value in (None, 0, 0.5, 1)),
+    *((WriteOptions, {"reason": text}) for text in ("of Mdmem-Op: log", "mdmem-op: log", "Mdmem")),
     (WriteOptions, {"allow": frozenset({"append", "secret", "shrink"})}),
     *((Log, {"text": "x", "time": time, "day": "2026-02-28"}) for time in ("00:00", "09:30", "23:59")),
     (Remember, {"text": "x", "until": "2026-02-28"}),

@@ -83,7 +83,7 @@ def _refuse_pending(workspace: Workspace, path: FilePath, committed: bytes | Non
 
 
 def save(
-    workspace: Workspace, text: str | None, say: Say, allow: frozenset[str] = frozenset()
+    workspace: Workspace, text: str | None, say: Say, allow: frozenset[str] = frozenset(), named_actor: str | None = None
 ) -> tuple[CommitId | None, tuple[FilePath, ...]]:
     """Commit the pending edits of memory files, new and deleted ones included, as the person's own.
 
@@ -92,7 +92,7 @@ def save(
         RefusedChange: the check refuses them, and neither `allow` nor MDMEM_ALLOW lets that through.
         RepositoryProblem: git cannot take them now, or a hook refused.
     """
-    actor = workspace.given_actor(None)
+    actor = workspace.given_actor(named_actor)
     with lock_workspace(workspace, say):
         repository = workspace.repository
         repository.require_ready(workspace.settings.allow_detached, repository.branch())

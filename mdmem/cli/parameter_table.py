@@ -200,6 +200,7 @@ TABLE: ParameterTable = {
     ),
     "save": (
         ("message", ("-m",), str, None, False),
+        ("actor", ("--actor",), str, None, False),
         ("allow", ("--allow",), list, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import typer
 
     from mdmem.cli import editor as user_editor
-    from mdmem.cli.options import Allow, AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
+    from mdmem.cli.options import Actor, Allow, AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
     from mdmem.show import hits, maintenance
 else:
     user_editor = late.module("mdmem.cli.editor")
@@ -203,14 +203,15 @@ def _agreed(question: str) -> bool:
 def save(
     call: Call,
     message: Annotated[str | None, typer.Option("-m", metavar="TEXT", help="The commit message.")] = None,
+    actor: Actor = None,
     allow: Allow = None,
     as_json: Json = False,
 ) -> Answer:
     """Commit your own edits of memory files as yours.
 
-    New and deleted files are included.
+    New and deleted files are included. Where the actor is an agent, they are kept as its claim.
     """
-    commit, paths = open_memory(call).save(Save(message, frozenset(allow or ())))
+    commit, paths = open_memory(call).save(Save(message, frozenset(allow or ()), actor))
     return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
 
 

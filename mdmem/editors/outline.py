@@ -20,6 +20,7 @@ from mdmem.document import (
 from mdmem.editors import EditResult
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.model import PATH_SEPARATOR, Op
+from mdmem.model.rules import has_trailer
 from mdmem.model.writes import EditSection
 from mdmem.startup import late
 from mdmem.wording import field
@@ -71,11 +72,13 @@ def heading(level: int, title: str) -> str:
     """The ATX heading (without line end) of a title.
 
     Raises:
-        TextProblem: `bad-text`: a title that is empty, has several lines or would not read back.
+        TextProblem: `bad-text`: a title that is empty, has several lines, reads as a trailer or would not read back.
     """
     name = fold_space(clean_input(title, "title"))
     if not name or len(split_lines(title.strip())) > 1:
         raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: it takes one line that is not empty")
+    if has_trailer(name):
+        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: commits of mdmem use it as a trailer")
     escaped = _CLOSING_HASHES.sub(r"\1\\\2\3", name)
     line = f"{'#' * level} {escaped}"
     sections = parse(line, fragment=True).sections

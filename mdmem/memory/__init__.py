@@ -153,13 +153,15 @@ class Memory:
         return done
 
     def save(self, request: Save) -> tuple[CommitId | None, tuple[FilePath, ...]]:
-        """Commit a person's pending edits of memory files as theirs: the commit (None: nothing was pending) and its paths.
+        """Commit a person's pending edits of memory files as theirs, or as an agent's claim: the commit and its paths.
+
+        Without a commit nothing was pending.
 
         Raises:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
-        with self._record_event("save") as event:
-            commit, paths = pending.save(self.workspace, request.message, self._say, request.allow)
+        with self._record_event("save", WriteOptions(actor=request.actor)) as event:
+            commit, paths = pending.save(self.workspace, request.message, self._say, request.allow, request.actor)
             event.done(commit is not None, commit=commit)
         if commit:
             _catch_up(self.workspace)

@@ -10,6 +10,7 @@ from mdmem.wording import field
 
 ALLOWANCES = ("append", "secret", "shrink")
 """The refusals of `check` that can be let through, by the names that `allow` and MDMEM_ALLOW give them."""
+TRAILER_PREFIX = "Mdmem-"
 _DAY_HINT = "Write it as 2026-11-21."
 
 
@@ -22,6 +23,21 @@ def require_range(name: str, value: float | None, low: int, high: int) -> None:
     if value is not None and not low <= value <= high:
         shown = f"{value:g}" if isinstance(value, float) else value
         raise UsageProblem(f"{field(name)} is {shown}, which is not from {low} to {high}")
+
+
+def require_no_trailer(name: str, text: str | None) -> None:
+    """Refuse a text for a commit message with a line that reads as a trailer of mdmem's.
+
+    Raises:
+        UsageProblem: it has one.
+    """
+    if text and has_trailer(text):
+        raise UsageProblem(f"{field(name)} has a line that begins with {TRAILER_PREFIX}, which mdmem's own commits say of themselves")
+
+
+def has_trailer(text: str) -> bool:
+    """True if a line of a text begins as a trailer of mdmem's does."""
+    return TRAILER_PREFIX in text and any(line.lstrip().startswith(TRAILER_PREFIX) for line in text.splitlines())
 
 
 def require_allowances(name: str, names: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Self
 from mdmem import wording
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Supersession
-from mdmem.model.rules import parse_day, require_allowances, require_range
+from mdmem.model.rules import parse_day, require_allowances, require_no_trailer, require_range
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
@@ -29,8 +29,9 @@ class WriteOptions:
     allow: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse a confidence out of its range, and what cannot be allowed."""
+        """Refuse a confidence out of its range, a reason that reads as a trailer, and what cannot be allowed."""
         require_range("confidence", self.confidence, 0, 1)
+        require_no_trailer("reason", self.reason)
         require_allowances(wording.field("allow"), self.allow)
 
 
@@ -227,19 +228,25 @@ class Purge:
     allow: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be allowed."""
+        """Refuse a reason that reads as a trailer, and what cannot be allowed."""
+        require_no_trailer("reason", self.reason)
         require_allowances(wording.field("allow"), self.allow)
 
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Commit a person's pending edits of memory files as theirs. `message` is the commit's; None names the files."""
+    """Commit a person's pending edits of memory files as theirs; an `actor` that is an agent claims them.
+
+    `message` is the commit's; None names the files.
+    """
 
     message: str | None = None
     allow: frozenset[str] = frozenset()
+    actor: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be allowed."""
+        """Refuse a message that reads as one of mdmem's, and what cannot be allowed."""
+        require_no_trailer("message", self.message)
         require_allowances(wording.field("allow"), self.allow)
 
 
