@@ -17,17 +17,20 @@ def items_matching(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
     """The items that a name means: by exact text (normalised, with or without kind, tags, expiry, marker and lines beneath), else by id or its prefix.
 
     Raises:
-        FactProblem: `fact-ambiguous` where a prefix fits several ids.
+        FactProblem: `fact-ambiguous` where a prefix fits several ids, `ambiguous` where a text and an id fit.
     """
     candidates = tuple(facts)
     words = name.strip()
     ids = {parse_text(words).id, parse_item(words).id, *([parse_item(write_item(words)).id] if words else [])}
     by_text = tuple(item for item in candidates if item.fact.id in ids or normalise(item_text(item.raw)) == normalise(name))
     by_text = by_text or tuple(item for item in candidates if (head := head_fact(item.raw)) and head.id in ids)
-    if by_text:
-        return by_text
     prefix = id_prefix(words)
     by_id = tuple(item for item in candidates if prefix and item.fact.id.startswith(prefix))
+    if by_text and (others := [item.fact.id for item in by_id if item not in by_text]):
+        message = f"{words} is the text of a fact and the beginning of the id of another, {others[0]}"
+        raise FactProblem("ambiguous", message, "Give the whole id of the one that is meant.", facts=[by_text[0].fact.id, *others])
+    if by_text:
+        return by_text
     require_unique_id(prefix, {item.fact.id for item in by_id})
     return by_id
 

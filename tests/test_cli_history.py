@@ -59,7 +59,7 @@ class TestHistory:
     def test_of_a_section_newest_first(self, year: Year):
         done = year.now("history", "Employer")
         lines = done.out.splitlines()
-        assert done.err == ""
+        assert done.err == f"mdmem: also the key of the fact {FIGMA}\n"
         assert re.fullmatch(r"2026-05-01  [0-9a-f]{10}  by hand, Ada Example", lines[0])
         assert re.fullmatch(r'2026-04-02  [0-9a-f]{10}  remember, inferred 0.8, by agent/main, "new badge"', lines[1])
         assert re.fullmatch(r"2026-03-06  [0-9a-f]{10}  remember, user-stated 0.95", lines[2])
@@ -73,7 +73,9 @@ class TestHistory:
 
     def test_of_a_section_as_json(self, year: Year):
         answer = year.now("history", "Employer", "--json").answer
-        assert list(answer) == ["path", "section", "revisions"]
+        assert list(answer) == ["path", "section", "revisions", "also"]
+        assert answer["also"] == [{"sort": "key", "name": FIGMA}]
+        assert list(year.now("history", "Pets", "--json").answer) == ["path", "section", "revisions"]
         assert (answer["path"], answer["section"]) == ("MEMORY.md", "Memory > Work > Employer")
         by_hand, by_agent, *_ = answer["revisions"]
         assert list(by_agent)[: len(REVISION)] == REVISION
@@ -383,9 +385,7 @@ class TestShallow:
         year.shell.patch.chdir(tmp_path / "clone")
         return year
 
-    @pytest.mark.parametrize(
-        "words", [("history", "Employer"), ("history", FIGMA), ("blame", "Employer"), ("when", "works at")], ids=" ".join
-    )
+    @pytest.mark.parametrize("words", [("history", "Pets"), ("history", FIGMA), ("blame", "Employer"), ("when", "works at")], ids=" ".join)
     def test_says_how_far_back_it_sees(self, clone: Year, words: tuple[str, ...]):
         done = clone.now(*words)
         assert (done.status, done.err) == (

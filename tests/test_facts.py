@@ -330,6 +330,16 @@ def test_writing(arguments: dict[str, Any], item: str) -> None:
     assert write_item(**arguments) == item
 
 
+def test_a_text_that_is_the_id_of_another_is_ambiguous() -> None:
+    other = parse_item("- tea").id
+    listed = items(parse(f"- tea\n- {other}\n"))
+    with pytest.raises(FactProblem) as caught:
+        items_matching(listed, other)
+    assert caught.value.code == "ambiguous"
+    assert items_matching(listed[1:], other) == listed[1:]
+    assert items_matching(listed, "tea") == listed[:1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -7,7 +7,7 @@ from workspaces import append, code_of, gits
 from mdmem.errors import MdmemError
 from mdmem.facts import fact_id
 from mdmem.model import Op, Source, Status
-from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHistory
+from mdmem.model.history import FactHistory, OtherReading, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Revert, WriteOptions
 from mdmem.wording import verb
 
@@ -83,6 +83,49 @@ class TestFactHistory:
             history = dated.on(day).history(ShowHistory(str(done.added[0])))
             assert isinstance(history, FactHistory)
             assert (history.status, [link.status for link in history.chain]) == (status, [status])
+
+
+class TestWords:
+    """A word is taken as exact text, section, key, id: the first that fits."""
+
+    def test_a_key_is_the_fact_that_holds_it_now(self, dated: DatedMemory) -> None:
+        ids = [dated.on("2026-01-10").apply(Remember(city, key="Home town")).added[0] for city in ("Oslo", "Rome")]
+        for name in ("Home town", " home TOWN"):
+            history = dated.on("2026-02-01").history(ShowHistory(name))
+            assert isinstance(history, FactHistory)
+            assert (history.fact, [link.id for link in history.chain], history.also) == (ids[1], ids, ())
+        dated.on("2026-02-01").apply(Forget("Home town: Rome"))
+        history = dated.on("2026-02-01").history(ShowHistory("home town"))
+        assert isinstance(history, FactHistory)
+        assert (history.fact, history.status) == (ids[1], Status.REMOVED)
+        assert code_of(lambda: dated.on("2026-02-01").history(ShowHistory("town"))) == "section-not-found"
+
+    def test_a_bold_key(self, dated: DatedMemory) -> None:
+        dated.at.write("MEMORY.md", "# Memory\n\n- **Town_1**: Oslo\n")
+        dated.at.commit()
+        history = dated.on("2026-02-01").history(ShowHistory("town_1"))
+        assert isinstance(history, FactHistory)
+        assert history.fact == fact_id("Town_1: Oslo")
+        assert code_of(lambda: dated.on("2026-02-01").history(ShowHistory("town%1"))) == "section-not-found"
+
+    def test_a_key_with_several_values(self, dated: DatedMemory) -> None:
+        for pet in ("cat", "dog"):
+            dated.on("2026-01-10").apply(Remember(pet, key="pet", also=True))
+        assert code_of(lambda: dated.on("2026-02-01").history(ShowHistory("pet"))) == "ambiguous"
+
+    def test_what_else_it_could_be_is_named(self, dated: DatedMemory) -> None:
+        fact = dated.on("2026-01-10").apply(Remember("Linear", key="work")).added[0]
+        section = dated.on("2026-02-01").history(ShowHistory("Work"))
+        assert isinstance(section, SectionHistory)
+        assert section.also == (OtherReading("key", fact),)
+        dated.on("2026-01-10").apply(Remember("work", section="Home"))
+        text = dated.on("2026-02-01").history(ShowHistory("Work"))
+        assert isinstance(text, FactHistory)
+        assert text.also == (OtherReading("section", "Memory > Work"), OtherReading("key", fact))
+        dated.on("2026-01-10").apply(Remember("x", key=fact[:6]))
+        key = dated.on("2026-02-01").history(ShowHistory(fact[:6]))
+        assert isinstance(key, FactHistory)
+        assert (key.fact, key.also) == (fact_id(f"{fact[:6]}: x"), (OtherReading("id", fact),))
 
 
 class TestSectionHistory:

@@ -221,14 +221,13 @@ def _note(
 
 def _find_target(workspace: Workspace, trail: Trail, reference: str) -> _RevertTarget:
     """Find what is meant: a fact by its exact text, by its id, or a commit."""
-    if (fact := lookup.fact_by_text(trail, reference)) is not None:
-        return _last_change(trail, trail.occurrences_of(fact))
+    facts = {fact for fact in (lookup.fact_by_text(trail, reference), lookup.fact_by_id(trail, reference)) if fact is not None}
     commit = workspace.repository.commit_named(reference)
-    fact = lookup.fact_by_id(trail, reference)
-    if fact is not None and commit is not None:
-        hint = "Give more digits of the commit, or the fact's text."
-        raise FactProblem("ambiguous", f"{reference!r} is a fact and a commit", hint, facts=[fact])
-    if fact is not None:
+    if len(facts) + (commit is not None) > 1:
+        sorts = "a fact and a commit" if commit else "the text of a fact and the id of another"
+        hint = "Give more digits of the commit, or the fact's text or id."
+        raise FactProblem("ambiguous", f"{reference[:80]!r} is {sorts}", hint, facts=sorted(facts))
+    for fact in facts:
         return _last_change(trail, trail.occurrences_of(fact))
     if commit is None:
         lists = f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."

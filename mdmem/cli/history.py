@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.model.history import ShowBlame, ShowHistory
-from mdmem.show.history import blame_json, blame_text, history_json, history_text, presences_json, presences_text
+from mdmem.show.history import also_notes, blame_json, blame_text, history_json, history_text, presences_json, presences_text
 
 if TYPE_CHECKING:
     import typer
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def history(
     call: Call,
     target: Annotated[
-        str | None, typer.Argument(metavar="SECTION|FACT", help="A section, or a fact: its exact text, its id, or six digits of it.")
+        str | None,
+        typer.Argument(metavar="SECTION|FACT|KEY", help="A section, or a fact: its exact text, its key, its id, or six digits of it."),
     ] = None,
     file: Annotated[
         str | None,
@@ -41,7 +42,8 @@ def history(
     if call.as_json:
         return Answer(history_json(result), "")
     text = history_text(result, words, use_colour())
-    return Answer({}, text, result.notes if text else (*result.notes, "nothing is committed yet"))
+    notes = (*result.notes, *also_notes(result))
+    return Answer({}, text, notes if text else (*notes, "nothing is committed yet"))
 
 
 def blame(

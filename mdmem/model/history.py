@@ -15,7 +15,9 @@ _MAX_CHANGES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ShowHistory:
-    """Show the past of a section (address), of a fact (exact text, id or prefix), or (None) of a file or of all memory.
+    """Show the past of a section (address), of a fact (exact text, key, id or prefix), or (None) of a file or of all memory.
+
+    A word that could be several of these is taken as exact text, section, key, id: the first that fits.
 
     `preamble` is the text before the first heading of a file.
     """
@@ -49,6 +51,14 @@ class ShowBlame:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherReading:
+    """Something else that a word could mean: a `section` (its path), a `key` (the fact that holds it) or a fact by its `id`."""
+
+    sort: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionView:
     """One change of a section or a file. `time` is the author's; `before` and `text` are the section's text before and after.
 
@@ -72,12 +82,16 @@ class RevisionView:
 
 @dataclass(frozen=True, slots=True)
 class SectionHistory:
-    """The changes of a section, of a file or of all memory (then `path` is empty), newest first; `notes` are lines for the user."""
+    """The changes of a section, of a file or of all memory (then `path` is empty), newest first; `notes` are lines for the user.
+
+    `also` is what else the word that was asked for could mean.
+    """
 
     path: str
     section: SectionPath
     revisions: tuple[RevisionView, ...]
     notes: tuple[str, ...] = ()
+    also: tuple[OtherReading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +120,13 @@ class FactLink:
 
 @dataclass(frozen=True, slots=True)
 class FactHistory:
-    """The predecessors and successors of a fact, oldest first."""
+    """The predecessors and successors of a fact, oldest first. `also` is what else the word that was asked for could mean."""
 
     fact: FactId
     status: Status
     chain: tuple[FactLink, ...]
     notes: tuple[str, ...] = ()
+    also: tuple[OtherReading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from datetime import date
+from functools import partial
 
 from mdmem import files, history
+from mdmem.addresses import join_path, matching_sections
 from mdmem.catchup import trail_update
-from mdmem.document import is_blank
+from mdmem.document import is_blank, parse_bytes
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
 from mdmem.fact_names import id_prefix
 from mdmem.history import chains, section_texts
@@ -16,6 +19,7 @@ from mdmem.model import FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.history import (
     FactHistory,
     FactLink,
+    OtherReading,
     PresenceView,
     RevisionView,
     SectionHistory,
@@ -45,20 +49,49 @@ def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> Sectio
             return _file_history(workspace, trail, path, request.limit)
         if request.nth is not None:
             return _section_history(workspace, trail, path, request)
-        if (fact := _held_fact(trail, lookup.fact_by_text(trail, request.target), path)) is not None:
-            return _fact_history(workspace, trail, fact, path, request.limit)
-        try:
-            return _section_history(workspace, trail, path, request)
-        except (SectionProblem, PathProblem) as problem:
-            if problem.code not in ("section-not-found", "file-not-found"):
-                raise
-            return _history_by_id(workspace, trail, request.target, path, request.limit, problem)
+        return _history_of_word(workspace, trail, request, request.target, path)
+
+
+def _history_of_word(
+    workspace: Workspace, trail: Trail, request: ShowHistory, word: str, path: FilePath | None
+) -> SectionHistory | FactHistory:
+    """The history of what a word means: exact text, section, key, id, the first that fits; it names the others."""
+    if (fact := _held_fact(trail, lookup.fact_by_text(trail, word), path)) is not None:
+        also = _other_readings(workspace, trail, word, path, ("section", "key", "id"), fact)
+        return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
+    try:
+        history_of_section = _section_history(workspace, trail, path, request)
+        return replace(history_of_section, also=_other_readings(workspace, trail, word, path, ("key", "id"), None))
+    except (SectionProblem, PathProblem) as problem:
+        if problem.code not in ("section-not-found", "file-not-found"):
+            raise
+        if (fact := lookup.fact_by_key(trail, word, path)) is not None:
+            also = _other_readings(workspace, trail, word, path, ("id",), fact)
+            return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
+        return _history_by_id(workspace, trail, word, path, request.limit, problem)
+
+
+def _other_readings(
+    workspace: Workspace, trail: Trail, word: str, path: FilePath | None, sorts: Collection[str], meant: FactId | None
+) -> tuple[OtherReading, ...]:
+    """What else a word could mean, of some sorts, besides the fact that is `meant`."""
+    readings = []
+    if "section" in sorts:
+        data = files.read(files.path_on_disk(workspace.root, path or workspace.curated))
+        sections = matching_sections(parse_bytes(data), word) if data is not None else ()
+        readings += [OtherReading("section", join_path(section.path)) for section in sections]
+    readers: dict[str, Callable[[Trail, str], FactId | None]] = {"key": partial(lookup.fact_by_key, path=path), "id": lookup.fact_by_id}
+    for sort in [sort for sort in readers if sort in sorts]:
+        with suppress(FactProblem):  # several: the word is taken as something else in any case
+            fact = _held_fact(trail, readers[sort](trail, word), path)
+            readings += [OtherReading(sort, fact)] if fact is not None and fact != meant else []
+    return tuple(readings)
 
 
 def _history_by_id(
     workspace: Workspace, trail: Trail, reference: str, path: FilePath | None, limit: int, problem: SectionProblem | PathProblem
 ) -> FactHistory:
-    """The history of the fact with an id, for a reference that means no section: `problem` says why.
+    """The history of the fact with an id, for a word that means neither section nor key: `problem` says why.
 
     Raises:
         SectionProblem, PathProblem, FactProblem: there is no such fact either.

@@ -12,7 +12,7 @@ from mdmem.editors import facts as fact_editor
 from mdmem.editors.facts import SectionFactId
 from mdmem.entries import entries
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
-from mdmem.facts import Item, normalise, parse_item, parse_text, write_item
+from mdmem.facts import Item, holds_key, normalise, parse_item, parse_text, write_item
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.trail import Mark
 from mdmem.model.writes import Forget
@@ -181,6 +181,27 @@ def fact_by_id(trail: Trail, reference: str) -> FactId | None:
     ids = trail.ids_with_prefix(prefix) if prefix else ()
     fact_names.require_unique_id(prefix, ids)
     return ids[0] if ids else None
+
+
+def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId | None:
+    """The current fact that holds a key (in a file), else the last one that did; None where there never was one.
+
+    Raises:
+        FactProblem: `ambiguous`: several current facts hold it.
+    """
+    if "\n" in key or not key.strip():
+        return None
+    candidates = [each for each in trail.occurrences_with_key(key) if path in (None, each.entry.path) and _holds(each.entry.text, key)]
+    current = {each.entry.fact: each.entry for each in candidates if each.ended is None and not trail.marks_of(each.number)}
+    if len(current) > 1:
+        views = [{"path": each.path, "section": join_path(each.section), "id": each.fact, "text": each.text} for each in current.values()]
+        named = "; ".join(f"{view['id']} {' '.join(str(view['text']).split())[:_QUOTED]}" for view in views[:_MOST_NAMED])
+        raise FactProblem("ambiguous", f"{len(current)} current facts have the key {key[:_QUOTED]!r}", f"They are: {named}.", facts=views)
+    return next(iter(current), candidates[-1].entry.fact if candidates else None)
+
+
+def _holds(text: str, key: str) -> bool:
+    return holds_key(parse_text(text), key)
 
 
 def similar_facts_hint(trail: Trail, words: str, path: FilePath | None = None) -> str:

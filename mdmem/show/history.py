@@ -24,13 +24,22 @@ _INDENT = "    "
 
 def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
     """The past of a section or a fact."""
+    also = {"also": [{"sort": each.sort, "name": each.name} for each in history.also]} if history.also else {}
     if isinstance(history, FactHistory):
-        return {"fact": history.fact, "status": history.status, "chain": [_link_json(link) for link in history.chain]}
+        return {"fact": history.fact, "status": history.status, "chain": [_link_json(link) for link in history.chain]} | also
     return {
         "path": history.path,
         "section": join_path(history.section),
         "revisions": [_revision_json(revision) for revision in history.revisions],
-    }
+    } | also
+
+
+_ALSO = {"section": "also a section: {}", "key": "also the key of the fact {}", "id": "also the beginning of the id {}"}
+
+
+def also_notes(history: SectionHistory | FactHistory) -> tuple[str, ...]:
+    """A line for each other thing that the word could mean."""
+    return tuple(one_line(_ALSO[each.sort].format(each.name)) for each in history.also)
 
 
 def _revision_json(revision: RevisionView) -> dict[str, Any]:

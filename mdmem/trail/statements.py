@@ -55,6 +55,7 @@ UNION ALL
 SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (:path IS NULL OR path = :path)
 ORDER BY landmark DESC, number DESC LIMIT :limit"""
 _MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
+SPELLINGS_OF_KEY = " OR ".join(["CAST(text AS TEXT) LIKE ? ESCAPE '\\'"] * 3)
 SELECT_PATHS_CHANGED_BETWEEN = f"""
 SELECT path FROM touched WHERE landmark BETWEEN :first AND :last
 UNION SELECT path FROM ({_MARKED_BETWEEN}) WHERE path IS NOT NULL

@@ -40,6 +40,7 @@ from mdmem.trail.statements import (
     SELECT_REVISIONS,
     SELECT_SECTION_CHANGES,
     SELECT_SIDE_COMMITS,
+    SPELLINGS_OF_KEY,
 )
 from mdmem.trail.steps import Step
 from mdmem.trail.storage import Store, parse_rows
@@ -191,6 +192,15 @@ class Trail:
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, live or ended, oldest first."""
         return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
+
+    def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
+        """Every occurrence of facts that may begin with a key and a colon, bold or not, live or ended, oldest first.
+
+        Other than ASCII letters have to be in the same case.
+        """
+        word = key.strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        statement = f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL AND ({SPELLINGS_OF_KEY}) ORDER BY number"
+        return self._store.all(parse_occurrence, statement, f"{word}:%", f"**{word}%", f"\\_\\_{word}%")
 
     def fact_occurrences(self) -> tuple[Occurrence, ...]:
         """Every occurrence of every fact, live or ended, newest first. All of them are read."""
