@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from mdmem.history import (
     CommitNote,
     compose_message,
-    parse_message,
     parse_trailers,
     section_name,
 )
+from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_origin, line_origins
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.trail import Commit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from mdmem import files, history, layout
+from mdmem import files, layout
 from mdmem.addresses import join_path, matching_sections
 from mdmem.catchup import trail_update
 from mdmem.changes import task_notes
@@ -19,6 +19,7 @@ from mdmem.errors import MdmemError
 from mdmem.fact_names import id_prefix, items_matching
 from mdmem.facts import holds_key, items, parse_item, parse_text, write_item
 from mdmem.history import ParsedNote
+from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
@@ -68,7 +69,7 @@ def _newest_changes(workspace: Workspace, path: FilePath, is_ours: Callable[[Par
     """The newest changes of a file, newest first, down to the last whose note `is_ours`."""
     repository = workspace.repository
     commits = first_parent.read_commits(repository, first_parent.newest_commits(repository, path, _MOST_COMMITS))
-    notes = [history.parse_message(commit.commit.message) for commit in commits]
+    notes = [parse_message(commit.commit.message) for commit in commits]
     count = max((number for number, note in enumerate(notes, 1) if is_ours(note)), default=0)
     for commit, note in zip(commits[:count], notes, strict=False):
         changed = next((each for each in commit.changes if each.path == each.before_path == path), None)
@@ -197,7 +198,7 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
             return None
         number, path, section = last
         commit = trail.commit_numbered(number)
-        note = history.parse_message(commit.message) if commit else None
+        note = parse_message(commit.message) if commit else None
     if note is None or not _is_by(note, edit.options) or note.op not in (Op.FORGET, Op.RETRACT):
         return None
     document = _on_disk(workspace, path)
@@ -240,7 +241,7 @@ def find_finished_task(workspace: Workspace, name: str, outcome: str, options: W
 def _outcome_in(workspace: Workspace, commit: CommitId, entry: Log, options: WriteOptions) -> WriteResult | None:
     """The answer if a commit logged the outcome of a task, and it counts still."""
     (changes,) = first_parent.read_commits(workspace.repository, [commit])
-    note = history.parse_message(changes.commit.message)
+    note = parse_message(changes.commit.message)
     if not _is_by(note, options) or note.op != Op.LOG or len(changes.changes) != 1:
         return None
     path = changes.changes[0].path

@@ -16,6 +16,7 @@ from mdmem.changes.transaction import Transaction
 from mdmem.document import decode, parse
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
+from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
 from mdmem.model.trail import Occurrence
 from mdmem.model.writes import Revert, WriteResult
@@ -114,7 +115,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
         if target.reverted_by is not None:
             return _reverted_already(target.path or workspace.curated, target.commit, target.reverted_by)
         reverts = _revert_files(workspace, trail, commit, [(each, names[each.path]) for each in changed_files], target.fact, change)
-        parsed = history.parse_message(commit.commit.message)
+        parsed = parse_message(commit.commit.message)
         path = names[changed_files[0].path] if changed_files else parsed.path or workspace.curated
         note = _note(commit, parsed, path, changed_files, reverts.retracts, trail)
         reverted_by = _last_revert(trail, target.commit) if not reverts.edits and note is None else None
@@ -161,13 +162,13 @@ def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
     """The last commit that took a commit back."""
     mainline_commit = trail.commit_with_id(commit)
     later = trail.commits_after(mainline_commit.number if mainline_commit else 0)
-    return next((each.commit for each in reversed(later) if commit in history.parse_message(each.message).reverts), None)
+    return next((each.commit for each in reversed(later) if commit in parse_message(each.message).reverts), None)
 
 
 def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:
     """A fact and those that took its place or gave theirs to it with a commit."""
     pairs = [(pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes]
-    pairs += [(old, new) for old, new in history.parse_message(commit.commit.message).supersedes if new is not None]
+    pairs += [(old, new) for old, new in parse_message(commit.commit.message).supersedes if new is not None]
     facts = {fact}
     while more := {each for pair in pairs if facts.intersection(pair) for each in pair} - facts:
         facts |= more
@@ -248,7 +249,7 @@ def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarg
     else:
         target = _RevertTarget(last.origin.commit, path, fact)
     mainline_commit = trail.commit_with_id(target.commit)
-    parsed = history.parse_message(mainline_commit.message) if mainline_commit else None
+    parsed = parse_message(mainline_commit.message) if mainline_commit else None
     if parsed and parsed.op is Op.REVERT and parsed.reverts:
         return _RevertTarget(commit=parsed.reverts[0], path=path, fact=fact, reverted_by=target.commit)
     return target

@@ -10,7 +10,6 @@ from mdmem.history.messages import (
     ParsedNote,
     compose_claimed_save,
     compose_message,
-    parse_message,
     parse_trailers,
     section_name,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "compose_claimed_save",
     "compose_message",
     "line_difference",
-    "parse_message",
     "parse_trailers",
     "section_name",
 ]

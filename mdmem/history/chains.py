@@ -52,6 +52,7 @@ class ChainLink:
     section: SectionPath
     status: Status
     until: date | None = None
+    claimed_by: str | None = None
 
 
 def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = None) -> tuple[ChainLink, ...]:
@@ -148,6 +149,7 @@ class _ChainBuilder:
             section=last.entry.section,
             status=run.status,
             until=last.entry.until,
+            claimed_by=last.origin.claimed_by,
         )
 
     def _commit(self, number: int) -> MainlineCommit:

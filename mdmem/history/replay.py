@@ -16,7 +16,8 @@ from mdmem import layout
 from mdmem.document import lines_without_ends
 from mdmem.history.entry_matches import EntryMatches, match_in_file
 from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange, changed_revisions
-from mdmem.history.messages import parse_message, quoted_line
+from mdmem.history.messages import quoted_line
+from mdmem.history.notes import parse_message
 from mdmem.history.sources import ChangedText, Statements
 from mdmem.history.step_builder import CommitClaims, StepBuilder
 from mdmem.model import FactId, FilePath

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from mdmem.document import lines_without_ends
-from mdmem.history.messages import ParsedNote, QuotingNote, note_by_hand, parse_notes, quoted_line, section_name, weakest_note
+from mdmem.history.messages import ParsedNote, note_by_hand, quoted_line, section_name
+from mdmem.history.notes import QuotingNote, parse_notes, weakest_note
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Origin
 from mdmem.repo.patches import FilePatch
@@ -60,7 +61,8 @@ class Statements:
             quoting = tuple(each for each in quoting if each.is_own or each.is_formal or text.quoted_by(each) or text.named_by(each.note))
             self._limited = tuple(text.limit(each) for each in quoting if not each.is_own)
         self._quoting = quoting
-        self._own = own or note_by_hand(commit.message)
+        by_hand = note_by_hand(commit.message)
+        self._own = replace(own, reverts=(*own.reverts, *by_hand.reverts)) if own and by_hand.reverts else own or by_hand
         self._weakest = weakest_note(each.note for each in quoting) if quoting else self._own
         self._origins: dict[int, Origin] = {}
 

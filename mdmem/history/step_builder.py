@@ -69,6 +69,8 @@ class StepBuilder:
     """The commits that state that a key has several values."""
     _reverting_commits: set[CommitId] = field(default_factory=set)
     """The commits that take others back."""
+    _reverts_side_commits: bool = False
+    """True if some of the reverted commits are not on the mainline."""
     _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
     """The entries that the reverted commits took out, by fact or text."""
     _ended_rows: set[int] = field(default_factory=set)
@@ -85,6 +87,7 @@ class StepBuilder:
         self.claims = [*(claims for claims in self.claims[:-1] if claims.commit.id not in reverted), self.claims[-1]]
         self._multi_value_commits = {claims.commit.id for claims in self.claims if claims.note.also}
         self._reverting_commits = {claims.commit.id for claims in self.claims if claims.note.reverts}
+        self._reverts_side_commits = len(self.reverted_commits) < len(reverted)
         for number in sorted(self.reverted_commits):
             gone = (each for each in self.trail.occurrences_ended(number - 1, number) if each.fate is not Fate.MOVED)
             self._gone_with_reverted |= {entry_content(each.entry): each for each in gone}
@@ -132,8 +135,9 @@ class StepBuilder:
         return self.statements.origin(note), note.also
 
     def _brought_back(self, entry: Entry) -> Occurrence | None:
-        """The occurrence that a revert brings back: one that the reverted commit ended, else the last that ended, which is on a side line."""
-        if gone := self._gone_with_reverted.get(entry_content(entry)):
+        """The occurrence that a revert brings back: one that the reverted commit ended; where that is a side commit, the last that ended."""
+        gone = self._gone_with_reverted.get(entry_content(entry))
+        if gone or not self._reverts_side_commits:
             return gone
         ended = [each for each in self.trail.occurrences_of(entry.fact) if each.fate not in (None, Fate.MOVED)] if entry.fact else []
         in_section = [each for each in ended if _location(each.entry) == _location(entry)]

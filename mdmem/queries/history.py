@@ -14,6 +14,7 @@ from mdmem.document import is_blank, parse_bytes
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
 from mdmem.fact_names import id_prefix
 from mdmem.history import chains, section_texts
+from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_notes
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.history import (
@@ -179,7 +180,7 @@ def _least_sure_statement(
         if not is_blank(line):
             lines_of.setdefault(origin_commit(trail, commit, path, line), []).append(line)
     stating = [(origin, note) for origin, lines in lines_of.items() for note in line_notes(origin, lines)]
-    return min(stating, key=lambda each: each[1].provenance.confidence, default=(commit, history.parse_message(commit.message)))
+    return min(stating, key=lambda each: each[1].provenance.confidence, default=(commit, parse_message(commit.message)))
 
 
 # Facts.
@@ -226,7 +227,7 @@ def _link_views(workspace: Workspace, trail: Trail, chain: Sequence[chains.Chain
 
 def _link_view(workspace: Workspace, link: chains.ChainLink, commit: MainlineCommit | Commit | None) -> FactLink:
     assert commit is not None  # a fact comes with a mainline commit, or with a side commit of a merge
-    note = history.parse_message(commit.message)
+    note = parse_message(commit.message)
     return FactLink(
         id=link.id,
         text=link.text,
@@ -242,7 +243,7 @@ def _link_view(workspace: Workspace, link: chains.ChainLink, commit: MainlineCom
         actor=note.provenance.actor,
         op=note.op,
         reason=note.provenance.reason,
-        claimed_by=note.claimed_by,
+        claimed_by=link.claimed_by,
     )
 
 

@@ -1,0 +1,158 @@
+"""The notes in a commit message: the commit's own, and those of commits that were squashed into it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from mdmem.history.messages import ParsedNote, named_path, note_by_hand, parse_note
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
+
+_TRAILER = late.pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: ?.*|\(cherry picked from commit [0-9a-f]+\)")
+_APPENDED = late.pattern(
+    r"[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+: .+|(?:Bug|Cc|Closes|Fixes|Issue|Link|Refs|See): .+|\(cherry picked from commit [0-9a-f]+\)|-{3,}"
+)
+"""A line that is added to a message which is written: not `Fix: …`, which may be another commit's subject."""
+_OPERATION = late.pattern(r"Mdmem-Op: ([\w-]+)")
+_QUOTE = late.pattern(r"[+-] .+|\(\d+ more lines\)")
+_BULLET = late.pattern(r"^[*-] ")
+_SUBJECT = late.pattern(r"(?i)(?:.+?\.md|mdmem|\d+ memory files): ([\w-]+)")
+_FENCED = late.pattern(r"(?ms)^[ \t]*(`{3,}|~{3,})[^`\n]*\n.*?^[ \t]*\1[`~]*[ \t]*$")
+_SQUASHED_BY_GIT = "Squashed commit of the following:"
+_LOGGED_COMMIT = late.pattern(r"commit [0-9a-f]{40,64}\b")
+_CODE_INDENT = 4
+"""From so many spaces on, what stands in a message may be an example."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotingNote:
+    """One note of a message with the lines that it quotes, in the form of `quoted_line`: those that came and those that went.
+
+    `is_own` is the note at the end of the message, which is the commit's. The others are of commits that were squashed into it: `is_formal`
+    where they stand there as a squash leaves them, else they may be examples in what a person wrote.
+    """
+
+    note: ParsedNote
+    came: frozenset[str]
+    went: frozenset[str]
+    is_own: bool
+    is_formal: bool
+
+
+def parse_message(message: str) -> ParsedNote:
+    """Read a commit message. One without `Mdmem-Op` is a person's, who counts as the user and states nothing of facts.
+
+    The notes of a squash are joined: the last one with all that the others state, and with the weakest source among them.
+    """
+    notes = [each.note for each in parse_notes(message) if each.is_own or each.is_formal]
+    if len(notes) < 2:
+        return notes[0] if notes else note_by_hand(message)
+    weakest = weakest_note(notes)
+    return replace(
+        notes[-1],
+        provenance=weakest.provenance,
+        claimed_by=weakest.claimed_by,
+        also=any(note.also for note in notes),
+        supersedes=tuple(pair for note in notes for pair in note.supersedes),
+        retracts=tuple(fact for note in notes for fact in note.retracts),
+        confirms=tuple(fact for note in notes for fact in note.confirms),
+        contradicts=tuple(pair for note in notes for pair in note.contradicts),
+        resolves=tuple(pair for note in notes for pair in note.resolves),
+        reverts=tuple(commit for note in notes for commit in note.reverts),
+    )
+
+
+def weakest_note(notes: Iterable[ParsedNote]) -> ParsedNote:
+    """The note with the weakest source; of these the one with the least confidence, or that is claimed."""
+    return min(notes, key=lambda note: (note.provenance.source.strength, note.provenance.confidence, note.claimed_by is None))
+
+
+def parse_notes(message: str) -> tuple[QuotingNote, ...]:
+    """Read all notes of a message, oldest first and the commit's own last; none in a person's.
+
+    A squash leaves the messages of the commits behind each other, indented or not, with what was added to each (Reviewed-by and the like).
+    A note is a paragraph of trailers with `Mdmem-Op` among them; what is fenced is an example.
+    """
+    count = message.count("Mdmem-Op: ")
+    if not count:
+        return ()
+    last = message.rstrip().rpartition("\n\n")[2].split("\n")
+    if count == 1 and _OPERATION.fullmatch(last[0]) and all(line.startswith("Mdmem-") for line in last):
+        own = parse_note(last, named_path(message))
+        return (QuotingNote(note=own, came=frozenset(), went=frozenset(), is_own=True, is_formal=True),)
+    paragraphs = list(_paragraphs(message))
+    positions = [position for position, paragraph in enumerate(paragraphs) if paragraph.is_note]
+    notes: list[QuotingNote] = []
+    newest_first: list[QuotingNote] = []
+    for position in positions:
+        note = _quoting_note(paragraphs, position, message if len(positions) == 1 else "", is_last=position == positions[-1])
+        if paragraphs[position].is_logged:
+            newest_first.insert(0, note)
+        else:
+            notes += [*newest_first, note]
+            newest_first = []
+    return (*notes, *newest_first)
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """Lines of a message without an empty one, without their common indent. `is_logged` is of a commit in the list that git's squash makes."""
+
+    indent: int
+    lines: tuple[str, ...]
+    is_logged: bool
+
+    @property
+    def is_note(self) -> bool:
+        """True for trailers with `Mdmem-Op` among them; lines that a program has wrapped may lie between."""
+        trailers = sum(1 for line in self.lines if _TRAILER.fullmatch(line))
+        starts = _TRAILER.fullmatch(self.lines[0]) is not None
+        return starts and 2 * trailers > len(self.lines) and any(_OPERATION.fullmatch(line) for line in self.lines)
+
+    @property
+    def is_appended(self) -> bool:
+        """True for what is added to a message that is written."""
+        return all(_APPENDED.fullmatch(line) for line in self.lines)
+
+    @property
+    def is_quote(self) -> bool:
+        """True for the lines that a note quotes."""
+        return all(_QUOTE.fullmatch(line) for line in self.lines)
+
+
+def _paragraphs(message: str) -> Iterator[_Paragraph]:
+    text = _FENCED.sub("", message.replace("\r\n", "\n"))
+    lines: list[str] = []
+    is_squash = is_logged = False
+    for line in (*text.split("\n"), ""):
+        if line.strip():
+            lines.append(line.expandtabs().rstrip())
+        elif lines:
+            indent = min(len(each) - len(each.lstrip(" ")) for each in lines)
+            if not indent:
+                is_squash = is_squash or _SQUASHED_BY_GIT in lines
+                is_logged = is_squash and _LOGGED_COMMIT.match(lines[0]) is not None
+            yield _Paragraph(indent, tuple(each[indent:] for each in lines), is_logged and indent > 0)
+            lines = []
+
+
+def _quoting_note(paragraphs: Sequence[_Paragraph], position: int, message: str, *, is_last: bool) -> QuotingNote:
+    """The note in a paragraph, with the quote and the subject before it; `message` may name the file where these do not."""
+    paragraph, above = paragraphs[position], position - 1
+    quotes: Sequence[str] = ()
+    if above >= 0 and paragraphs[above].is_quote:
+        quotes, above = paragraphs[above].lines, above - 1
+    subject = _BULLET.sub("", paragraphs[above].lines[0]) if above >= 0 and not paragraphs[above].is_note else ""
+    note = parse_note(paragraph.lines, named_path(subject) or named_path(message))
+    named = _SUBJECT.match(subject)
+    is_named = named is not None and named[1] in (note.op, "edited", "removed")
+    came, went = (Counter(line[2:] for line in quotes if line.startswith(sign)) for sign in "+-")
+    # What lies between two changes of a file is quoted as gone and as come.
+    return QuotingNote(
+        note=note,
+        came=frozenset(came - went),
+        went=frozenset(went - came),
+        is_own=is_last and not paragraph.indent and all(each.is_appended for each in paragraphs[position + 1 :]),
+        is_formal=paragraph.is_logged or (is_named and paragraph.indent < _CODE_INDENT),
+    )

@@ -1,0 +1,164 @@
+"""The notes in commit messages, and whose statement a line is by them."""
+
+import textwrap
+
+import pytest
+
+from mdmem.history import CommitNote, compose_claimed_save, compose_message
+from mdmem.history.notes import parse_message, parse_notes
+from mdmem.history.sources import ChangedText, Statements
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source
+from mdmem.model.trail import Commit
+
+MEMORY = FilePath("MEMORY.md")
+
+
+def message(source: Source, before: str, after: str, section: SectionPath = ("Facts",), path: FilePath = MEMORY) -> str:
+    """The message of a commit of mdmem, without the line end."""
+    note = CommitNote(Op.REMEMBER, path, section, Provenance(source, source.confidence))
+    return compose_message(note, before, after).rstrip()
+
+
+GUESS = message(Source.AUTO, "", "- a\n- b\n")
+WORD = message(Source.USER_STATED, "", "- c\n")
+
+
+def logged(*messages: str) -> str:
+    """The message of git's own squash, which lists the newest first."""
+    commits = (
+        f"commit {'abc0' * 10}\nAuthor: A <a@b.test>\nDate:   Thu Mar 5 09:30:00 2026 +0000\n\n{textwrap.indent(each, '    ')}"
+        for each in reversed(messages)
+    )
+    return "Squashed commit of the following:\n\n" + "\n\n".join(commits)
+
+
+def statements(text: str, *came: str, facts: tuple[str, ...] = ()) -> Statements:
+    return Statements(Commit(CommitId("c"), 7, "Ada", text), lambda: ChangedText(frozenset(came), facts=frozenset(map(FactId, facts))))
+
+
+def source(text: str, line: str, *came: str, section: SectionPath = ()) -> Source:
+    return statements(text, line, *came).note((line,), MEMORY, section).provenance.source
+
+
+SQUASHES = {
+    "rebase": f"{GUESS}\n\n{WORD}\n",
+    "rebase, other order": f"{WORD}\n\n{GUESS}\n",
+    "rebase, with comments": f"# This is a combination of 2 commits.\n# This is the 1st commit message:\n\n{GUESS}\n\n# The 2nd:\n\n{WORD}\n",
+    "server": f"Notes (#12)\n\n* {GUESS}\n\n* {WORD}\n\n---------\n\nCo-authored-by: A B <a@b.test>\n",
+    "indented list": f"Notes\n\n{textwrap.indent(GUESS, '  ')}\n\n{textwrap.indent(WORD, '  ')}",
+    "log": logged(GUESS, WORD),
+    "log in a log": logged(logged(GUESS, WORD)),
+    "a person's at the end": f"{GUESS}\n\n{WORD}\n\ndocs: what I know\n\nand more\n",
+    "line ends": f"{GUESS}\n\n{WORD}\n".replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("text", SQUASHES.values(), ids=SQUASHES)
+def test_each_note_of_a_squash_counts_for_what_it_quotes(text: str) -> None:
+    assert [source(text, line) for line in ("- a", "b", "- c", "- not quoted")] == [
+        Source.AUTO,
+        Source.AUTO,
+        Source.USER_STATED,
+        Source.AUTO,
+    ]
+    assert parse_message(text).provenance.source is Source.AUTO
+
+
+def test_the_last_note_that_quotes_a_line_counts() -> None:
+    later = message(Source.INFERRED, "- c\n- d\n", "- d\n- a\n")
+    for text in (f"{GUESS}\n\n{WORD}\n\n{later}", logged(GUESS, WORD, later)):
+        assert source(text, "- a") is Source.INFERRED
+
+
+def test_what_lies_between_two_changes_is_no_change() -> None:
+    later = message(Source.USER_STATED, "- x\n- a\n- y\n", "- x1\n- a\n- y1\n")
+    assert "+ a" in later
+    assert source(f"{GUESS}\n\n{later}", "- a") is Source.AUTO
+
+
+def test_a_note_of_the_entrys_section_goes_before_others() -> None:
+    elsewhere = message(Source.USER_STATED, "", "- a\n", ("Other",))
+    text = f"{GUESS}\n\n{elsewhere}"
+    assert source(text, "- a", section=("Facts",)) is Source.AUTO
+    assert source(text, "- a", section=("Other",)) is Source.USER_STATED
+    assert source(text, "- a", section=("Third",)) is Source.USER_STATED
+
+
+def test_an_entry_of_several_lines_has_the_weaker_source() -> None:
+    text = f"{GUESS}\n\n{WORD}"
+    assert statements(text).note(("- c\n", "  a\n")).provenance.source is Source.AUTO
+    assert statements(text).note(("- c\n", "\n", "  more\n")).provenance.source is Source.USER_STATED
+
+
+def test_long_lines_are_found_again() -> None:
+    line = "x" * 300
+    text = f"{message(Source.USER_STATED, '', line)}\n\n{GUESS}\n"
+    assert source(text, f"  * {line}  ") is Source.USER_STATED
+    assert source(text, f"{line[:150]} other") is Source.AUTO
+
+
+def test_a_claim_is_weaker_than_the_users_own_word() -> None:
+    note = CommitNote(Op.REMEMBER, MEMORY, (), Provenance(Source.USER_STATED, 0.95), claimed_by="agent/x")
+    text = f"{compose_message(note, '', '- x')}\n\n{WORD}"
+    assert statements(text).note(("- other",)).claimed_by == "agent/x"
+
+
+def test_a_claimed_save_in_a_squash() -> None:
+    save = compose_claimed_save("MEMORY.md: edited by hand", [("", "- mine\n")], "agent/x")
+    assert statements(f"{save}\n{WORD}").note(("- mine",)).claimed_by == "agent/x"
+    assert [each.is_formal for each in parse_notes(f"{save}\n{WORD}")] == [True, True]
+
+
+EXAMPLES = {
+    "indented": f"docs\n\nFor example:\n\n{textwrap.indent(GUESS, '    ')}\n",
+    "indented by a tab": f"docs\n\nFor example:\n\n{textwrap.indent(GUESS, chr(9))}\n",
+    "fenced": f"docs\n\n```text\n{GUESS}\n```\n",
+    "fenced with tildes": f"docs\n\n~~~~\n{GUESS}\n~~~~\n\nSo it is.",
+    "fenced twice": f"docs\n\n```\nx\n```\n\n```\n{GUESS}\n```\n",
+    "quoted": f"docs\n\n{textwrap.indent(GUESS, '> ', lambda _: True)}",
+    "log without the head of a squash": logged(GUESS).partition("\n")[2],
+    "trailers alone": "docs\n\nMdmem-Op: remember\nMdmem-Source: auto\n\nis what it says.",
+    "in prose": "docs\n\nA commit of mdmem has\nMdmem-Op: remember\nand\nMdmem-Source: auto\nin it.",
+}
+
+
+@pytest.mark.parametrize("text", EXAMPLES.values(), ids=EXAMPLES)
+def test_an_example_counts_for_nothing(text: str) -> None:
+    assert source(text, "- by hand") is Source.USER_STATED
+    assert statements(text, "by hand").notes == (parse_message("by hand"),)
+    assert parse_message(text).op is None
+
+
+def test_a_fence_that_is_not_closed_hides_nothing() -> None:
+    assert source(f"{GUESS}\n\n```\n\n{WORD}", "- a") is Source.AUTO
+    assert source(f"docs\n\n```\n\n{GUESS}", "- a") is Source.AUTO
+
+
+def test_an_indented_note_counts_for_what_the_commit_changed() -> None:
+    assert source(EXAMPLES["indented"], "- x", "a") is Source.AUTO
+
+
+def test_what_is_stated_of_other_facts_does_not_count() -> None:
+    trailers = "Mdmem-Retracts: 1f3c9a2b\nMdmem-Contradicts: 1f3c9a2b 8e0d4c11\nMdmem-Supersedes: 8e0d4c11 -"
+    text = f"{GUESS}\n{trailers}\n\n{WORD}"
+    squashed, own = statements(text, facts=("8e0d4c11",)).notes
+    assert (squashed.retracts, squashed.contradicts, squashed.supersedes) == ((), (("1f3c9a2b", "8e0d4c11"),), (("8e0d4c11", None),))
+    assert own.provenance.source is Source.USER_STATED
+    _, own = statements(f"{WORD}\n\n{GUESS}\n{trailers}").notes
+    assert own.retracts == ("1f3c9a2b",)
+    assert parse_message(text).retracts == ("1f3c9a2b",)
+
+
+@pytest.mark.parametrize("added", ["Reviewed-by: A <a@b.test>", "(cherry picked from commit abc)", "Fixes: 12\nChange-Id: I1", "---------"])
+def test_what_is_added_leaves_a_note_the_commits_own(added: str) -> None:
+    for text in (f"{GUESS}\n\n{added}\n", f"{GUESS}\n{added}\n"):
+        (note,) = parse_notes(text)
+        assert (note.is_own, note.note.path, note.note.section) == (True, MEMORY, "Facts")
+        assert source(text, "- anything") is Source.AUTO
+
+
+def test_each_note_of_a_squash_names_its_own_file() -> None:
+    other = message(Source.AUTO, "", "- x", path=FilePath("memory/a: b.md"))
+    assert [each.note.path for each in parse_notes(f"{GUESS}\n\n{other}\n\n* {WORD}")] == [MEMORY, "memory/a: b.md", MEMORY]
+    (note,) = parse_notes(f"{GUESS.partition(chr(10))[0]}\n\nin other words\n\n{GUESS.partition(chr(10))[2].strip()}")
+    assert note.note.path == MEMORY
