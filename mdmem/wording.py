@@ -21,6 +21,11 @@ def field(name: str) -> str:
     return f"{_START}{name}{_FIELD_END}"
 
 
+def number_of(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: 1 hit, 2 hits, 1,000 entries."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def verb(name: str, *fields: str) -> str:
     """A verb, in a message; `fields` are those that are set. Values may follow as text."""
     return f"{_START}{','.join((name, *fields))}{_VERB_END}"

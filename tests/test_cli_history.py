@@ -60,15 +60,15 @@ class TestHistory:
         done = year.now("history", "Employer")
         lines = done.out.splitlines()
         assert done.err == f"mdmem: also the key of the fact {FIGMA}\n"
-        assert re.fullmatch(r"2026-05-01  [0-9a-f]{10}  by hand, Ada Example", lines[0])
-        assert re.fullmatch(r'2026-04-02  [0-9a-f]{10}  remember, inferred 0.8, by agent/main, "new badge"', lines[1])
-        assert re.fullmatch(r"2026-03-06  [0-9a-f]{10}  remember, user-stated 0.95", lines[2])
+        assert re.fullmatch(r"2026-05-01 \d\d:\d\d  [0-9a-f]{10}  by hand, Ada Example", lines[0])
+        assert re.fullmatch(r'2026-04-02 \d\d:\d\d  [0-9a-f]{10}  remember, inferred 0.8, by agent/main, "new badge"', lines[1])
+        assert re.fullmatch(r"2026-03-06 \d\d:\d\d  [0-9a-f]{10}  remember, user-stated 0.95", lines[2])
         assert len(lines) == 5
         assert year.now("history", "Employer", "-n", "2").out.splitlines() == lines[:2]
 
     def test_word_by_word(self, year: Year):
         shown = year.now("history", "Employer", "-p").out
-        assert "    - employer: works at [-Linear-]{+Figma+}\n\n2026-04-02  " in shown
+        assert "    - employer: works at [-Linear-]{+Figma+}\n\n2026-04-02 12:00  " in shown
         assert "\x1b" not in shown
 
     def test_of_a_section_as_json(self, year: Year):
@@ -90,18 +90,18 @@ class TestHistory:
     @pytest.mark.parametrize("words", [f"employer: works at {name}" for name in ("Stripe", "Linear", "Figma")] + [LINEAR, LINEAR[:6]])
     def test_of_a_fact_oldest_first(self, year: Year, words: str):
         assert re.fullmatch(
-            rf"2026-03-06 - 2026-04-02  {STRIPE}  employer: works at Stripe  \(superseded\)\n"
+            rf"2026-03-06 12:00 - 2026-04-02 12:00  {STRIPE}  employer: works at Stripe  \(superseded\)\n"
             rf"    [0-9a-f]{{10}}  remember, user-stated 0.95  MEMORY.md: Memory > Work > Employer\n"
-            rf"2026-04-02 - 2026-05-01  {LINEAR}  employer: works at Linear  \(superseded\)\n"
+            rf"2026-04-02 12:00 - 2026-05-01 10:00  {LINEAR}  employer: works at Linear  \(superseded\)\n"
             rf'    [0-9a-f]{{10}}  remember, inferred 0.8, by agent/main, "new badge"  MEMORY.md: Memory > Work > Employer\n'
-            rf"2026-05-01 -             {FIGMA}  employer: works at Figma  \(current\)\n"
+            rf"2026-05-01 10:00 -                   {FIGMA}  employer: works at Figma  \(current\)\n"
             rf"    [0-9a-f]{{10}}  by hand, Ada Example  MEMORY.md: Memory > Work > Employer\n",
             year.now("history", words).out,
         )
 
     def test_of_a_fact_word_by_word(self, year: Year):
         assert "\n    employer: works at [-Stripe-]{+Linear+}\n" in year.now("history", FIGMA, "-p").out
-        assert year.now("history", FIGMA, "-n", "1").out.splitlines()[0].startswith(f"2026-05-01 -             {FIGMA}")
+        assert year.now("history", FIGMA, "-n", "1").out.splitlines()[0].startswith(f"2026-05-01 10:00 -                   {FIGMA}")
 
     def test_of_a_fact_as_json(self, year: Year):
         answer = year.now("history", LINEAR, "--json").answer
@@ -141,7 +141,12 @@ class TestHistory:
     def test_of_a_file_and_of_all(self, year: Year):
         lines = year.now("history", "--file", "memory/2026-04-09.md").out.splitlines()
         assert any(line.endswith("  log  memory/2026-04-09.md: 2026-04-09 > 12:00") for line in lines)
-        assert len(year.now("history", "-n", "3").out.splitlines()) == 3
+        newest = year.now("history", "-n", "3")
+        assert [line.partition("  ")[0] for line in newest.out.splitlines()] == ["2026-05-01 10:00", "2026-04-09 12:00"], (
+            "two of one commit"
+        )
+        assert newest.err == "mdmem: older changes are left out (-n 6 shows more)\n"
+        assert year.now("history", "-n", "100").err == ""
         answer = year.now("history", "-n", "1", "--json").answer
         assert (answer["path"], answer["section"]) == ("", "")
         assert (answer["revisions"][0]["path"], answer["revisions"][0]["section"]) == ("MEMORY.md", "Memory > Work > Employer")
@@ -149,7 +154,7 @@ class TestHistory:
     def test_of_a_section_that_was_called_otherwise(self, year: Year):
         year.on("2026-05-10", "edit-section", "Employer", "--rename", "Company")
         lines = year.now("history", "Company").out.splitlines()
-        assert re.fullmatch(r"2026-05-10  [0-9a-f]{10}  rename", lines[0])
+        assert re.fullmatch(r"2026-05-10 \d\d:\d\d  [0-9a-f]{10}  rename", lines[0])
         assert lines[1].endswith("by hand, Ada Example  MEMORY.md: Memory > Work > Employer")
 
     def test_of_what_is_not_committed(self, year: Year):
@@ -158,7 +163,7 @@ class TestHistory:
 
     def test_on_a_terminal_in_colour_unless_it_is_not_wanted(self, year: Year):
         words = mdmem("history", "Employer", "-p")
-        assert "works at \x1b[31mLinear\x1b[0m\x1b[32mFigma\x1b[0m" in on_terminal(year.shell, *words).out
+        assert "works at \x1b[31m[-Linear-]\x1b[0m\x1b[32m{+Figma+}\x1b[0m" in on_terminal(year.shell, *words).out
         shown = on_terminal(year.shell, *words, NO_COLOR="1").out
         assert "works at [-Linear-]{+Figma+}" in shown
         assert "\x1b" not in shown

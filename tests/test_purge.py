@@ -74,7 +74,7 @@ def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):
     with pytest.raises(FactProblem, match="stands only where it cannot be taken out from here, in 1 files or objects"):
         memory(at).purge(Purge("of another kind"))
     done = memory(at).purge(Purge(WORDS))
-    assert "1 memory files that are not this repository's hold it and are left as they are." in done.notices
+    assert "Left as it is in 1 memory file outside of this repository." in done.notices
     assert WORDS in (notes / "x.md").read_text()
     assert WORDS not in at.read("MEMORY.md")
 

@@ -341,7 +341,7 @@ def test_soundness(found: tuple[Finding, ...], sound: bool):
 def test_a_purge():
     numbers = {"files": 1, "commits": 2, "messages": 3, "tags": 4, "refs": 5, "signatures": 6, "loose": 0}
     assert maintenance.purge_plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
-    assert maintenance.purge_plan_text(PLAN) == f"to purge: 1 files, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
+    assert maintenance.purge_plan_text(PLAN) == f"to purge: 1 file, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
     assert "5 refs, 7 objects that nothing refers to\n" in maintenance.purge_plan_text(replace(PLAN, loose=7))
     done = PurgeResult(PLAN, COMMIT, ("left",))
     assert maintenance.purged_json(done) == {"changed": True, "commit": COMMIT, "plan": numbers, "notices": ["left"]}
@@ -386,6 +386,9 @@ def test_status():
         "hooks      installed, missing",
         "uncommitted  MEMORY.md",
         "skipped    x.md: not UTF-8",
+        "next       mdmem save  (commits 1 pending file as yours)",
+        "next       mdmem check  (says what is wrong with files that are skipped)",
+        "next       mdmem hooks install  (checks what is committed)",
     ]
     assert reads.status_json(status)["index"] == {"current": False, "entries": 3, "commit": None}
     assert reads.status_json(status)["skipped"] == [{"path": "x.md", "reason": "not UTF-8"}]
@@ -418,7 +421,16 @@ class TestHistory:
     )
     def test_a_line_a_revision(self, revision: RevisionView, line: str):
         told = replace(STORY, revisions=(revision,))
-        assert history.history_text(told, words=False, colour=False) == f"2026-03-05  0123456789  {line}"
+        assert history.history_text(told, words=False, colour=False) == f"2026-03-05 09:30  0123456789  {line}"
+
+    def test_a_line_a_commit(self):
+        paths = [("a.md", ("A", "B")), ("a.md", ("A",)), ("b.md", ())]
+        revisions = tuple(replace(REVISION, path=path, section=section) for path, section in paths)
+        told = replace(STORY, path="", section=(), revisions=(*revisions, replace(REVISION, actor="agent/main")))
+        lines = history.history_text(told, words=False, colour=False).splitlines()
+        assert [line.partition("remember")[2] for line in lines] == ["  b.md (1 section), a.md (2 sections)", ", by agent/main  a.md: A"]
+        nested = history.history_text(replace(told, revisions=revisions[:2]), words=False, colour=False)
+        assert nested.endswith("remember  a.md: A > B")
 
     def test_word_by_word_with_some_lines_around(self):
         before = "# A\n\none\ntwo\nthree\nfour\nfive\nsix\n\tseven words stand here\n"
@@ -429,7 +441,9 @@ class TestHistory:
 
     def test_in_colour(self):
         shown = history.history_text(STORY, words=True, colour=True)
-        assert shown == "\x1b[2m2026-03-05  0123456789  remember\x1b[0m\n    # A\n\n    \x1b[31ma\x1b[0m\n    \x1b[32mb\x1b[0m"
+        assert shown == (
+            "\x1b[2m2026-03-05 09:30  0123456789  remember\x1b[0m\n    # A\n\n    \x1b[31m[-a-]\x1b[0m\n    \x1b[32m{+b+}\x1b[0m"
+        )
 
     def test_json(self):
         (row,) = history.history_json(STORY)["revisions"]
@@ -444,8 +458,8 @@ class TestHistory:
         older = replace(LINK, text="two\nlines", end=AT, status=Status.SUPERSEDED, op=None)
         told = FactHistory(FactId("1f3c9a2b"), Status.CURRENT, (older, LINK))
         assert history.history_text(told, words=False, colour=False) == (
-            "2026-03-05 - 2026-03-05  1f3c9a2b  two lines  (superseded)\n    0123456789  by hand, Ada  a.md: A\n"
-            "2026-03-05 -             1f3c9a2b  tea  (current)\n    0123456789  log  a.md: A"
+            "2026-03-05 09:30 - 2026-03-05 09:30  1f3c9a2b  two lines  (superseded)\n    0123456789  by hand, Ada  a.md: A\n"
+            "2026-03-05 09:30 -                   1f3c9a2b  tea  (current)\n    0123456789  log  a.md: A"
         )
         assert [(link["from"], link["to"]) for link in history.history_json(told)["chain"]] == [
             (AT.isoformat(),) * 2,

@@ -16,6 +16,7 @@ from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
 from mdmem.model.trail import Claim, Conflict
 from mdmem.startup.records import dataclass
+from mdmem.wording import number_of
 
 UNTOUCHED_DAYS = 180
 """A section that was not changed for so many days is worth a look."""
@@ -289,7 +290,11 @@ def _over_budget(file: CuratedFile, budget: Budget) -> Iterator[Advice]:
     oldest = sorted((text for text in texts if text.changed), key=lambda text: text.changed or date.max)[:_NAMED]
     sentences = [
         f"{lines:,} lines and {file.size:,} bytes; its budget is {budget.lines:,} lines and {budget.bytes:,} bytes",
-        *(["The largest sections are " + "; ".join(f"{text.title} ({text.lines} lines)" for text in largest)] if largest else []),
+        *(
+            ["The largest sections are " + "; ".join(f"{text.title} ({number_of(text.lines, 'line')})" for text in largest)]
+            if largest
+            else []
+        ),
         *(["The oldest are " + "; ".join(f"{text.title} ({text.changed})" for text in oldest)] if oldest else []),
     ]
     yield Advice(

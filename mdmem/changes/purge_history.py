@@ -16,7 +16,7 @@ from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite
 from mdmem.repo.history_rewrite import LinkedWorktree, RewriteRules, RewrittenHistory
 from mdmem.repo.objects import Objects, git
 from mdmem.startup.records import dataclass
-from mdmem.wording import verb
+from mdmem.wording import number_of, verb
 
 _MANY_FILES = 100
 _TRAILER = "Mdmem-Op: purge"
@@ -111,7 +111,7 @@ def _plan(scope: PurgeScope, target: PurgeTarget, objects: Objects) -> tuple[Pur
         notices=(
             *_size_notices(changed_files, loose),
             *_limit_notices(repository, rewrite, len(holding_files) - changed_files),
-            *([f"{outside} memory files that are not this repository's hold it and are left as they are."] if outside else ()),
+            *([f"Left as it is in {number_of(outside, 'memory file')} outside of this repository."] if outside else ()),
             *_id_notices(repository, target),
         ),
     )
@@ -178,22 +178,22 @@ def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable
     remote_refs = history_rewrite.remote_refs(repository)
     if remotes or remote_refs:
         yield (
-            f"{remote_refs} remote-tracking refs of {len(remotes)} remotes are left as they are: what was pushed or fetched is still there "
-            "and on the server. Push the new history by force, have the server drop the old one, then fetch with --prune."
+            f"Left as it is in {number_of(remote_refs, 'remote-tracking ref')} of {number_of(len(remotes), 'remote')}: what was pushed or fetched "
+            "is still there and on the server. Push the new history by force, have the server drop the old one, then fetch with --prune."
         )
     if rewrite.signatures:
-        yield f"{rewrite.signatures} signatures are dropped: they do not fit rewritten commits and tags."
+        yield f"{number_of(rewrite.signatures, 'signature')} dropped: none fits rewritten commits and tags."
     if rewrite.binaries:
-        yield f"{rewrite.binaries} binary objects hold it and are left as they are."
+        yield f"Left as it is in {number_of(rewrite.binaries, 'binary object')}."
     if rewrite.names:
-        yield f"{rewrite.names} names of files or folders hold it and are left as they are."
+        yield f"Left as it is in {number_of(rewrite.names, 'name')} of files or folders."
     if rewrite.links:
-        yield f"{rewrite.links} symbolic links point to it and are left as they are."
+        yield f"Left as it is in the target of {number_of(rewrite.links, 'symbolic link')}."
     if rewrite.people:
-        yield f"{rewrite.people} commits hold it in the name of their author or committer and keep that."
+        yield f"Kept in the name of author or committer of {number_of(rewrite.people, 'commit')}."
     if unreadable:
         why = f"binary, larger than {MAX_FILE_BYTES:,} bytes, or not readable"
-        yield f"{unreadable} files of the work tree hold it and cannot be rewritten ({why})."
+        yield f"Left as it is in {number_of(unreadable, 'file')} of the work tree that cannot be rewritten ({why})."
     if rewrite.submodules or (common / "modules").exists():
         yield "Submodules are repositories of their own and are not searched."
     if repository.is_shallow():
@@ -216,7 +216,7 @@ def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[
             "(remote-tracking refs, kept packs, binary files, names, borrowed objects, what another program has just written)."
         )
     if count := ref_rewrite.git_files_holding(repository, rules):
-        yield f"{count} files of git's own folder hold it (settings, hooks, names of branches or tags) and are left as they are."
+        yield f"Left as it is in {number_of(count, 'file')} of git's own folder (settings, hooks, names of branches or tags)."
 
 
 # The commit that says so.

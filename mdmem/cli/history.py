@@ -28,7 +28,7 @@ def history(
     ] = None,
     nth: Nth = None,
     preamble: Preamble = False,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most changes to show.")] = 20,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most changes of sections to show.")] = 20,
     words: Annotated[bool, typer.Option("-p", help="Show what each change did, word by word.")] = False,
     as_json: Json = False,
 ) -> Answer:

@@ -16,6 +16,7 @@ from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import one_line, short_id
 from mdmem.startup.records import replace
+from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     import typer
@@ -113,7 +114,7 @@ def reindex(
 ) -> Answer:
     """Bring the search index up to date."""
     count = open_memory(call).reindex(full)
-    return Answer({"entries": count}, f"{count} entries indexed")
+    return Answer({"entries": count}, f"{number_of(count, 'entry', 'entries')} indexed")
 
 
 def hooks_install(call: Call, as_json: Json = False) -> Answer:

@@ -32,7 +32,7 @@ from mdmem.queries import lookup
 from mdmem.queries.section_revisions import find_newest_revision, memory_file, origin_commit, section_on_disk, shallow_notes
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
-from mdmem.wording import verb
+from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace, missing_file
 
 
@@ -128,16 +128,22 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
     ]
     if newest.ended is not None:
         views.insert(0, _change_view(workspace, trail, newest.ended, None, newest))
-    return SectionHistory(newest.path, newest.section, tuple(views[: request.limit]), notes)
+    return SectionHistory(newest.path, newest.section, tuple(views[: request.limit]), (*notes, *_limit_notes(len(views), request.limit)))
 
 
 def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, limit: int) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
-    changes = trail.section_changes(path, limit)
+    changes = trail.section_changes(path, limit + 1)
     if path is not None and not changes and files.read(files.path_on_disk(workspace.root, path)) is None:
         raise missing_file(workspace, path)
-    views = [_change_view(workspace, trail, commit.number, revision, before) for commit, before, revision in changes]
-    return SectionHistory(path or "", (), tuple(views), shallow_notes(workspace, trail))
+    views = [_change_view(workspace, trail, commit.number, revision, before) for commit, before, revision in changes[:limit]]
+    notes = (*shallow_notes(workspace, trail), *_limit_notes(len(changes), limit))
+    return SectionHistory(path or "", (), tuple(views), notes)
+
+
+def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
+    """Notes for the user: that the limit left something out."""
+    return (f"older changes are left out ({field('limit')} {2 * limit} shows more)",) if number > limit else ()
 
 
 def _change_view(workspace: Workspace, trail: Trail, number: int, revision: Revision | None, before: Revision | None) -> RevisionView:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from mdmem.addresses import join_path
@@ -11,10 +13,12 @@ from mdmem.history.differences import DiffKind, line_difference, word_difference
 from mdmem.model import Source
 from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
 from mdmem.show.formatting import PLAIN, dim, iso, one_line, section_line, short_id
+from mdmem.wording import number_of
 
 Marked = tuple[DiffKind, str]
 
 _OUT, _IN = "\x1b[31m", "\x1b[32m"
+_MINUTE = "%Y-%m-%d %H:%M"
 _CONTEXT_LINES = 2
 _INDENT = "    "
 
@@ -65,20 +69,36 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
 
 
 def history_text(history: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
-    """The past of a section or a fact, a line for each change; with `words` also the words that it changed."""
+    """The past of a section or a fact, a line for each commit; with `words` one for each section, and the words that changed in it."""
     if isinstance(history, FactHistory):
         return "\n".join(_chain_lines(history.chain, words, colour))
-    return "\n".join(text for revision in history.revisions for text in _revision_lines(revision, history, words, colour)).rstrip("\n")
+    if not words:
+        return "\n".join(dim(line, colour) for line in _commit_lines(history))
+    lines = (text for revision in history.revisions for text in _revision_lines(revision, history, colour))
+    return "\n".join(lines).rstrip("\n")
 
 
-def _revision_lines(revision: RevisionView, history: SectionHistory, words: bool, colour: bool) -> Iterator[str]:
-    location = (
-        "" if (revision.path, revision.section) == (history.path, history.section) else f"  {_location(revision.path, revision.section)}"
-    )
-    yield dim(one_line(f"{revision.time:%Y-%m-%d}  {_attribution(revision)}{location}"), colour)
-    if words:
-        yield from _changed_lines(revision.before, revision.text, colour)
-        yield ""
+def _commit_lines(history: SectionHistory) -> Iterator[str]:
+    """A line for each commit, and for each statement in it."""
+    for attribution, revisions in groupby(history.revisions, lambda revision: (revision.time, _attribution(revision))):
+        yield one_line(f"{attribution[0]:{_MINUTE}}  {attribution[1]}{_locations(tuple(revisions), history)}")
+
+
+def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> str:
+    """The sections that a commit changed: one by its name, several as the number in each file."""
+    deepest = max(revisions, key=lambda revision: len(revision.section))
+    if all(revision.path == deepest.path and deepest.section[: len(revision.section)] == revision.section for revision in revisions):
+        same = (deepest.path, deepest.section) == (history.path, history.section)
+        return "" if same else f"  {_location(deepest.path, deepest.section)}"
+    numbers = Counter(revision.path for revision in reversed(revisions))
+    files = (f"{path} ({number_of(number, 'section')})" for path, number in numbers.items())
+    return f"  {', '.join(files)}"
+
+
+def _revision_lines(revision: RevisionView, history: SectionHistory, colour: bool) -> Iterator[str]:
+    yield dim(one_line(f"{revision.time:{_MINUTE}}  {_attribution(revision)}{_locations((revision,), history)}"), colour)
+    yield from _changed_lines(revision.before, revision.text, colour)
+    yield ""
 
 
 def _attribution(change: RevisionView | FactLink) -> str:
@@ -130,8 +150,8 @@ def _link_json(link: FactLink) -> dict[str, Any]:
 
 def _chain_lines(chain: Sequence[FactLink], words: bool, colour: bool) -> Iterator[str]:
     for before, link in zip((None, *chain), chain, strict=False):
-        until = f"{link.end:%Y-%m-%d}" if link.end else " " * len("2026-03-05")
-        yield one_line(f"{link.start:%Y-%m-%d} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
+        until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
+        yield one_line(f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
         yield dim(one_line(f"{_INDENT}{_attribution(link)}  {_location(link.path, link.section)}"), colour)
         if words and before is not None and before.end == link.start:
             yield from _changed_lines(before.text, link.text, colour)
@@ -169,9 +189,8 @@ def _rows(pieces: Iterable[Marked]) -> Iterator[list[Marked]]:
 def _marked(piece: DiffKind, text: str, colour: bool) -> str:
     if not text or piece == "kept":
         return text
-    if colour:
-        return f"{_OUT if piece == 'out' else _IN}{text}{PLAIN}"
-    return f"[-{text}-]" if piece == "out" else f"{{+{text}+}}"
+    marked = f"[-{text}-]" if piece == "out" else f"{{+{text}+}}"
+    return f"{_OUT if piece == 'out' else _IN}{marked}{PLAIN}" if colour else marked
 
 
 # Line by line, and by text.

@@ -11,6 +11,7 @@ from mdmem.addresses import join_path
 from mdmem.model.reviews import Advice, ReviewResult
 from mdmem.secrets import Secret
 from mdmem.show.formatting import one_line, short_id, steerless
+from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
@@ -48,9 +49,9 @@ def _numbers(plan: PurgePlan) -> dict[str, int]:
 
 def purge_plan_text(plan: PurgePlan) -> str:
     """A purge in numbers and sentences."""
-    numbers = f"{plan.files} files, {plan.commits} commits, {plan.messages} messages, {plan.tags} tags, {plan.refs} refs"
-    numbers += f", {plan.loose} objects that nothing refers to" if plan.loose else ""
-    return "\n".join([f"to purge: {numbers}", *(one_line(f"  {notice}") for notice in plan.notices)])
+    numbers = [number_of(getattr(plan, f"{noun}s"), noun) for noun in ("file", "commit", "message", "tag", "ref")]
+    numbers += [f"{number_of(plan.loose, 'object')} that nothing refers to"] if plan.loose else []
+    return "\n".join([f"to purge: {', '.join(numbers)}", *(one_line(f"  {notice}") for notice in plan.notices)])
 
 
 def purged_json(done: PurgeResult) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mdmem.addresses import join_path
@@ -10,6 +10,7 @@ from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
 from mdmem.show.formatting import one_line, section_line, short_id, steerless
+from mdmem.wording import number_of
 
 
 def section_json(view: SectionView) -> dict[str, Any]:
@@ -94,9 +95,22 @@ def status_text(status: WorkspaceStatus) -> str:
         f"workspace  {status.workspace}",
         f"branch     {status.branch or 'detached'} at {short_id(status.commit) or 'no commit yet'}",
         f"files      {kinds}",
-        f"index      {status.entries} entries, {'current' if status.current else 'behind (the next search catches up)'}",
+        f"index      {number_of(status.entries, 'entry', 'entries')}, {'current' if status.current else 'behind (the next search catches up)'}",
         f"hooks      {', '.join(hooks)}",
         *(f"uncommitted  {path}" for path in status.uncommitted),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
+        *(f"next       {step}" for step in _next_steps(status)),
     ]
     return "\n".join(one_line(row) for row in rows)
+
+
+def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
+    """Commands that bring a workspace into order, or begin to use it."""
+    if status.uncommitted:
+        yield f"mdmem save  (commits {number_of(len(status.uncommitted), 'pending file')} as yours)"
+    if status.skipped:
+        yield "mdmem check  (says what is wrong with files that are skipped)"
+    if "foreign" not in status.hooks.values() and set(status.hooks.values()) - {"installed"}:
+        yield "mdmem hooks install  (checks what is committed)"
+    if status.current and not status.entries:
+        yield 'mdmem remember "a fact", mdmem log "what happened"  (memory is empty)'
