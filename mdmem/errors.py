@@ -2,6 +2,7 @@
 
     MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
+    ├── DateProblem               2  `ambiguous-date`: digits that could be two dates
     ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `reserved-actor`
     ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
     │                                `not-memory`
@@ -62,6 +63,12 @@ class UsageProblem(MdmemError):
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__("usage", message, hint)
+
+
+class DateProblem(MdmemError):
+    """A day that can be read in two ways."""
+
+    exit_status = 2
 
 
 class WorkspaceProblem(MdmemError):

@@ -142,6 +142,8 @@ ROOMS = fact_id("likes dark rooms")[:7]
 TWIN = fact_id(TWINS[0])[:6]
 APPEND = ("edit-section", "Work", "--append", "- x")
 FAILURES = [
+    Failure("ambiguous-date", ("search", "x", "--since", "3/4"), hints="2026-11-21"),
+    Failure("ambiguous", ("history", "pet"), hints="pet: cat"),
     Failure("ambiguous", ("revert", ROOMS), git("tag", ROOMS), "more digits"),
     Failure("append", ("save",), file(LOG, "# 2026-03-05\n"), "--allow append"),
     Failure("append-only", ("edit-section", "09:00", "--file", LOG, "--body", "- x"), hints="Log a new entry"),
@@ -317,7 +319,7 @@ FAILURES = [
     Failure("usage", (*APPEND, "--source", "hearsay"), hints="--help"),
     Failure("usage", (*APPEND, "--allow", "everything"), hints="append, secret, shrink"),
     Failure("usage", ("log", "x", "--fact", "--kind", "task")),
-    Failure("usage", ("log", "x", "--date", "yesterday"), hints="2026-"),
+    Failure("usage", ("log", "x", "--date", "last week"), hints="one day"),
     Failure("usage", ("log", "x", "--time", "9:30"), hints="14:05"),
     Failure("usage", ("log", "x"), lambda shell: shell.patch.setenv("MDMEM_NOW", "soon"), "2026-"),
     Failure("usage", ("remember", "x", "--until", "2026-02-30"), hints="2026-"),
@@ -375,7 +377,7 @@ def test_failures(shell: Shell, failure: Failure):
     text = shell.run(*failure.words, stdin=failure.stdin)
     as_json = shell.run(*failure.words, "--json", stdin=failure.stdin)
     assert shell.snapshot() == before
-    status = 2 if failure.code == "usage" or failure.label else 1
+    status = 2 if failure.code in ("usage", "ambiguous-date") or failure.label else 1
     assert (text.status, text.out, as_json.status, as_json.out) == (status, "", status, "")
     (line,) = as_json.err.splitlines()
     printed = json.loads(line)

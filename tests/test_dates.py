@@ -46,6 +46,48 @@ def test_the_days_that_a_text_means(at: Desk, text: str, first: str, last: str) 
     assert days == (date.fromisoformat(first), date.fromisoformat(last))
 
 
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2026-11-20", "2026-11-20"),
+        ("2026-02", "2026-02-28"),
+        ("today", "2026-11-22"),
+        ("tomorrow", "2026-11-23"),
+        ("friday", "2026-11-27"),
+        ("next friday", "2026-11-27"),
+        ("until Friday", "2026-11-27"),
+        ("in 3 days", "2026-11-25"),
+        ("2 weeks", "2026-12-06"),
+        ("next week", "2026-11-29"),
+        ("November", "2026-11-30"),
+        ("June", "2027-06-30"),
+        ("22 November", "2026-11-22"),
+        ("12 May", "2027-05-12"),
+        ("next year", "2027-12-31"),
+        ("yesterday", "2026-11-21"),
+    ],
+)
+def test_a_day_to_come(at: Desk, text: str, day: str) -> None:
+    assert dates.last_day_to_come(at.workspace, text, "until").isoformat() == day
+
+
+def test_a_day_that_is_past_is_one(at: Desk) -> None:
+    assert dates.past_day(at.workspace, "friday", "day") == date(2026, 11, 20)
+    assert dates.past_day(at.workspace, "2026-11-01T10:00", "day") == date(2026, 11, 1)
+    for several in ("last week", "2026-11", "March"):
+        with pytest.raises(MdmemError) as failure:
+            dates.past_day(at.workspace, several, "day")
+        assert failure.value.code == "usage"
+
+
+@pytest.mark.parametrize("text", ["03/04/2026", "3.4.2026", "3/4", "on 3.4.", "2026/03/04", "12.5"])
+def test_digits_that_could_be_two_dates_are_refused(at: Desk, text: str) -> None:
+    for read in (dates.first_day, dates.last_day, dates.past_day, dates.last_day_to_come):
+        with pytest.raises(MdmemError) as failure:
+            read(at.workspace, text, "since")
+        assert (failure.value.code, failure.value.exit_status) == ("ambiguous-date", 2)
+
+
 @pytest.mark.parametrize("text", ["2026-13", "2026-02-30", "2026-1-1", "2026-01-01T99", "0000", "no such day", "", "   ", "\0", "🦓" * 50])
 def test_a_text_that_means_no_day_is_refused(at: Desk, text: str) -> None:
     with pytest.raises(MdmemError) as failure:

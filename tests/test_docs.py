@@ -133,6 +133,7 @@ class TestErrors:
     def test_exit_status(self):
         status = {code: cells[0] for code, cells in tables()[0].items()}
         assert {code: value for code, value in status.items() if value != "1"} == {
+            "ambiguous-date": "2",
             "usage": "2",
             "bad-text": "1, 2",
             "bug": "3",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.edits import FileEdit, RevertEdit, target_path
+from mdmem.changes.edits import FileEdit, RevertEdit, target_path, with_iso_day
 from mdmem.changes.file_write import WrittenChange, write_plan
 from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.recover import lock_workspace, recover
@@ -15,7 +15,7 @@ from mdmem.changes.transaction import Transaction
 from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath, Provenance
-from mdmem.model.writes import WriteOptions, WriteResult
+from mdmem.model.writes import Log, Remember, WriteOptions, WriteResult
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
@@ -34,13 +34,16 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     Raises:
         MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
     """
+    edit = with_iso_day(workspace, change)
     try:
-        return apply_all(workspace, [change], change.options, say)[0]
+        result = apply_all(workspace, [edit], edit.options, say)[0]
     except MdmemError as problem:
-        edit = replace(change, options=complete_options(workspace, change.options))
+        edit = replace(edit, options=complete_options(workspace, edit.options))
         if (repeat := repeats.find_repeat(workspace, edit, problem)) is None:
             raise
-        return repeat
+        result = repeat
+    day = edit.day if isinstance(edit, Log) else edit.until if isinstance(edit, Remember) else None
+    return result if day is None else replace(result, day=day)
 
 
 def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteOptions, say: Say) -> list[WriteResult]:

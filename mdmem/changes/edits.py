@@ -14,7 +14,7 @@ from mdmem.editors import facts as fact_editor
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.facts import find_same_item, items, parse_item, write_item
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
-from mdmem.model.rules import parse_day
+from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup import late
@@ -25,7 +25,9 @@ from mdmem.workspace import Workspace, missing_file
 if TYPE_CHECKING:
     from mdmem.changes import superseding
     from mdmem.editors import merge
+    from mdmem.queries import dates
 else:
+    dates = late.module("mdmem.queries.dates")
     superseding = late.module("mdmem.changes.superseding")
     merge = late.module("mdmem.editors.merge")
 
@@ -59,6 +61,20 @@ class EditedText:
     fact: FactId | None = None
     superseded: FactId | None = None
     retracts: tuple[FactId, ...] = ()
+
+
+def with_iso_day(workspace: Workspace, edit: FileEdit) -> FileEdit:
+    """An edit with the ISO date of the day that it names in words.
+
+    Raises:
+        UsageProblem: it names no day, or several where one is asked for. DateProblem: `ambiguous-date`.
+    """
+    match edit:
+        case Log() if edit.day is not None and not is_iso_day(edit.day):
+            return replace(edit, day=dates.past_day(workspace, edit.day, "day").isoformat())
+        case Remember() if edit.until is not None and not is_iso_day(edit.until):
+            return replace(edit, until=dates.last_day_to_come(workspace, edit.until, "until").isoformat())
+    return edit
 
 
 # Where an edit goes.

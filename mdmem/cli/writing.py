@@ -91,7 +91,7 @@ def log(
     kind: Kind = None,
     tags: Tags = None,
     time: Annotated[str | None, typer.Option("--time", metavar="HH:MM", help="When. [default: now]")] = None,
-    day: Annotated[str | None, typer.Option("--date", metavar="DAY", help="The day. [default: today]")] = None,
+    day: Annotated[str | None, typer.Option("--date", metavar="DAY", help="The day, in words too: yesterday. [default: today]")] = None,
     again: Annotated[bool, typer.Option("--again", help="Write it even if the day has the same entry already.")] = False,
     supersedes: Supersedes = None,
     **shared: Writing,
@@ -122,7 +122,9 @@ def remember(
     also: Annotated[bool, typer.Option("--also", help="The key has several values; this is one more.")] = False,
     kind: Kind = None,
     tags: Tags = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="The last day on which it holds.")] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="DAY", help="The last day on which it holds, in words too: next friday.")
+    ] = None,
     supersedes: Supersedes = None,
     **shared: Writing,
 ) -> Answer:

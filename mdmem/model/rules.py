@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from datetime import date
 
 from mdmem.errors import UsageProblem
+from mdmem.startup import late
 from mdmem.wording import field
 
 ALLOWANCES = ("append", "secret", "shrink")
 """The refusals of `check` that can be let through, by the names that `allow` and MDMEM_ALLOW give them."""
 TRAILER_PREFIX = "Mdmem-"
+_LIKE_DAY = late.pattern(r"\d{4}-\d{1,2}-\d{1,2}")
 _DAY_HINT = "Write it as 2026-11-21."
 
 
@@ -59,6 +61,25 @@ def parse_allowances(text: str) -> frozenset[str]:
     names = frozenset(name.strip() for name in text.split(",") if name.strip())
     require_allowances("MDMEM_ALLOW", names)
     return names
+
+
+def is_iso_day(text: str) -> bool:
+    """True for an ISO date."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def require_possible_day(text: str | None) -> None:
+    """Refuse what is written as an ISO date and is none; words are read later, when it is known which day it is.
+
+    Raises:
+        UsageProblem: there is no such day.
+    """
+    if text is not None and _LIKE_DAY.fullmatch(text.strip()):
+        parse_day(text.strip())
 
 
 def parse_day(text: str) -> date:

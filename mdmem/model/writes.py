@@ -8,7 +8,7 @@ from typing import Self
 from mdmem import wording
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Supersession
-from mdmem.model.rules import parse_day, require_allowances, require_no_trailer, require_range
+from mdmem.model.rules import require_allowances, require_no_trailer, require_possible_day, require_range
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
@@ -139,7 +139,7 @@ class EditSection:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Append an entry to a day's log. `time` is HH:MM, `day` an ISO date; None means now."""
+    """Append an entry to a day's log. `time` is HH:MM, `day` an ISO date or a past day in words; None means now."""
 
     text: str
     kind: str | None = None
@@ -150,16 +150,15 @@ class Log:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse what is no time or no day."""
+        """Refuse what is no time or an impossible day."""
+        require_possible_day(self.day)
         if self.time is not None and not _MINUTE.fullmatch(self.time):
             raise UsageProblem(f"{self.time!r} is not a time", "Write it as 14:05.")
-        if self.day is not None:
-            parse_day(self.day)
 
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """Put a fact into a curated file. `until` is an ISO date."""
+    """Put a fact into a curated file. `until` is an ISO date or a day to come in words."""
 
     text: str
     file: str | None = None
@@ -173,9 +172,8 @@ class Remember:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse what is no day."""
-        if self.until is not None:
-            parse_day(self.until)
+        """Refuse an impossible day."""
+        require_possible_day(self.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +257,7 @@ class WriteResult:
 
     `ended` are facts that were superseded without a successor; `kept` is what stood behind and beneath a replaced text, and stays. `contradicts` are the current
     facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes
-    of `check`.
+    of `check`. `day` is the one that the caller gave, as an ISO date.
     """
 
     changed: bool
@@ -277,3 +275,4 @@ class WriteResult:
     ended: tuple[FactId, ...] = ()
     contradicts: tuple[FactId, ...] = ()
     kept: tuple[str, ...] = ()
+    day: str | None = None

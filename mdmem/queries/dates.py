@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from mdmem import config
-from mdmem.errors import UsageProblem
+from mdmem.errors import DateProblem, UsageProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.wording import field
@@ -25,6 +25,8 @@ _COUNTED = late.pattern(r"(?<!\d)\d{1,3}(?!\d)")
 _LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "tr", "ar", "hi", "zh", "ja", "ko"]
 """The languages that are tried: to try all that dateparser knows takes seconds."""
 _LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
+_BEFORE_DEADLINE = late.pattern(r"(?i)^(?:until|till|by|through)\s+")
+_AMBIGUOUS = late.pattern(r"(?<![\d:])\d{1,4}[./]\d{1,2}(?!\d)")
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
 
 
@@ -55,8 +57,37 @@ def last_day(workspace: Workspace, text: str | None, argument: str) -> date | No
     return None if text is None else _required_span(workspace, text, argument).last
 
 
+def past_day(workspace: Workspace, text: str, argument: str) -> date:
+    """The one day that a text means, in words one that is past; `argument` is the field that it comes from.
+
+    Raises:
+        UsageProblem: it means no day, or several. DateProblem: `ambiguous-date`.
+    """
+    span = _required_span(workspace, text, argument)
+    if span.first != span.last:
+        message = f"{field(argument)} is {text[:80]!r}, which means {(span.last - span.first).days + 1} days"
+        raise UsageProblem(message, "Name one day.")
+    return span.first
+
+
+def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
+    """The last of the days that a text means, in words the next ones; `argument` is the field that it comes from.
+
+    Raises:
+        UsageProblem: it means no day. DateProblem: `ambiguous-date`.
+    """
+    words = _BEFORE_DEADLINE.sub("", text.strip())
+    span = parse_iso(workspace, words) or parse_words(workspace, words)
+    if span is not None and span.last < workspace.now().date() and not _LIKE_ISO.match(words):
+        span = parse_words(workspace, words, "future")
+    return _require(span, text, argument).last
+
+
 def _required_span(workspace: Workspace, text: str, argument: str) -> DateSpan:
-    span = parse_iso(workspace, text) or parse_words(workspace, text)
+    return _require(parse_iso(workspace, text) or parse_words(workspace, text), text, argument)
+
+
+def _require(span: DateSpan | None, text: str, argument: str) -> DateSpan:
     if span is None:
         raise UsageProblem(f"{field(argument)} is {text[:80]!r}, which is not a date", _HINT)
     return span
@@ -99,10 +130,18 @@ def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
     return DateSpan(day, day, moment)
 
 
-def parse_words(workspace: Workspace, text: str) -> DateSpan | None:
-    """The days that words mean, such as `yesterday`, `last March`, `2 weeks ago`; None if they mean no day."""
+def parse_words(workspace: Workspace, text: str, direction: str = "past") -> DateSpan | None:
+    """The days that words mean, such as `yesterday`, `last March`, `2 weeks ago`; None if they mean no day.
+
+    Without `last` or `next` they mean the nearest in a `direction`, `past` or `future`.
+
+    Raises:
+        DateProblem: `ambiguous-date`: digits with slashes or dots.
+    """
+    if _AMBIGUOUS.search(text):
+        raise DateProblem("ambiguous-date", f"{text.strip()[:80]!r} could be two dates", "Write it as 2026-11-21.")
     now = workspace.now()
-    settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "RETURN_TIME_AS_PERIOD": True}
+    settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": direction, "RETURN_TIME_AS_PERIOD": True}
     reader = dateparser_date.DateDataParser(languages=_LANGUAGES, settings=settings)
     words = text.strip()
     answer = reader.get_date_data(words)

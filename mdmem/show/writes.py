@@ -32,6 +32,8 @@ def write_json(result: WriteResult) -> dict[str, Any]:
         "kept": list(result.kept),
         "warnings": list(result.warnings),
     }
+    if result.day is not None:
+        answer["day"] = result.day
     return answer if result.diff is None else answer | {"diff": result.diff}
 
 
@@ -41,6 +43,7 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
         return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
+    where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
     done = f"{_done(result)} {where}{_kept(result)}" if result.changed else f"unchanged: {where}"
     return one_line(f"{done} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
 
