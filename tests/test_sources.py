@@ -69,6 +69,23 @@ class TestConfirmations:
             (occurrence,) = trail.occurrences_of(parse_text("tea is green").id)
         assert occurrence.origin.source is Source.INFERRED
 
+    @pytest.mark.parametrize("reference", ["HEAD", "tea is green"])
+    def test_a_confirmation_can_be_reverted_once(self, at: Desk, reference: str) -> None:
+        remember(at, "tea is green", Source.AUTO)
+        confirm(at, "tea is green", Source.USER_STATED)
+        confirmation = at.git("rev-parse", "HEAD").strip()
+        assert at.apply(Revert(reference)).changed
+        assert sources(at)["tea is green"] is Source.AUTO
+        assert not at.apply(Revert(confirmation)).changed
+
+    def test_a_confirmation_with_other_changes_is_reverted_with_them(self, at: Desk) -> None:
+        remember(at, "tea is green", Source.AUTO)
+        note = CommitNote(Op.REMEMBER, MEMORY, SECTION, Provenance(Source.USER_STATED), confirms=(parse_text("tea is green").id,))
+        edit(at, "- name: Ada\n", "", compose_message(note, "", ""))
+        assert sources(at) == {"tea is green": Source.USER_STATED}
+        at.git("revert", "--no-edit", "HEAD")
+        assert sources(at) == {"name: Ada": Source.USER_STATED, "tea is green": Source.AUTO}
+
     def test_what_is_not_there_cannot_be_confirmed(self, at: Desk) -> None:
         confirm(at, "tea is green", Source.USER_STATED)
         assert sources(at) == {"name: Ada": Source.USER_STATED}

@@ -105,7 +105,7 @@ def _confirmed_files(
     trail: Trail, commit: MainlineCommit, side_commits: Sequence[Commit], pages: _CommitPages, changed: Collection[FilePath]
 ) -> list[FileChange]:
     """The files that a commit leaves as they are, with facts that it confirms."""
-    facts = confirmed_facts((*side_commits, commit))
+    facts = confirmed_facts((*side_commits, commit), trail)
     live = [each.entry.path for fact in facts for each in trail.occurrences_of(fact) if each.ended is None]
     unchanged = [(path, pages.at_commit(commit.commit, path)) for path in dict.fromkeys(live) if path not in changed]
     return [FileChange(path, path, page, page) for path, page in unchanged]

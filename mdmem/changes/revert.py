@@ -18,7 +18,7 @@ from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
-from mdmem.model.trail import Occurrence
+from mdmem.model.trail import MainlineCommit, Occurrence
 from mdmem.model.writes import Revert, WriteResult
 from mdmem.queries import lookup
 from mdmem.repo import first_parent
@@ -208,11 +208,12 @@ def _note(
     retracts: tuple[FactId, ...],
     trail: Trail,
 ) -> history.CommitNote | None:
-    """The note besides the edits: it retracts lines of a log, or takes back the marks of a commit that made only marks; None without either."""
+    """The note besides the edits: it retracts lines of a log, or takes back the marks or the confirmation of a commit that changed no text; None without either."""
     mainline_commit = trail.commit_with_id(commit.commit.id)
     marks = (*trail.marks(), *trail.pair_marks())
     only_marks = not changed_files and any(mainline_commit and mark.begun == mainline_commit.number for mark in marks)
-    if not retracts and not only_marks:
+    only_confirms = not changed_files and bool(parsed.confirms) and _last_revert(trail, commit.commit.id) is None
+    if not retracts and not only_marks and not only_confirms:
         return None
     section = tuple(parsed.section.split(" > ")) if parsed.section else ()
     return history.CommitNote(
@@ -238,13 +239,13 @@ def _find_target(workspace: Workspace, trail: Trail, reference: str) -> _RevertT
 
 
 def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarget:
-    """The last change of a fact: it came, it went, or a mark was made. A revert of that is no change of its own."""
+    """The last change of a fact: it came, it went, or a mark was made, it was confirmed. A revert of that is no change of its own."""
     last = occurrences[-1]
     path, fact = last.entry.path, last.entry.fact
     marks = trail.marks_of(last.number)
     if last.ended is not None and (mainline_commit := trail.commit_numbered(last.ended)):
         target = _RevertTarget(mainline_commit.commit, path, fact)
-    elif marks and (mainline_commit := trail.commit_numbered(marks[-1].begun)):
+    elif mainline_commit := trail.commit_numbered(marks[-1].begun) if marks else _confirmation(trail, last):
         target = _RevertTarget(mainline_commit.commit)
     else:
         target = _RevertTarget(last.origin.commit, path, fact)
@@ -253,6 +254,12 @@ def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarg
     if parsed and parsed.op is Op.REVERT and parsed.reverts:
         return _RevertTarget(commit=parsed.reverts[0], path=path, fact=fact, reverted_by=target.commit)
     return target
+
+
+def _confirmation(trail: Trail, occurrence: Occurrence) -> MainlineCommit | None:
+    """The commit that confirmed an occurrence; None where it began in another way."""
+    commit = trail.commit_numbered(occurrence.begun)
+    return commit if commit and occurrence.entry.fact in parse_message(commit.message).confirms else None
 
 
 def combine_results(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:

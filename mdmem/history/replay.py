@@ -104,7 +104,10 @@ def _merged_lines(
             yield MergedLine(path, line, commits[merged_origins[path][line].commit])
 
 
-def confirmed_facts(commits: Sequence[Commit | MainlineCommit]) -> tuple[FactId, ...]:
-    """The facts that commits confirm: their files have to be given to `build_step` too."""
-    stating = (commit for commit in commits if "Mdmem-Confirms: " in commit.message)
-    return tuple(fact for commit in stating for fact in parse_message(commit.message).confirms)
+def confirmed_facts(commits: Sequence[Commit | MainlineCommit], trail: EarlierTrail) -> tuple[FactId, ...]:
+    """The facts that commits confirm, or of which they take that back: their files have to be given to `build_step` too."""
+    reverted = [
+        trail.commit_with_id(commit) for each in commits if "evert" in each.message for commit in parse_message(each.message).reverts
+    ]
+    stating = (each for each in (*commits, *reverted) if each and "Mdmem-Confirms: " in each.message)
+    return tuple(fact for each in stating for fact in parse_message(each.message).confirms)

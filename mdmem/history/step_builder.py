@@ -9,9 +9,10 @@ from mdmem.editors.fact_difference import fact_difference
 from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, entry_content, match_across
 from mdmem.history.file_changes import EarlierTrail, FileChange, Page
 from mdmem.history.messages import ParsedNote, section_name
+from mdmem.history.notes import parse_message
 from mdmem.history.sources import Statements, restated
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
-from mdmem.model.trail import Commit, Entry, Fate, Mark, MarkKind, Occurrence, Origin
+from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, Occurrence, Origin
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending
 
@@ -69,6 +70,7 @@ class StepBuilder:
     """The commits that state that a key has several values."""
     _reverting_commits: set[CommitId] = field(default_factory=set)
     """The commits that take others back."""
+    _reverted: Sequence[MainlineCommit] = ()
     _reverts_side_commits: bool = False
     """True if some of the reverted commits are not on the mainline."""
     _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
@@ -83,7 +85,8 @@ class StepBuilder:
     def drop_reverted(self) -> None:
         """Note the mainline commits that are reverted, and drop the claims of side commits that were reverted on their side."""
         reverted = {commit for claims in self.claims for commit in claims.note.reverts}
-        self.reverted_commits = {earlier.number for commit in reverted if (earlier := self.trail.commit_with_id(commit))}
+        self._reverted = [earlier for commit in sorted(reverted) if (earlier := self.trail.commit_with_id(commit))]
+        self.reverted_commits = {earlier.number for earlier in self._reverted}
         self.claims = [*(claims for claims in self.claims[:-1] if claims.commit.id not in reverted), self.claims[-1]]
         self._multi_value_commits = {claims.commit.id for claims in self.claims if claims.note.also}
         self._reverting_commits = {claims.commit.id for claims in self.claims if claims.note.reverts}
@@ -222,26 +225,43 @@ class StepBuilder:
     # What is said again.
 
     def confirm_entries(self, files: Sequence[EntryMatches]) -> None:
-        """Give entries that stand the source of a commit that says the same from a stronger one; each goes on as a new occurrence."""
+        """Give entries that stand the source of a commit that says the same from a stronger one; each goes on as a new occurrence.
+
+        Where such a commit is reverted, they have the source that they had.
+        """
         changes = {file.change.path: file.change for file in files}
+        for commit in self._reverted:
+            confirmed = parse_message(commit.message).confirms
+            for before in self.trail.occurrences_ended(commit.number - 1, commit.number) if confirmed else ():
+                if before.fate is Fate.MOVED and before.entry.fact in confirmed:
+                    self._take_confirmation_back(before, changes)
         for claims in self.claims:
             for fact in claims.note.confirms:
                 self._confirm(claims, fact, changes)
+
+    def _take_confirmation_back(self, before: Occurrence, changes: Mapping[FilePath, FileChange]) -> None:
+        for row, each in list(self._live_occurrences(before.entry.fact or FactId(""))):
+            if row > 0 and each.begun >= (before.ended or 0) and _location(each.entry) == _location(before.entry):
+                self._restate(row, each, restated(each.origin, before.origin), changes)
 
     def _confirm(self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]) -> None:
         meant = self._meant_occurrence(claims, fact, None)
         if meant is None:
             return
-        row, path = meant
+        row, _ = meant
         if row < 0:
             begun = self.begun[-row - 1]
             self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims.note))
             return
         occurrence = next(each for number, each in self._live_occurrences(fact) if number == row)
+        self._restate(row, occurrence, _strengthened(occurrence.origin, claims.note), changes)
+
+    def _restate(self, row: int, occurrence: Occurrence, origin: Origin, changes: Mapping[FilePath, FileChange]) -> None:
+        """Have a live occurrence go on as a new one with another origin."""
+        path = occurrence.entry.path
         change = changes.get(path)
         before = _same_entry(change.before if change else None, occurrence.entry)
         after = _same_entry(change.after if change else None, occurrence.entry)
-        origin = _strengthened(occurrence.origin, claims.note)
         if before is None or after is None or origin == occurrence.origin:
             return
         self.ended.append(Ending(row, before, Fate.MOVED))
