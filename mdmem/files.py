@@ -9,17 +9,22 @@ import hashlib
 import os
 import stat
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
+from mdmem.startup import late
 
-_NOTICE_SECONDS = 1.0
+if TYPE_CHECKING:
+    from mdmem import lock_queue
+else:
+    lock_queue = late.module("mdmem.lock_queue")
+
 LOCK_NAME = "lock"
 """The workspace's own lock, in the state folder."""
 INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK = "index.lock", "queue.lock", "trail.lock"
@@ -204,7 +209,16 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
         raise
 
 
-def replace(path: Path, data: bytes, expected: bytes | None, temporary: str) -> bool:
+def prepare(path: Path, data: bytes, temporary: str) -> None:
+    """Write the temporary file for a `replace` that is to come, with the mode of the file that it is for."""
+    try:
+        mode: int | None = stat.S_IMODE(path.lstat().st_mode)
+    except FileNotFoundError:
+        mode = None
+    write_durably(path.parent / temporary, data, mode)
+
+
+def replace(path: Path, data: bytes, expected: bytes | None, temporary: str, is_prepared: bool = False) -> bool:
     """Replace the bytes of a file, atomically and durably, if it still holds `expected` (None: does not exist).
 
     If the system can exchange two names, the displaced file is read again: a save of the last moment is put back, not lost, whatever ends
@@ -215,11 +229,8 @@ def replace(path: Path, data: bytes, expected: bytes | None, temporary: str) -> 
     """
     new = path.parent / temporary
     try:
-        mode: int | None = stat.S_IMODE(path.lstat().st_mode)
-    except FileNotFoundError:
-        mode = None
-    try:
-        write_durably(new, data, mode)
+        if not is_prepared:
+            prepare(path, data, temporary)
         done = read(path) == expected and (_put_new(new, path) if expected is None else _exchange(new, path, expected))
     except BaseException:
         with suppress(OSError):
@@ -322,7 +333,7 @@ def lock(path: Path, timeout: float, waiting: Callable[[str], None] | None = Non
     """
     descriptor, is_ours = _open_lock(path, os.O_CREAT)
     try:
-        if not is_ours and not _wait_for_lock(descriptor, timeout, waiting):
+        if not is_ours and not lock_queue.wait_for_lock(descriptor, timeout, waiting):
             raise RepositoryProblem(
                 "busy", f"another mdmem has been busy for {timeout:g} seconds", "Try again; lock_timeout sets how long to wait."
             )
@@ -353,34 +364,6 @@ def _open_and_try(access: int, path: Path, flags: int) -> tuple[int, bool]:
     except BaseException:
         os.close(descriptor)
         raise
-
-
-def _wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
-    """Queue for a lock, which the system hands on in turn; True if it was acquired in time.
-
-    flock(2) has no time limit, so a thread waits, with a descriptor of its own for the same open file: this one may be closed, and its
-    number reused, before the thread runs. A thread that waits in vain ends with the process, or gets the lock and releases it at once.
-    """
-    if timeout <= 0:
-        return False
-    acquired = threading.Event()
-    duplicate = os.dup(descriptor)
-
-    def wait() -> None:
-        try:
-            fcntl.flock(duplicate, fcntl.LOCK_EX)
-        finally:
-            os.close(duplicate)
-        acquired.set()
-
-    threading.Thread(target=wait, daemon=True).start()
-    if acquired.wait(min(timeout, _NOTICE_SECONDS)):
-        return True
-    if timeout <= _NOTICE_SECONDS:
-        return False
-    if waiting:
-        waiting("waiting for another mdmem to finish")
-    return acquired.wait(timeout - _NOTICE_SECONDS)
 
 
 def _try_lock(descriptor: int) -> bool:

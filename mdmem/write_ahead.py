@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from mdmem.files import TEMPORARY_PREFIX, backup_name, fingerprint, give_back, identity, sync, temporary_name, write_durably
+from mdmem.files import (
+    TEMPORARY_PREFIX,
+    backup_name,
+    fingerprint,
+    give_back,
+    identity,
+    read,
+    replace,
+    sync,
+    temporary_name,
+    write_durably,
+)
 from mdmem.model import FilePath
 from mdmem.startup.records import asdict, dataclass
 
@@ -15,10 +27,20 @@ RECORD_NAME = "write-ahead.json"
 
 
 @dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One file of a write: `before` and `after` are digests of its bytes (`before` None: a new file)."""
+
+    path: FilePath
+    before: str | None
+    after: str
+    temporary: str
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A write that is about to happen: enough to finish or to drop it after a crash.
 
-    `before` and `after` are digests of the file's bytes (`before` None: a new file); `date` is git's raw form.
+    The fields of the first file are those of `FileRecord`; `second` is another file of the same commit. `date` is git's raw form.
     """
 
     path: FilePath
@@ -27,12 +49,22 @@ class Record:
     message: str
     date: str
     temporary: str
+    second: FileRecord | None = None
+
+    @property
+    def files(self) -> tuple[FileRecord, ...]:
+        """The files of the write, in the order in which they are put in place."""
+        first = FileRecord(self.path, self.before, self.after, self.temporary)
+        return (first, self.second) if self.second else (first,)
 
 
 def save_record(state: Path, record: Record) -> None:
     """Write the write-ahead record, durably."""
     new = state / temporary_name()
-    write_durably(new, json.dumps(asdict(record)).encode(), 0o600)
+    fields = asdict(record)
+    del fields["second"]  # where there is none, an earlier version can read it
+    fields |= {"second": asdict(record.second)} if record.second else {}
+    write_durably(new, json.dumps(fields).encode(), 0o600)
     new.rename(state / RECORD_NAME)
     sync(state)
 
@@ -40,11 +72,14 @@ def save_record(state: Path, record: Record) -> None:
 def load_record(state: Path) -> Record | None:
     """The write-ahead record that a process left; None where there is none or it is not whole."""
     try:
-        record = Record(**json.loads((state / RECORD_NAME).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
+        fields = json.loads((state / RECORD_NAME).read_text(encoding="utf-8"))
+        second = FileRecord(**fields.pop("second")) if "second" in fields else None
+        record = Record(**fields, second=second)
+    except (AttributeError, FileNotFoundError, ValueError, TypeError):
         return None
-    whole = all(isinstance(value, str) for name, value in asdict(record).items() if name != "before")
-    return record if whole and isinstance(record.before, str | None) else None
+    texts = [record.message, record.date, *(text for file in record.files for text in (file.path, file.after, file.temporary))]
+    whole = all(isinstance(text, str) for text in texts) and all(isinstance(file.before, str | None) for file in record.files)
+    return record if whole else None
 
 
 def drop_record(state: Path) -> None:
@@ -55,13 +90,27 @@ def drop_record(state: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def recover_temporaries(path: Path, record: Record) -> None:
+def put_second_in_place(paths: Sequence[Path], record: Record) -> None:
+    """Put the second file of a write in place where a process was killed after the first: its new bytes lie ready beside it."""
+    (first_path, second_path), (first, second) = paths, record.files
+    ready = second_path.parent / second.temporary
+    states = (fingerprint(first_path), fingerprint(second_path), fingerprint(ready))
+    if is_temporary(second.temporary) and states == (first.after, second.before, second.after):
+        replace(second_path, ready.read_bytes(), read(second_path), second.temporary, is_prepared=True)
+
+
+def is_temporary(name: str) -> bool:
+    """True if a name may be that of a temporary file of ours; a record may have been changed by hand."""
+    return name.startswith(TEMPORARY_PREFIX) and "/" not in name
+
+
+def recover_temporaries(path: Path, record: FileRecord) -> None:
     """Deal with the temporary files that an unfinished write left next to `path`, and make the bytes of the file durable.
 
     They hold our bytes, or the file's old ones, and are removed. But if the file holds what was exchanged for it, and the temporary file
     something else (a link, a folder or a file of any size too), a person saved that at the last moment: it was displaced, and is put back.
     """
-    if not record.temporary.startswith(TEMPORARY_PREFIX) or "/" in record.temporary:
+    if not is_temporary(record.temporary):
         return
     for name, exchanged in ((record.temporary, record.after), (backup_name(record.temporary), record.before)):
         temporary = path.parent / name

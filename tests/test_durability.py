@@ -47,6 +47,12 @@ def of_two_files(at: Desk) -> None:
     at.commit("two files")
 
 
+def with_a_fact_elsewhere(at: Desk) -> None:
+    at.write("memory/a.md", "# A\n\n- lives in Rome\n- plays chess\n")
+    at.commit("a second file")
+    used(at)
+
+
 def after(*changes: Change) -> Callable[[Desk], None]:
     def carry_out(at: Desk) -> None:
         for change in changes:
@@ -63,6 +69,7 @@ def applied(change: Change) -> Callable[[Memory], object]:
     return lambda memory: memory.apply(change)
 
 
+ELSEWHERE = Remember("lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome"))
 PAIR = ("works at Stripe", "lives in Oslo")
 VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "log": (after(Log("the day before", day="2026-03-04"), Log("before")), applied(Log("the mark"))),
@@ -73,6 +80,7 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "edit-section, a new file": (used, applied(EditSection("Note", Action.BODY, MARK, file="note.md", create=True))),
     "edit-section, in new folders": (used, applied(EditSection("Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True))),
     "remember": (used, applied(Remember("tea", key="drink"))),
+    "remember, in place of a fact elsewhere": (with_a_fact_elsewhere, applied(ELSEWHERE)),
     "forget": (used, applied(Forget("works at Stripe"))),
     "revert": (after(append()), applied(Revert("HEAD"))),
     "revert, of two files": (of_two_files, applied(Revert("HEAD"))),
@@ -121,6 +129,8 @@ class Recorded:
             yield "the commit is lost"
         yield from (f"{path} is damaged or lost" for path, data in self.commits[head].objects.items() if state.get(path) != data)
         promised = set() if acknowledged else values(record_in(state))
+        if head == self.before and is_half_done(state):
+            yield "one of two files is in place, and the other one not ready"
         committed, pending = self.commits[head].tree, self.pending if head == self.before else {}
         for path in sorted({*committed, *filter(is_workspaces, state)}):
             data = state.get(path)
@@ -159,6 +169,17 @@ def record_in(state: State) -> object:
         return json.loads(state.get(RECORD, b"null"))
     except ValueError:
         return None
+
+
+def is_half_done(state: State) -> bool:
+    """True if the first of two files is in place, and the bytes of the second are nowhere."""
+    record = record_in(state)
+    if not isinstance(record, dict) or "second" not in record:
+        return False
+    second = record["second"]
+    ready = str(Path(second["path"]).with_name(second["temporary"]))
+    is_ready = any(digest(state.get(path, b"")) == second["after"] for path in (second["path"], ready))
+    return digest(state.get(record["path"], b"")) == record["after"] and not is_ready
 
 
 def values(record: object) -> set[object]:
@@ -224,7 +245,8 @@ def test_nothing_is_lost_whenever_the_power_goes(at: Desk, verb: str):
             assert write.problems(without(write.steps, number)), f"{write.steps[number]} is not needed, or this test cannot tell"
 
 
-REFUSED = {
+REFUSED: dict[str, Change] = {
+    "remember, in place of a fact elsewhere": ELSEWHERE,
     "edit-section": append(),
     "edit-section, after a person's edits": append(),
     "edit-section, a new file": EditSection("Note", Action.BODY, MARK, file="note.md", create=True),

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import where_modes_count
 
-from mdmem import files, listing, write_ahead
+from mdmem import files, listing, lock_queue, write_ahead
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
@@ -471,7 +471,7 @@ class TestLock:
 
         with files.lock(tmp_path / "lock", 0):
             for timeout in (0.5, 1, 3):
-                monkeypatch.setattr(files.threading, "Event", Impatient)
+                monkeypatch.setattr(lock_queue.threading, "Event", Impatient)
                 with pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", timeout):
                     pass
         assert [seconds for seconds in waited if seconds is not None] == [0.5, 1, 1, 2]

@@ -68,11 +68,8 @@ def test_of_several_the_one_in_the_edited_section_is_meant(at: Desk) -> None:
     assert at.read("memory/topic.md") == "- tea\n"
 
 
-@pytest.mark.parametrize("change", [Log("no more tabs", options=WriteOptions(supersedes=VI)), edit("Facts", "- new", "elsewhere")])
-def test_in_another_file_it_is_not_only_marked(at: Desk, change: Change) -> None:
-    at.write("memory/topic.md", "- elsewhere\n")
-    at.commit()
-    refused(at, change, "supersede-in-place")
+def test_a_log_does_not_only_mark_it(at: Desk) -> None:
+    refused(at, Log("no more tabs", options=WriteOptions(supersedes=VI)), "supersede-in-place")
 
 
 def test_what_is_not_taken_out_leaves_the_file(at: Desk) -> None:

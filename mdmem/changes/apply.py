@@ -81,13 +81,14 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
         plan = whole.preliminary or whole
         if not plan.changes and not plan.marks:
             return write_result(plan, None)
-        note = _note(workspace, plan, edit)
-        if not plan.changes:
+        to_write = plan if plan.changes or not plan.companion else _only_companion(plan, plan.companion)
+        note = _note(workspace, to_write, edit)
+        if not to_write.changes:
             return write_result(plan, commit_note(workspace, note))
-        result = write_plan(workspace, plan, note, edit.options.allow, transaction.begin_write())
+        result = write_plan(workspace, to_write, note, edit.options.allow, transaction.begin_write())
         if isinstance(result, WrittenChange):
-            notes += (f"committed the pending edits of {path} first, {owner}",) if result.had_pending_edits else ()
-            notes += (f"committed what was saved to {path} meanwhile, {owner}",) if result.had_save else ()
+            notes += tuple(f"committed the pending edits of {pending} first, {owner}" for pending in result.pending)
+            notes += tuple(f"committed what was saved to {saved} meanwhile, {owner}" for saved in result.saved)
             if plan is whole:
                 return write_result(plan, result.commit, notes=notes)
         elif result.overtaken:
@@ -104,6 +105,11 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         # In the midst of a merge a file may be as it is for that reason alone.
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         raise
+
+
+def _only_companion(plan: Plan, companion: Plan) -> Plan:
+    """The change of the other file alone, with what the whole states."""
+    return replace(companion, supersedes=plan.supersedes, ended=plan.ended, marks=plan.marks)
 
 
 def _never_committed(path: FilePath) -> RepositoryProblem:

@@ -1,14 +1,15 @@
-"""One plan on its way to disk and git: pending edits, write-ahead record, file, commit. Each step registers how it is undone."""
+"""One plan on its way to disk and git: pending edits, write-ahead record, files, commit. Each step registers how it is undone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import files, history, repo, write_ahead
-from mdmem.changes.pending import commit_pending_edits
+from mdmem.changes.pending import PendingCommit, commit_pending_edits
 from mdmem.changes.plan import Plan
 from mdmem.changes.transaction import WriteSteps
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
@@ -34,12 +35,12 @@ else:
 class WrittenChange:
     """A plan that was written and committed.
 
-    Whether a person's pending edits of the file were committed before it, and what somebody saved meanwhile after it.
+    `pending`: the files whose pending edits were committed before it; `saved`: those to which somebody saved meanwhile, committed after it.
     """
 
     commit: CommitId
-    had_pending_edits: bool
-    had_save: bool = False
+    pending: tuple[FilePath, ...] = ()
+    saved: tuple[FilePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,41 +70,56 @@ def write_plan(
         MdmemError: it was refused or failed.
     """
     repository, settings = workspace.repository, workspace.settings
-    state = repository.state(plan.path)
-    repository.require_ready(settings.allow_detached, state.branch, state.settled)
+    states = [repository.state(each.path) for each in plan.files]
+    repository.require_ready(settings.allow_detached, states[0].branch, states[0].settled)
     identity = workspace.identity()
-    if state.ignored:
-        raise PathProblem(
-            "ignored-path", f"{plan.path} is ignored by .gitignore", "Take the rule out; memory that git does not keep has no history."
-        )
+    for each, state in zip(plan.files, states, strict=True):
+        _refuse_unwritable(each, state)
+    old, new = "".join(each.old.text for each in plan.files if each.old), "".join(each.edit.text for each in plan.files)
     order = commits.CommitOrder(
-        paths=(plan.path,),
-        message=history.compose_message(note, plan.old.text if plan.old else "", plan.edit.text),
+        paths=tuple(each.path for each in plan.files),
+        message=history.compose_message(note, old, new),
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=identity,
-        state=state,
+        state=states[0] if len(states) == 1 else None,
         hookless=_is_hookless(repository),
     )
-    if not state.bits:
-        return _write(workspace, plan, order, state, allow, steps)
-    if plan.before is None and index_bits.SKIP_WORKTREE in state.bits:
+    with ExitStack() as bits:
+        for each, state in zip(plan.files, states, strict=True):
+            if state.bits:
+                bits.enter_context(_without_bits(repository, each.path, state.bits, steps))
+        return _write(workspace, plan, order, states, allow, steps)
+
+
+def _refuse_unwritable(plan: Plan, state: PathState) -> None:
+    if state.ignored:
+        hint = "Take the rule out; memory that git does not keep has no history."
+        raise PathProblem("ignored-path", f"{plan.path} is ignored by .gitignore", hint)
+    if state.bits and plan.before is None and index_bits.SKIP_WORKTREE in state.bits:
         hint = "Have git check it out: git sparse-checkout add, or git update-index --no-skip-worktree and git restore."
         raise PathProblem("bad-path", f"{plan.path} is in the repository, but not checked out", hint)
-    with _without_bits(repository, plan.path, state.bits, steps):
-        return _write(workspace, plan, order, state, allow, steps)
 
 
 def _write(
-    workspace: Workspace, plan: Plan, order: commits.CommitOrder, state: PathState, allow: frozenset[str], steps: WriteSteps
+    workspace: Workspace, plan: Plan, order: commits.CommitOrder, states: Sequence[PathState], allow: frozenset[str], steps: WriteSteps
 ) -> WrittenChange | Retry:
-    """Commit pending edits, if there are any, and write and commit the plan after them."""
-    pending = commit_pending_edits(workspace, plan.before, state, order, allow, plan.actor)
-    if pending is None:
-        return _FileWrite(workspace, plan, order, state.commit, steps).run()
-    entry, edited = pending.entry, pending.id
-    steps.add(lambda _: commits.undo_commit(workspace.repository, edited, state.commit, plan.path, entry))
-    return _FileWrite(workspace, plan, replace(order, state=None), edited, steps).run(had_pending_edits=True)
+    """Commit pending edits, if there are any, each file's by a commit of its own, and write and commit the plan after them."""
+    repository, parent, paths = workspace.repository, states[0].commit, []
+    for each, state in zip(plan.files, states, strict=True):
+        if not state.pending:
+            continue
+        its_order = replace(order, paths=(each.path,))
+        if pending := commit_pending_edits(workspace, each.before, replace(state, commit=parent), its_order, allow, plan.actor):
+            steps.add(partial(_undo_pending, repository, each.path, pending, parent))
+            parent = pending.id
+            paths.append(each.path)
+    order = replace(order, state=None) if paths else order
+    return _Write(workspace, plan, order, parent, steps).run(tuple(paths))
+
+
+def _undo_pending(repository: Repository, path: FilePath, pending: PendingCommit, parent: CommitId | None, _: BaseException) -> bool:
+    return commits.undo_commit(repository, pending.id, parent, path, pending.entry)
 
 
 @contextmanager
@@ -126,113 +142,37 @@ def _is_hookless(repository: Repository) -> bool:
     return folder is not None and hookfiles.has_only_our_hooks(folder)
 
 
-class _FileWrite:
-    """The write of one file and its commit, which is to follow the commit `parent`."""
+class _Target:
+    """One file of a write: what it is to hold, and how that is undone."""
 
-    def __init__(self, workspace: Workspace, plan: Plan, order: commits.CommitOrder, parent: CommitId | None, steps: WriteSteps) -> None:
+    def __init__(self, workspace: Workspace, plan: Plan) -> None:
         self._workspace = workspace
-        self._plan = plan
-        self._order = order
-        self._parent = parent
-        self._steps = steps
-        self._record = write_ahead.Record(
+        self.plan = plan
+        self.record = write_ahead.FileRecord(
             path=plan.path,
             before=files.digest(plan.before) if plan.before is not None else None,
             after=files.digest(plan.after),
-            message=order.message,
-            date=order.date,
             temporary=files.temporary_name(),
         )
-        self._commit: CommitId | None = None
         self._new_folders: tuple[Path, ...] = ()
         self._may_hold_write = True
         """False once our change was taken out of what somebody saved."""
 
-    def run(self, had_pending_edits: bool = False) -> WrittenChange | Retry:
-        """Write, commit, and judge the outcome."""
-        try:
-            if not self._put_in_place():
-                return self._retry(overtaken=False)
-            committed = commits.commit(self._workspace.repository, self._order)
-            self._commit = committed.id
-        except BaseException as problem:
-            if (retry := self._settle_failure(problem)) is not None:
-                return retry
-            raise
-        if committed.is_indexed:
-            write_ahead.drop_record(self._workspace.state)
-        return self._settle_commit(committed.id, had_pending_edits)
+    def make_folders(self) -> None:
+        self._new_folders = files.make_folders(self.plan.full_path.parent)
 
-    def _put_in_place(self) -> bool:
+    def prepare(self) -> None:
+        """Write the new bytes beside the file, durably."""
+        files.prepare(self.plan.full_path, self.plan.after, self.record.temporary)
+        files.sync(self.plan.full_path.parent)
+
+    def put_in_place(self, is_prepared: bool) -> bool:
         """Give the file its new bytes; False where somebody saved it since it was read."""
-        self._steps.add(self._put_back)
-        self._steps.add(self._undo_commit)
-        self._new_folders = files.make_folders(self._plan.full_path.parent)
-        write_ahead.save_record(self._workspace.state, self._record)
-        if files.replace(self._plan.full_path, self._plan.after, self._plan.before, self._record.temporary):
-            return True
-        write_ahead.drop_record(self._workspace.state)
-        return False
+        return files.replace(self.plan.full_path, self.plan.after, self.plan.before, self.record.temporary, is_prepared)
 
-    def _retry(self, overtaken: bool, problem: RepositoryProblem | None = None) -> Retry:
-        """Leave everything as somebody has saved it, to be planned again."""
-        self._steps.keep()
-        return Retry(overtaken, problem)
-
-    def _settle_commit(self, commit: CommitId, had_pending_edits: bool) -> WrittenChange | Retry:
-        """Compare what git committed with what was meant."""
-        plan, repository = self._plan, self._workspace.repository
-        same = commits.commit_has_bytes(repository, commit, plan.path, plan.after)
-        committed = plan.after if same else read_committed(self._workspace, plan.path, commit)
-        match judge_write(self._evidence(committed, is_committed=True)):
-            case WriteOutcome.REWORDED:
-                raise user_hooks.reworded_problem(plan.path, committed, plan.after)
-            case WriteOutcome.OVERTAKEN:
-                # What was committed is somebody's save: it is committed as theirs in the next try.
-                commits.withdraw(repository, commit, self._parent)
-                return self._retry(overtaken=True)
-            case WriteOutcome.MIXED:
-                return self._separate(commit, had_pending_edits)
-            case _:
-                return WrittenChange(commit, had_pending_edits)
-
-    def _separate(self, commit: CommitId, had_pending_edits: bool) -> WrittenChange:
-        """Commit the change alone, and what somebody saved on top of it as theirs."""
-        workspace, plan, order = self._workspace, self._plan, replace(self._order, state=None)
-        ours = mixed_commits.replace_commit(workspace.repository, commit, plan.path, plan.after, order)
-        if ours is None:
-            return WrittenChange(commit, had_pending_edits)  # somebody has built on it
-        self._commit = ours
-        data, state = self._on_disk(), workspace.repository.state(plan.path)
-        try:
-            theirs = commit_pending_edits(workspace, data, state, order, frozenset(), plan.actor) if data is not None else None
-        except RepositoryProblem:
-            theirs = None  # it stays a pending edit
-        return WrittenChange(ours, had_pending_edits, had_save=theirs is not None)
-
-    def _settle_failure(self, problem: BaseException) -> Retry | None:
-        """Find out how far the write came: to be undone (None), or to be tried again on what somebody saved."""
-        repository, plan = self._workspace.repository, self._plan
-        # Where this process was interrupted, git may have been done before.
-        interrupted = not isinstance(problem, MdmemError | OSError)
-        self._commit = commits.commit_made_after(repository, self._parent, [plan.path], self._order.message) if interrupted else None
-        data = None if self._commit else self._on_disk()
-        outcome = judge_write(self._evidence(data, is_committed=self._commit is not None, problem=problem))
-        if outcome not in (WriteOutcome.SAVED_OVER, WriteOutcome.ABANDONED):
-            return None
-        is_out = self._take_out()
-        write_ahead.drop_record(self._workspace.state)
-        if outcome is WriteOutcome.ABANDONED or not isinstance(problem, RepositoryProblem):
-            return None
-        if is_out:
-            return self._retry(overtaken=True, problem=problem)
-        self._steps.keep()
-        hint = f"{plan.path} was changed meanwhile and is kept as it is: look it over."
-        raise RepositoryProblem(problem.code, problem.message, hint) from problem
-
-    def _evidence(self, data: bytes | None, is_committed: bool = False, problem: BaseException | None = None) -> WriteEvidence:
+    def evidence(self, data: bytes | None, is_committed: bool = False, problem: BaseException | None = None) -> WriteEvidence:
         """The evidence of a write: git committed `data`, or the file holds it."""
-        plan = self._plan
+        plan = self.plan
         # Which hooks there are is asked only where they may have had a hand in it: it may take a git process.
         differs = data not in (None, plan.before, plan.after)
         return WriteEvidence(
@@ -245,31 +185,30 @@ class _FileWrite:
             has_user_hooks=differs and not hookfiles.has_only_our_hooks(self._workspace.repository.hooks_dir),
         )
 
-    def _undo_commit(self, _: BaseException) -> bool:
-        """Take back the commit, if there is one, in git's index too; where somebody has built on it, it stays."""
-        if self._commit is None:
-            return True
-        if not commits.undo_commit(self._workspace.repository, self._commit, self._parent, self._plan.path, None):
-            return False
-        if not self._holds_write(self._on_disk()):
-            self._take_out()
-        return True
+    def committed(self, commit: CommitId) -> bytes | None:
+        """The file's bytes in a commit of the write."""
+        plan, repository = self.plan, self._workspace.repository
+        if commits.commit_has_bytes(repository, commit, plan.path, plan.after):
+            return plan.after
+        return read_committed(self._workspace, plan.path, commit)
 
-    def _on_disk(self) -> bytes | None:
+    def on_disk(self) -> bytes | None:
         """The bytes of the file; None where it is none that mdmem edits: somebody has made a link of it, say."""
         try:
-            return files.read(self._plan.full_path)
+            return files.read(self.plan.full_path)
         except PathProblem:
             return None
 
-    def _holds_write(self, data: bytes | None) -> bool:
-        return holds_write(self._evidence(data), data)
+    def holds_write(self) -> bool:
+        """True if the file holds what was written, or what a hook made of it."""
+        data = self.on_disk()
+        return holds_write(self.evidence(data), data)
 
-    def _take_out(self) -> bool:
+    def take_out(self) -> bool:
         """Take our change out of the file as somebody, or a hook, left it; False where that could not be done."""
         self._may_hold_write = False
-        plan = self._plan
-        data = self._on_disk()
+        plan = self.plan
+        data = self.on_disk()
         if data is None or data == plan.before:
             return True
         theirs = user_hooks.without_change(data, plan.before, plan.after)
@@ -280,25 +219,180 @@ class _FileWrite:
             return True
         return data == theirs or files.replace(plan.full_path, theirs, data, files.temporary_name())
 
-    def _put_back(self, problem: BaseException) -> bool:
-        """Restore the file, and drop the record. Where the disk does not even take that, the record stays for the next command."""
-        plan = self._plan
+    def put_back(self) -> None:
+        """Restore the file, if it holds our change, and the folders."""
+        plan = self.plan
+        if files.identity(str(plan.full_path.parent / self.record.temporary)):
+            write_ahead.recover_temporaries(plan.full_path, self.record)
+        data = self.on_disk() if self._may_hold_write else None
+        if data is not None and data != plan.before and holds_write(self.evidence(data), data):
+            if plan.before is None:
+                files.remove(plan.full_path)
+            else:
+                files.replace(plan.full_path, plan.before, data, files.backup_name(self.record.temporary))
+        for folder in reversed(self._new_folders):
+            if not any(folder.iterdir()):
+                folder.rmdir()
+
+
+class _Write:
+    """The write of one file, or two, and its commit, which is to follow the commit `parent`."""
+
+    def __init__(self, workspace: Workspace, plan: Plan, order: commits.CommitOrder, parent: CommitId | None, steps: WriteSteps) -> None:
+        self._workspace = workspace
+        self._actor = plan.actor
+        self._targets = [_Target(workspace, each) for each in plan.files]
+        self._order = order
+        self._parent = parent
+        self._steps = steps
+        self._commit: CommitId | None = None
+
+    def run(self, pending: tuple[FilePath, ...]) -> WrittenChange | Retry:
+        """Write, commit, and judge the outcome."""
         try:
-            if files.identity(str(plan.full_path.parent / self._record.temporary)):
-                write_ahead.recover_temporaries(plan.full_path, self._record)
-            data = self._on_disk() if self._may_hold_write else None
-            if data is not None and data != plan.before and self._holds_write(data):
-                if plan.before is None:
-                    files.remove(plan.full_path)
-                else:
-                    files.replace(plan.full_path, plan.before, data, files.backup_name(self._record.temporary))
-            for folder in reversed(self._new_folders):
-                if not any(folder.iterdir()):
-                    folder.rmdir()
+            if not self._put_in_place():
+                return self._retry(overtaken=False)
+            committed = commits.commit(self._workspace.repository, self._order)
+            self._commit = committed.id
+        except BaseException as problem:
+            if (retry := self._settle_failure(problem)) is not None:
+                return retry
+            raise
+        if committed.is_indexed:
+            write_ahead.drop_record(self._workspace.state)
+        return self._settle_commit(WrittenChange(committed.id, pending))
+
+    def _put_in_place(self) -> bool:
+        """Give the files their new bytes; False, with none changed, where somebody saved one since it was read.
+
+        The record names both of two files, and the new bytes of the second are on the disk before the first is put in place: after a crash
+        the next command can finish the write.
+        """
+        self._steps.add(self._put_back)
+        self._steps.add(self._undo_commit)
+        for target in self._targets:
+            target.make_folders()
+        write_ahead.save_record(self._workspace.state, self._record())
+        for target in self._targets[1:]:
+            target.prepare()
+        for number, target in enumerate(self._targets):
+            if not target.put_in_place(is_prepared=number > 0):
+                self._withdraw(self._targets[:number])
+                for other in self._targets[number:]:
+                    other.put_back()
+                write_ahead.drop_record(self._workspace.state)
+                return False
+        return True
+
+    def _record(self) -> write_ahead.Record:
+        first, *others = (target.record for target in self._targets)
+        return write_ahead.Record(
+            path=first.path,
+            before=first.before,
+            after=first.after,
+            message=self._order.message,
+            date=self._order.date,
+            temporary=first.temporary,
+            second=others[0] if others else None,
+        )
+
+    def _retry(self, overtaken: bool, problem: RepositoryProblem | None = None) -> Retry:
+        """Leave everything as somebody has saved it, to be planned again."""
+        self._steps.keep()
+        return Retry(overtaken, problem)
+
+    def _withdraw(self, targets: Sequence[_Target]) -> None:
+        """Take our change out of some files: what holds just that is as it was before."""
+        for target in targets:
+            if target.holds_write():
+                target.put_back()
+            else:
+                target.take_out()
+
+    def _settle_commit(self, written: WrittenChange) -> WrittenChange | Retry:
+        """Compare what git committed with what was meant."""
+        commit = written.commit
+        overtaken, mixed = [], []
+        for target in self._targets:
+            committed = target.committed(commit)
+            outcome = judge_write(target.evidence(committed, is_committed=True))
+            if outcome is WriteOutcome.REWORDED:
+                raise user_hooks.reworded_problem(target.plan.path, committed, target.plan.after)
+            overtaken += [target] if outcome is WriteOutcome.OVERTAKEN else []
+            mixed += [target] if outcome is WriteOutcome.MIXED else []
+        if overtaken:
+            # What was committed is somebody's save: it is committed as theirs in the next try.
+            commits.withdraw(self._workspace.repository, commit, self._parent)
+            self._withdraw([target for target in self._targets if target not in overtaken])
+            return self._retry(overtaken=True)
+        return self._separate(mixed, written) if mixed else written
+
+    def _separate(self, mixed: Sequence[_Target], written: WrittenChange) -> WrittenChange:
+        """Commit the change alone, and what somebody saved on top of it as theirs."""
+        repository, commit, saved = self._workspace.repository, written.commit, []
+        for target in mixed:
+            plan = target.plan
+            ours = mixed_commits.replace_commit(repository, commit, plan.path, plan.after, self._order)
+            if ours is None:
+                return written  # somebody has built on it
+            self._commit = commit = ours
+        for target in mixed:
+            path, data = target.plan.path, target.on_disk()
+            order = replace(self._order, paths=(path,), state=None)
+            with suppress(RepositoryProblem):  # it stays a pending edit
+                theirs = (
+                    commit_pending_edits(self._workspace, data, repository.state(path), order, frozenset(), self._actor) if data else None
+                )
+                saved += [path] if theirs else []
+        return WrittenChange(commit, written.pending, tuple(saved))
+
+    def _settle_failure(self, problem: BaseException) -> Retry | None:
+        """Find out how far the write came: to be undone (None), or to be tried again on what somebody saved."""
+        # Where this process was interrupted, git may have been done before.
+        interrupted = not isinstance(problem, MdmemError | OSError)
+        order = self._order
+        if interrupted:
+            self._commit = commits.commit_made_after(self._workspace.repository, self._parent, order.paths, order.message)
+        lost: dict[_Target, WriteOutcome] = {}
+        for target in self._targets:
+            data = None if self._commit else target.on_disk()
+            outcome = judge_write(target.evidence(data, is_committed=self._commit is not None, problem=problem))
+            if outcome in (WriteOutcome.SAVED_OVER, WriteOutcome.ABANDONED):
+                lost[target] = outcome
+        if not lost:
+            return None
+        taken_out = [target.take_out() for target in lost]
+        self._withdraw([target for target in self._targets if target not in lost])
+        write_ahead.drop_record(self._workspace.state)
+        if WriteOutcome.ABANDONED in lost.values() or not isinstance(problem, RepositoryProblem):
+            return None
+        if all(taken_out):
+            return self._retry(overtaken=True, problem=problem)
+        self._steps.keep()
+        hint = f"{' and '.join(target.plan.path for target in lost)} was changed meanwhile and is kept as it is: look it over."
+        raise RepositoryProblem(problem.code, problem.message, hint) from problem
+
+    def _undo_commit(self, _: BaseException) -> bool:
+        """Take back the commit, if there is one, in git's index too; where somebody has built on it, it stays."""
+        if self._commit is None:
+            return True
+        repository, (first, *others) = self._workspace.repository, self._order.paths
+        if not commits.undo_commit(repository, self._commit, self._parent, first, None):
+            return False
+        if others:
+            commits.renew_index(repository, others)
+        for target in self._targets:
+            if not target.holds_write():
+                target.take_out()
+        return True
+
+    def _put_back(self, problem: BaseException) -> bool:
+        """Restore the files, and drop the record. Where the disk does not even take that, the record stays for the next command."""
+        try:
+            for target in self._targets:
+                target.put_back()
             write_ahead.drop_record(self._workspace.state)
         except OSError as failure:
-            raise StorageProblem(
-                f"{problem}; and {plan.path} could not be put back: {failure.strerror}",
-                "Make room on the disk; the next command settles it.",
-            ) from problem
+            message = f"{problem}; and {' and '.join(self._order.paths)} could not be put back: {failure.strerror}"
+            raise StorageProblem(message, "Make room on the disk; the next command settles it.") from problem
         return True

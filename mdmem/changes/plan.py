@@ -21,6 +21,7 @@ from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
     from mdmem.changes import superseding
+    from mdmem.queries import lookup
 else:
     superseding = late.module("mdmem.changes.superseding")
 
@@ -44,6 +45,7 @@ class Plan:
         marks: whether it states something of facts whose text stays.
         warnings: codes of what `check` would refuse in a person's edit.
         actor: who makes the change; an agent claims the pending edits that are committed along the way.
+        companion: the change of another file that belongs to it, of the same commit.
         preliminary: what is to be carried out before; the plan is one for the file as that leaves it.
     """
 
@@ -62,6 +64,12 @@ class Plan:
     warnings: tuple[str, ...] = ()
     actor: str | None = None
     preliminary: Plan | None = None
+    companion: Plan | None = None
+
+    @property
+    def files(self) -> tuple[Plan, ...]:
+        """The plans of the files that are to be written: this one's, and the companion's."""
+        return (self, self.companion) if self.companion else (self,)
 
     @property
     def after(self) -> bytes:
@@ -104,7 +112,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))
     successor = edited.fact or (facts.added[-1].fact.id if facts.added else None)
-    stated, ended = _stated_supersession(workspace, edit, edited, facts.removed, successor, {pair.old for pair in pairs})
+    stated, ended, companion = _stated_supersession(workspace, edit, edited, facts.removed, successor, {pair.old for pair in pairs})
     plan = Plan(
         path=path,
         full_path=full_path,
@@ -120,6 +128,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         marks=bool(stated or ended or edited.retracts),
         actor=edit.options.actor,
         preliminary=preliminary,
+        companion=companion,
     )
     return replace(plan, warnings=_check(workspace, edit.options, plan))
 
@@ -131,14 +140,38 @@ def _stated_supersession(
     removed: tuple[Item, ...],
     successor: FactId | None,
     superseded: Collection[FactId],
-) -> tuple[tuple[Supersession, ...], tuple[FactId, ...]]:
-    """The supersession that the option `supersedes` adds to those of the edit itself: a pair, or a fact that ends without a successor."""
+) -> tuple[tuple[Supersession, ...], tuple[FactId, ...], Plan | None]:
+    """The supersession that the option `supersedes` adds to those of the edit itself: a pair, or a fact that ends without a successor.
+
+    With it the plan that takes the fact out of another file, if it stands in one.
+    """
     if edit.options.supersedes is None or isinstance(edit, RevertEdit):
-        return (), ()
-    old = edited.superseded or superseding.fact_to_supersede(workspace, edit, removed, successor)
+        return (), (), None
+    old, location = edited.superseded, None
+    if old is None:
+        old, location = superseding.fact_to_supersede(workspace, edit, removed, successor)
+    companion = _plan_removal(workspace, edit.options, location) if location else None
     if old is None or old == successor or old in superseded:
-        return (), ()
-    return ((Supersession(old, successor),), ()) if successor else ((), (old,))
+        return (), (), companion
+    return ((Supersession(old, successor),), (), companion) if successor else ((), (old,), companion)
+
+
+def _plan_removal(workspace: Workspace, options: WriteOptions, location: lookup.FactLocation) -> Plan:
+    """Plan to take an item out of a file, as a part of the change of another one."""
+    document = location.document
+    result = superseding.removal(document, location.item)
+    new = parse(result.text)
+    plan = Plan(
+        path=location.path,
+        full_path=files.path_on_disk(workspace.root, location.path),
+        before=document.text.encode(),
+        old=document,
+        new=new,
+        edit=result,
+        removed=tuple(item.fact.id for item in fact_difference(document, new).removed),
+        actor=options.actor,
+    )
+    return replace(plan, warnings=_check(workspace, options, plan))
 
 
 def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:

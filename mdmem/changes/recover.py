@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Identity, commits
 from mdmem.startup import late
-from mdmem.workspace import Say, Workspace
+from mdmem.workspace import Say, Workspace, read_committed
 
 if TYPE_CHECKING:
     from mdmem import hookfiles
@@ -48,42 +49,72 @@ def recover(workspace: Workspace, say: Say) -> None:
 
 def _settle(workspace: Workspace, record: write_ahead.Record, identity: Identity | None) -> str | None:
     """Finish what a record speaks of, or let it be; a line for the user, None where there is nothing to say."""
-    kept = f"{record.path} was changed after an interrupted write; it is kept as it is"
+    paths = [file.path for file in record.files]
     try:
-        full_path = files.path_on_disk(workspace.root, record.path)
-        write_ahead.recover_temporaries(full_path, record)
-        data = files.read(full_path)
+        contents = _settle_files(workspace, record)
     except PathProblem:
-        return kept
-    digest = files.digest(data) if data is not None else None
-    if digest not in (record.after, record.before):
-        return kept
-    if digest == record.before:
+        return _kept(paths)
+    digests = [files.digest(data) if data is not None else None for data in contents]
+    written = [file for file, digest in zip(record.files, digests, strict=True) if digest == file.after]
+    pending = [file for file in written if workspace.repository.state(file.path).pending]
+    if written and not pending:
+        commits.renew_index(workspace.repository, [file.path for file in written])
         return None
-    if not workspace.repository.state(record.path).pending:
-        commits.renew_index(workspace.repository, [record.path])
-        return None
+    if len(written) < len(record.files):
+        for file in pending:
+            _put_back(workspace, file)
+        changed = [file.path for file, digest in zip(record.files, digests, strict=True) if digest not in (file.before, file.after)]
+        return _kept(changed) if changed else None
     order = commits.CommitOrder(
-        paths=(record.path,),
+        paths=paths,
         message=record.message,
         date=record.date,
         hook_timeout=workspace.settings.hook_timeout,
         identity=identity,
     )
     try:
-        made = commits.commit(workspace.repository, order)
+        made = commits.commit(workspace.repository, order).id
     except RepositoryProblem:
         # The git of the killed process may have outlived it, and have committed meanwhile.
-        if workspace.repository.state(record.path).pending:
+        if any(workspace.repository.state(path).pending for path in paths):
             raise
     else:
-        _leave_saves_out(workspace, made.id, record.path, data, order)
-    return f"finished an interrupted write of {record.path}"
+        for path, data in zip(paths, contents, strict=True):
+            made = _leave_saves_out(workspace, made, path, data, order)
+    return f"finished an interrupted write of {' and '.join(paths)}"
 
 
-def _leave_saves_out(workspace: Workspace, commit: CommitId, path: FilePath, data: bytes | None, order: commits.CommitOrder) -> None:
-    """Take what somebody saved before git read the file out of our commit: it is theirs, and pending."""
+def _kept(paths: Sequence[FilePath]) -> str:
+    return f"{' and '.join(paths)} was changed after an interrupted write; it is kept as it is"
+
+
+def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[bytes | None]:
+    """Put the second of two files in place where the first is, and saves that were displaced; what the files hold now.
+
+    Raises:
+        PathProblem: one is no file that mdmem edits.
+    """
+    full_paths = [files.path_on_disk(workspace.root, file.path) for file in record.files]
+    if record.second:
+        write_ahead.put_second_in_place(full_paths, record)
+    for full_path, file in zip(full_paths, record.files, strict=True):
+        write_ahead.recover_temporaries(full_path, file)
+    return [files.read(full_path) for full_path in full_paths]
+
+
+def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
+    """Give one of two files its bytes of before back, since the other has been changed: they are those of HEAD."""
+    full_path, repository = workspace.root / file.path, workspace.repository
+    ours, committed = files.read(full_path), read_committed(workspace, file.path, repository.head())
+    if file.before is None and committed is None:
+        files.remove(full_path)
+    elif committed is not None and files.digest(committed) == file.before:
+        files.replace(full_path, committed, ours, files.temporary_name())
+
+
+def _leave_saves_out(workspace: Workspace, commit: CommitId, path: FilePath, data: bytes | None, order: commits.CommitOrder) -> CommitId:
+    """Take what somebody saved before git read the file out of our commit: it is theirs, and pending. Return the commit."""
     repository = workspace.repository
     if data is None or commits.commit_has_bytes(repository, commit, path, data) or not hookfiles.has_only_our_hooks(repository.hooks_dir):
-        return
-    mixed_commits.replace_commit(repository, commit, path, data, order)
+        return commit
+    return mixed_commits.replace_commit(repository, commit, path, data, order) or commit

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 
+from mdmem import layout
 from mdmem.addresses import join_path
 from mdmem.document import Document, parse
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
-from mdmem.errors import FactProblem
+from mdmem.errors import FactProblem, PathProblem
 from mdmem.fact_names import items_matching
 from mdmem.facts import Item, items
 from mdmem.model import FactId, FileKind, FilePath
@@ -60,31 +61,41 @@ def _meant(
 
 def fact_to_supersede(
     workspace: Workspace, edit: EditSection | Log | Remember | Forget, removed: tuple[Item, ...], successor: FactId | None
-) -> FactId | None:
-    """The fact that an edit, which removed some, supersedes: one of these, else the current one of a day's log, by a mark.
+) -> tuple[FactId | None, FactLocation | None]:
+    """The fact that an edit, which removed some, supersedes: one of these, else a current one elsewhere.
 
-    None if that is superseded by the same successor already.
+    No fact if that is superseded by the same successor already. The location is that of an item which is to go out of another file; what
+    stands in a day's log is superseded by a mark.
 
     Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`; `supersede-in-place`: it stands in a file that is edited in place.
+        FactProblem: `fact-not-found`, `fact-ambiguous`; `supersede-in-place`: a log does not take out what stands in another file.
+        PathProblem: `read-only-path`.
     """
     name = edit.options.supersedes or ""
     if named := items_matching(removed, name):
-        return named[0].fact.id
+        return named[0].fact.id, None
     locations = lookup.locate_fact(workspace, name, tuple(FileKind))
     marks = lookup.marks_at(workspace, locations)
     current = [location for location, mark in zip(locations, marks, strict=True) if mark is None]
     if not current and any(mark.other == successor for mark in marks if mark):
-        return None
+        return None, None
     location = lookup.require_one_location(workspace, current, name, _HINT)
-    if workspace.kind_of(location.path) is not FileKind.DAILY:
-        # To take it out of a file other than the one that is edited needs a write of two files.
+    if workspace.kind_of(location.path) is FileKind.DAILY:
+        return location.item.fact.id, None
+    if layout.within(location.path, workspace.settings.extra_paths):
+        raise PathProblem("read-only-path", f"{location.path} lies under extra_paths, which are only read", "Change it where it belongs.")
+    if isinstance(edit, Log | Forget):
         message = f"{name[:80]!r} stands in {location.path}, which is edited in place: it goes out, and is not only marked"
         raise FactProblem("supersede-in-place", message, _in_place_hint(workspace, edit, location), path=location.path)
-    return location.item.fact.id
+    return location.item.fact.id, location
 
 
-def _in_place_hint(workspace: Workspace, edit: EditSection | Log | Remember | Forget, location: FactLocation) -> str:
+def removal(document: Document, item: Item) -> EditResult:
+    """The edit that takes an item out of a file."""
+    return fact_editor.forget(document, item)
+
+
+def _in_place_hint(workspace: Workspace, edit: Log | Forget, location: FactLocation) -> str:
     """The command that puts another fact in the place of one, or takes it out."""
     fact = location.item.fact.id
     file = [] if location.path == workspace.curated else [field("file"), shlex.quote(location.path)]

@@ -18,11 +18,11 @@ def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, n
         etag=_etag(plan),
         commit=commit,
         added=plan.added,
-        removed=(*plan.removed, *plan.retracts),
+        removed=tuple(fact for each in plan.files for fact in (*each.removed, *each.retracts)),
         supersedes=plan.supersedes,
         diff=diff,
         notes=notes,
-        warnings=plan.warnings,
+        warnings=tuple(dict.fromkeys(code for each in plan.files for code in each.warnings)),
         op=plan.op,
         ended=plan.ended,
         kept=plan.edit.kept,
@@ -31,6 +31,10 @@ def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, n
 
 def plan_diff(plan: Plan) -> str:
     """The change as a unified diff; empty where there is none."""
+    return "".join(_file_diff(each) for each in plan.files)
+
+
+def _file_diff(plan: Plan) -> str:
     start = plan.preliminary or plan
     if plan.after == start.before:
         return ""

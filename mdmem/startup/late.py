@@ -45,6 +45,7 @@ MODULES = frozenset(
         "mdmem.editors.likeness",
         "mdmem.editors.merge",
         "mdmem.hookfiles",
+        "mdmem.lock_queue",
         "mdmem.memory.adopting",
         "mdmem.catchup.background",
         "mdmem.catchup.boundary",
