@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mdmem.document import Document, Section, fold_space, plain_title
@@ -53,9 +53,19 @@ def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
 
 
 def _matching_paths(document: Document, name: str, rule: Callable[[str], str]) -> tuple[Section, ...]:
-    paths = [(section, PATH_SEPARATOR.join(rule(title) for title in section.path)) for section in document.sections]
-    whole = tuple(section for section, path in paths if path == name)
-    return whole or tuple(section for section, path in paths if path.endswith(PATH_SEPARATOR + name))
+    paths = [(section, [rule(title) for title in section.path]) for section in document.sections]
+    whole = tuple(section for section, titles in paths if PATH_SEPARATOR.join(titles) == name)
+    return whole or tuple(section for section, titles in paths if _ends_in(titles, name))
+
+
+def _ends_in(titles: Sequence[str], name: str) -> bool:
+    """True if the last of some titles, joined, are a name; a part of a title is none."""
+    joined = titles[-1]
+    for title in reversed(titles[:-1]):
+        joined = f"{title}{PATH_SEPARATOR}{joined}"
+        if len(joined) >= len(name):
+            return joined == name
+    return False
 
 
 def similar_paths(document: Document, address: str) -> tuple[str, ...]:

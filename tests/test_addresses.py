@@ -37,6 +37,10 @@ TREE = "# Memory\n\n## Work\n\n### Notes\n\n## Home\n\n### Notes\n\n# Work\n\n##
         # A whole path wins over an end of one.
         ("# X\n## A\n### B\n# A\n## B\n", "A > B", ["A > B"]),
         ("# X\n## A\n### B\n# Y\n## A\n### B\n", "A > B", ["X > A > B", "Y > A > B"]),
+        # A part of a heading is none, also where it holds the sign between headings.
+        ("# a > b\n## c\n", "b > c", []),
+        ("# a > b\n## c\n", "a > b > c", ["a > b > c"]),
+        ("# T\n## a > b\n### c\n", "A > b > c", ["T > a > b > c"]),
         # The first rule with a match decides.
         ("# work\n# Work\n# *Work*\n", "Work", ["Work"]),
         ("# work\n# *Work*\n", "Work", ["*Work*"]),
