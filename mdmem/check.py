@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from datetime import date
 
 from mdmem import secrets
 from mdmem.addresses import join_path
@@ -16,7 +17,7 @@ from mdmem.config import Settings
 from mdmem.document import BlockKind, Document, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.errors import PathProblem
 from mdmem.facts import items
-from mdmem.layout import CURATED_NAMES, day_of
+from mdmem.layout import CURATED_NAMES, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -49,7 +50,14 @@ def refusals(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Probl
 
 
 def check(
-    path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind, settings: Settings, renamed_from: str | None = None
+    path: FilePath,
+    before: bytes | None,
+    after: bytes | None,
+    kind: FileKind,
+    settings: Settings,
+    renamed_from: str | None = None,
+    was_log: date | None = None,
+    is_note: bool = False,
 ) -> tuple[Problem, ...]:
     """The problems of a change to one file, in the order of their lines.
 
@@ -60,22 +68,32 @@ def check(
         kind: the kind of the file; only memory files have problems.
         settings: the budgets.
         renamed_from: its old path, if it was renamed.
+        was_log: the day of the log that it was under its old path, where the settings say so.
+        is_note: True for a person's own notes, which may lose what they like: there these errors are warnings.
     """
     if not kind.is_memory:
         return ()
     warnings = () if after is None else _new_warnings(path, before, after, settings)
-    return _by_line([*find_errors(path, before, after, kind, renamed_from), *warnings])
+    return _by_line([*find_errors(path, before, after, kind, renamed_from, was_log, is_note), *warnings])
 
 
 def find_errors(
-    path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind, renamed_from: str | None = None
+    path: FilePath,
+    before: bytes | None,
+    after: bytes | None,
+    kind: FileKind,
+    renamed_from: str | None = None,
+    was_log: date | None = None,
+    is_note: bool = False,
 ) -> tuple[Problem, ...]:
     """The errors of a change alone; as a rule they cost no parsing."""
     if not kind.is_memory:
         return ()
     old, new = _lines(before), _lines(after)
     added = _added_lines(old, new)
-    losses = _check_losses(path, old, new, after is None, kind, renamed_from)
+    losses: Iterable[Problem] = _check_losses(path, old, new, after is None, kind, renamed_from, was_log)
+    if is_note:
+        losses = [replace(problem, level="warning", hint="") for problem in losses]
     is_new = after is not None and (before is None or renamed_from is not None)
     secrets_found = (*(_check_name(path) if is_new else ()), *_check_secrets(path, new, added))
     return _by_line([*losses, *_check_encoding(path, new, added), *_check_conflicts(path, new, added), *secrets_found])
@@ -145,13 +163,16 @@ def _added_lines(old: list[str], new: list[str]) -> set[int]:
     return added
 
 
-def _check_losses(path: str, old: list[str], new: list[str], removed: bool, kind: FileKind, renamed_from: str | None) -> Iterator[Problem]:
-    was_daily = day_of(renamed_from) is not None if renamed_from else kind is FileKind.DAILY
+def _check_losses(
+    path: str, old: list[str], new: list[str], removed: bool, kind: FileKind, renamed_from: str | None, was_log: date | None
+) -> Iterator[Problem]:
+    was_log = was_log or (log_day(renamed_from) if renamed_from else None)
+    was_daily = was_log is not None if renamed_from else kind is FileKind.DAILY
     if not was_daily:
         yield from _check_shrinking(path, old, new)
     elif renamed_from:
         yield _warning(path, 1, "append", f"the daily log {renamed_from} is renamed")
-        title = f"# {day_of(renamed_from)}"
+        title = f"# {was_log}"
         for problem in _check_appending(path, ["" if line.strip() == title else line for line in old], new):
             yield replace(problem, level="warning", hint="Put it back and add a new entry below.")
     elif removed:

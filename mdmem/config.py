@@ -12,6 +12,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mdmem import layout
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.model import SETTINGS_NAME
 from mdmem.startup import late
@@ -35,6 +36,8 @@ class Settings:
     author: str | None = None
     actor: str | None = None
     people: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    daily: str | None = None
     extra_paths: tuple[str, ...] = ()
     direct_edits: str = "commit"
     allow_detached: bool = False
@@ -73,8 +76,8 @@ LANGUAGES = {
 
 _CHOICES = {"direct_edits": ("commit", "refuse")}
 _NAMES = Settings.__match_args__
-_TEXTS = ("timezone", "author", "actor", "direct_edits", "language")
-_LISTS = ("people", "extra_paths")
+_TEXTS = ("timezone", "author", "actor", "daily", "direct_edits", "language")
+_LISTS = ("people", "paths", "extra_paths")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes")
 _OWN_ONLY = ("people",)
@@ -130,10 +133,15 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             raise wrong("a one-line text")
         if value not in _CHOICES.get(name, (value,)):
             raise wrong(" or ".join(_CHOICES[name]))
+        if name == "daily" and not layout.is_named_by_day(value):
+            raise wrong("a Markdown file of the workspace with %Y, %m and %d in its name, once each")
         return _language_name(value, file_name) if name == "language" else value
     if name in _LISTS:
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
             raise wrong("a list of texts")
+        if name == "paths" and (outside := [item for item in value if item.startswith(("/", "~")) or ".." in item.split("/")]):
+            message = f"{file_name}: paths names {outside[0]!r}, which is not in the workspace"
+            raise WorkspaceProblem("bad-settings", message, "Globs are from the workspace: *.md, **/*.md, notes/**/*.md.")
         return tuple(value)
     if name in _COUNTS:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_NUMBER:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from functools import lru_cache
 
 from mdmem.document import BlockKind, Document
@@ -22,22 +23,25 @@ _CONTENT = late.pattern(r"[^\s!-/:-@\[-`{-~]")
 """A character other than white space and ASCII punctuation."""
 
 
-def entries(document: Document, path: FilePath, tags: tuple[str, ...] = (), start: int = 0, end: int | None = None) -> tuple[Entry, ...]:
+def entries(
+    document: Document, path: FilePath, tags: tuple[str, ...] = (), start: int = 0, end: int | None = None, daily: str | None = None
+) -> tuple[Entry, ...]:
     """The entries of a file in their order. Blocks without content (an empty item, a comment, an empty fence) are left out.
 
     Args:
         document: the file as it is on disk.
-        path: its path; that of a daily log gives the entries their day.
+        path: its path; that of a daily log, and a date in a name, gives the entries their day.
         tags: the file's own (front matter), which each of its entries carries too.
         start: the first line (from 0) that an entry may begin in.
         end: the line after the last one that an entry may begin in.
+        daily: the names of daily logs, where the settings give any.
     """
     end = len(document.lines) if end is None else end
-    return tuple(_entries(document, path, tuple(dict.fromkeys(tags)), start, end))
+    return tuple(_entries(document, path, day_of(path, daily), tuple(dict.fromkeys(tags)), start, end))
 
 
-def _entries(document: Document, path: FilePath, file_tags: tuple[str, ...], start: int, end: int) -> Iterator[Entry]:
-    lines, day = document.lines, day_of(path)
+def _entries(document: Document, path: FilePath, day: date | None, file_tags: tuple[str, ...], start: int, end: int) -> Iterator[Entry]:
+    lines = document.lines
     section: SectionPath = ()
     section_end = -1
     for kind, first, last in document.spans_in(start, end):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import date
+from functools import lru_cache
 
 from mdmem.errors import PathProblem
 from mdmem.model import SETTINGS_NAME, FileKind, FilePath
@@ -17,7 +19,15 @@ BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
 MAX_FILE_BYTES = 5_000_000
 """Larger files are neither edited nor indexed."""
 
-_DAY = late.pattern(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$")
+DAILY, DAILY_BESIDE_CURATED = "memory/%Y-%m-%d.md", "%Y-%m-%d.md"
+"""The names of daily logs, if the settings give no others; the second where the workspace's own folder is called `memory`."""
+
+_DAY = late.pattern(r"(?:^|/)memory/(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:-[^/]+)?\.md$")
+_DATED = late.pattern(r"(?<!\d)(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?!\d)")
+_DIGITS = {"%Y": ("year", 4), "%m": ("month", 2), "%d": ("day", 2)}
+_DATE_PART = late.pattern("(%[Ymd])")
+_GLOB_PART = late.pattern(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])")
+_GLOB_PATTERNS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
 _MAX_PATH_BYTES = 1024
 # Names that file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
@@ -25,20 +35,89 @@ _GIT_ALIAS = late.pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
 _HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 
 
-def day_of(path: str) -> date | None:
-    """The day of a daily log; None for any other path, one with an impossible date included."""
-    match = _DAY.search(path)
-    if not match:
-        return None
+def log_day(path: str, daily: str | None = None) -> date | None:
+    """The day of a daily log; None for any other path, one with an impossible date included.
+
+    Args:
+        path: relative to the workspace.
+        daily: the names that the settings give to daily logs, as `log_path` takes them.
+    """
+    match = _DAY.search(path) or (_pattern_of_days(daily).fullmatch(path) if daily else None)
+    return _date(match["year"], match["month"], match["day"]) if match else None
+
+
+def day_of(path: str, daily: str | None = None) -> date | None:
+    """The day that a file's path gives its entries: that of a daily log, else a date in its name.
+
+    In a folder below `memory` the name begins with it; directly in `memory` there are daily logs and undated topics only.
+    """
+    day = log_day(path, daily)
+    if day is not None:
+        return day
+    folder, _, name = path.rpartition("/")
+    in_memory = folder == "memory" or folder.startswith("memory/")
+    match = (_DATED.match(name) if folder != "memory" else None) if in_memory else _DATED.search(name)
+    return _date(match["year"], match["month"], match["day"]) if match else None
+
+
+def _date(year: str, month: str, day: str) -> date | None:
     try:
-        return date(int(match[1]), int(match[2]), int(match[3]))
+        return date(int(year), int(month), int(day))
     except ValueError:
         return None
 
 
-def log_path(day: date) -> FilePath:
-    """The path of a day's log."""
-    return FilePath(f"memory/{day.isoformat()}.md")
+def log_path(day: date, daily: str = DAILY) -> FilePath:
+    """The path of a day's log, by names with `%Y`, `%m` and `%d` in them."""
+    return FilePath(daily.replace("%Y", f"{day.year:04}").replace("%m", f"{day.month:02}").replace("%d", f"{day.day:02}"))
+
+
+def log_glob(daily: str) -> str:
+    """The glob of the daily logs that have such names."""
+    return "".join("[0-9]" * _DIGITS[part][1] if part in _DIGITS else part for part in _DATE_PART.split(daily))
+
+
+@lru_cache
+def _pattern_of_days(daily: str) -> re.Pattern[str]:
+    parts = (
+        f"(?P<{_DIGITS[part][0]}>[0-9]{{{_DIGITS[part][1]}}})" if part in _DIGITS else re.escape(part) for part in _DATE_PART.split(daily)
+    )
+    return re.compile("".join(parts))
+
+
+def is_named_by_day(daily: str) -> bool:
+    """True if a setting names a Markdown file of the workspace for each day."""
+    names = sorted(part for part in _DATE_PART.split(daily) if part in _DIGITS)
+    if names != sorted(_DIGITS) or "%" in _DATE_PART.sub("", daily):
+        return False
+    try:
+        return parse_path(log_path(date.min, daily)) == log_path(date.min, daily)
+    except PathProblem:
+        return False
+
+
+def matches(path: str, globs: tuple[str, ...]) -> bool:
+    """True if a path of a workspace matches one of some globs, and lies in no hidden folder.
+
+    `*` and `?` stand for characters of a name, `**` for folders; a folder stands for all Markdown below it.
+    """
+    return bool(_pattern_of_globs(globs).fullmatch(path)) and not (path.startswith(".") or "/." in path)
+
+
+@lru_cache
+def _pattern_of_globs(globs: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{_translate(whole_glob(glob))})" for glob in globs))
+
+
+def whole_glob(glob: str) -> str:
+    """A glob with what it leaves out: the Markdown below a folder."""
+    glob = glob.removeprefix("./").rstrip("/")
+    return glob if is_markdown(glob) or glob.endswith("*") else f"{glob}/**/*.md" if glob not in ("", ".") else "**/*.md"
+
+
+def _translate(glob: str) -> str:
+    parts = _GLOB_PART.split(glob)
+    return "".join(_GLOB_PATTERNS.get(part, part if _GLOB_PART.fullmatch(part) else re.escape(part)) for part in parts)
 
 
 def is_markdown(path: str) -> bool:
@@ -67,7 +146,7 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
     parts = _parts(path)
     if not is_markdown(path) or not parts:
         return FileKind.OTHER
-    if day_of(path):
+    if log_day(path):
         return FileKind.DAILY
     if len(parts) == 1:
         name = parts[0]
@@ -82,6 +161,26 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
     if parts[0] == "memory" or within(path, extra_paths):
         return FileKind.EVERGREEN
     return FileKind.OTHER
+
+
+def note_kind(path: str, globs: tuple[str, ...]) -> FileKind:
+    """The kind of a file that is memory, if it is, by the globs of the settings alone; its name keeps its kind."""
+    if not is_markdown(path) or not matches(path, globs):
+        return FileKind.OTHER
+    name = path.rpartition("/")[2]
+    if name in BOOTSTRAP_NAMES:
+        return FileKind.BOOTSTRAP
+    return FileKind.PROFILE if name.casefold() in _PROFILES else FileKind.EVERGREEN
+
+
+def note_folders(globs: Iterable[str]) -> tuple[tuple[str, bool], ...]:
+    """The folders in which files may match globs, each with True if the folders below count too."""
+    deep: dict[str, bool] = {}
+    for glob in map(whole_glob, globs):
+        fixed = _GLOB_PART.split(glob, maxsplit=1)[0].rpartition("/")[0]
+        rest = glob[len(fixed) + bool(fixed) :]
+        deep[fixed] = deep.get(fixed, False) or "/" in rest or "**" in rest
+    return tuple(deep.items())
 
 
 def _parts(path: str) -> list[str]:

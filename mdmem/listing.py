@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -98,3 +99,73 @@ def _scan(
                         folders.append((f"{folder}/{name}", f"{start}{name}/"))
         finally:
             os.close(descriptor)
+
+
+def is_marked(folder: Path) -> bool:
+    """True if a folder holds one of the files that make it a workspace."""
+    return any((folder / name).is_file() for name in layout.WORKSPACE_MARKS)
+
+
+def is_foreign(folder: Path) -> bool:
+    """True for a folder that is another workspace, or another work tree."""
+    return (folder / ".git").exists() or is_marked(folder)
+
+
+def lies_elsewhere(root: Path, path: str) -> bool:
+    """True if a folder on the way from a workspace to a file is another workspace or work tree."""
+    folders = path.split("/")[:-1]
+    return any(is_foreign(root / "/".join(folders[:count])) for count in range(1, len(folders) + 1))
+
+
+def note_paths(
+    root: Path,
+    folders: Iterable[tuple[str, bool]],
+    skipped: Collection[str],
+    read_status: Callable[[os.stat_result], T],
+    enter: Callable[[str, str, bool], None] | None = None,
+) -> dict[str, T]:
+    """List the Markdown files in folders of a workspace that hold a person's notes, in no order. Hidden folders and links are left out.
+
+    Args:
+        root: the workspace's folder.
+        folders: each with True if the folders below it are listed too.
+        skipped: paths of files, and of folders with a slash at their end, that are left out.
+        read_status, enter: see `markdown_paths`.
+    """
+    listed: dict[str, T] = {}
+    for folder, deep in folders:
+        ways = ["/".join(folder.split("/")[:count]) for count in range(1, folder.count("/") + 2)] if folder else []
+        if not _leaves_by_link(root, folder) and not any(_is_left_out(root, way, skipped) for way in ways):
+            _scan_notes(root, folder, deep, skipped, read_status, listed, enter)
+    return listed
+
+
+def _is_left_out(root: Path, folder: str, skipped: Collection[str]) -> bool:
+    return folder.rpartition("/")[2].startswith(".") or f"{folder}/" in skipped or is_foreign(root / folder)
+
+
+def _scan_notes(
+    root: Path,
+    top: str,
+    deep: bool,
+    skipped: Collection[str],
+    read_status: Callable[[os.stat_result], T],
+    listed: dict[str, T],
+    enter: Callable[[str, str, bool], None] | None,
+) -> None:
+    folders = [top]
+    while folders:
+        folder = folders.pop()
+        start = f"{folder}/" if folder else ""
+        full_path = f"{root}/{folder}" if folder else str(root)
+        if enter is not None:
+            enter(full_path, start, deep)
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(full_path) as entries:
+            for entry in entries:
+                path = start + entry.name
+                if layout.is_markdown(entry.name) and entry.is_file(follow_symlinks=False):
+                    if path not in skipped:
+                        with suppress(FileNotFoundError):
+                            listed[path] = read_status(entry.stat(follow_symlinks=False))
+                elif deep and entry.is_dir(follow_symlinks=False) and not _is_left_out(root, path, skipped):
+                    folders.append(path)

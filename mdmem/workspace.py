@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     import difflib
 
     from mdmem.model import actors
+    from mdmem.repo import ignored
 else:
+    ignored = late.module("mdmem.repo.ignored")
     actors = late.module("mdmem.model.actors")
     difflib = late.module("difflib")
 
@@ -84,9 +86,41 @@ class Workspace:
         names = [name for name in layout.CURATED_NAMES if (self.root / name).exists()]
         return FilePath(names[0] if names else layout.CURATED_NAMES[0])
 
+    @property
+    def daily(self) -> str | None:
+        """The names of daily logs, as `layout.log_path` takes them; None for those that need no setting."""
+        return self.settings.daily or (layout.DAILY_BESIDE_CURATED if self.root.name == "memory" else None)
+
     def kind_of(self, path: str) -> FileKind:
         """The kind of file that a path is in this workspace."""
+        daily, globs = self.daily, self.settings.paths
+        kind = self._kind_without_paths(path, daily)
+        if kind is FileKind.OTHER and globs:
+            kind = layout.note_kind(path, globs)
+            return FileKind.OTHER if kind.is_memory and listing.lies_elsewhere(self.root, path) else kind
+        return kind
+
+    def _kind_without_paths(self, path: str, daily: str | None) -> FileKind:
+        if daily is not None and layout.log_day(path, daily):
+            return FileKind.DAILY
         return layout.kind_of(path, self.root.name, self.settings.extra_paths)
+
+    def is_note(self, path: str) -> bool:
+        """True for a file that is memory by the setting `paths`: its owner may do with it as they like."""
+        globs = self.settings.paths
+        return (
+            bool(globs)
+            and layout.kind_of(path, self.root.name, self.settings.extra_paths) is FileKind.OTHER
+            and layout.matches(path, globs)
+        )
+
+    def log_path(self, day: date) -> FilePath:
+        """The file of a day's log: as the settings name it, or where the log of that day stands already."""
+        daily = self.daily
+        if daily is None:
+            return layout.log_path(day)
+        path, usual = layout.log_path(day, daily), layout.log_path(day)
+        return usual if not (self.root / path).exists() and (self.root / usual).exists() else path
 
     def now(self) -> datetime:
         """The time that is written."""
@@ -166,9 +200,20 @@ class Workspace:
         `enter` is called as by `listing.markdown_paths`.
         """
         listed = listing.markdown_paths(self.root, self.memory_folders, read_status, enter)
-        for path in [path for path in listed if not self.is_memory_path(path)]:
+        daily = self.daily
+        for path in [path for path in listed if "/" not in path and not self._kind_without_paths(path, daily).is_memory]:
             del listed[path]
+        if folders := self.note_folders:
+            skipped = {*ignored.ignored_paths(self.root), *(f"{folder}/" for folder in self.memory_folders)}
+            notes = listing.note_paths(self.root, folders, skipped, read_status, enter)
+            listed |= {path: status for path, status in notes.items() if self.kind_of(path).is_memory}
         return listed
+
+    @property
+    def note_folders(self) -> tuple[tuple[str, bool], ...]:
+        """The folders with memory by the settings `paths` and `daily`, each with True if it is so with the folders below."""
+        daily = self.settings.daily
+        return layout.note_folders((*self.settings.paths, *([layout.log_glob(daily)] if daily else [])))
 
     def is_memory_path(self, path: str) -> bool:
         """True if a Markdown file of a listing is memory; all files in folders that are listed whole are."""
@@ -214,11 +259,6 @@ def _state_folder(repository: Repository) -> Path:
     return repository.git_dir / _STATE / _state_name(repository.prefix)
 
 
-def is_marked(folder: Path) -> bool:
-    """True if a folder holds one of the files that make it a workspace."""
-    return any((folder / name).is_file() for name in layout.WORKSPACE_MARKS)
-
-
 def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     """The folder of the workspace: the one named, else MDMEM_WORKSPACE, else the first with a mark from here upwards.
 
@@ -230,7 +270,7 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
         folder = requested.resolve()
         if not folder.is_dir():
             raise WorkspaceProblem("no-workspace", f"there is no folder {requested}", f"{wording.verb('init')} {requested}")
-        if not is_marked(folder):
+        if not listing.is_marked(folder):
             raise WorkspaceProblem(
                 "no-workspace",
                 f"{requested} is no workspace: it has neither MEMORY.md nor mdmem.toml",
@@ -239,7 +279,7 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
         return folder
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if is_marked(folder):
+        if listing.is_marked(folder):
             return folder
     raise WorkspaceProblem(
         "no-workspace", "there is no workspace here or above", f"{wording.verb('init')} makes one; {wording.field('workspace')} names one."
@@ -342,7 +382,7 @@ def used_workspaces(folder: Path) -> tuple[Path, ...]:
     roots = []
     for prefix_file in sorted((repository.git_dir / _STATE).glob(f"*/{_PREFIX_NAME}")):
         root = repository.root / prefix_file.read_text(encoding="utf-8", errors="surrogateescape")
-        if is_marked(root):
+        if listing.is_marked(root):
             roots.append(root)
     return tuple(roots)
 

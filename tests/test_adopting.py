@@ -116,7 +116,10 @@ class TestAnew:
         (at.root / "MEMORY.md").symlink_to("notes.md")
         done = init(at.root)
         assert (done.written, done.commit) == ((), None)
-        assert done.notes == ("MEMORY.md is a symbolic link: neither searched nor edited. Put the file in its place.",)
+        assert done.notes == (
+            "MEMORY.md is a symbolic link: neither searched nor edited. Put the file in its place.",
+            '1 Markdown file is not memory and not searched (notes.md): paths = ["*.md"] in mdmem.toml takes them in',
+        )
 
     @pytest.mark.parametrize("place", [lambda path: path.mkdir(), lambda path: path.symlink_to("nowhere.md")], ids=["folder", "dead link"])
     def test_what_is_no_workspace_afterwards_is_not_made(self, world: World, tmp_path: Path, place: Callable[[Path], object]):

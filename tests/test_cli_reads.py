@@ -118,7 +118,18 @@ class TestReads:
         for printed in ("branch     main at ", "uncommitted  MEMORY.md\n", "skipped    memory/latin.md: the file is not UTF-8"):
             assert printed in out
         answer = shell.run("status", "--json").answer
-        assert list(answer) == ["workspace", "branch", "commit", "files", "uncommitted", "skipped", "index", "hooks"]
+        assert list(answer) == [
+            "workspace",
+            "branch",
+            "commit",
+            "files",
+            "paths",
+            "other_markdown",
+            "uncommitted",
+            "skipped",
+            "index",
+            "hooks",
+        ]
 
     def test_reindex(self, shell: Shell):
         assert re.fullmatch(r"[1-9]\d* entries indexed\n", shell.run("reindex").out)

@@ -5,7 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.errors import PathProblem
-from mdmem.layout import day_of, is_markdown, kind_of, log_path, parse_path, within
+from mdmem.layout import (
+    day_of,
+    is_markdown,
+    is_named_by_day,
+    kind_of,
+    log_day,
+    log_glob,
+    log_path,
+    matches,
+    note_folders,
+    note_kind,
+    parse_path,
+    within,
+)
 from mdmem.model import FileKind
 
 EVERGREEN, DAILY, PROFILE, BOOTSTRAP, OTHER = FileKind
@@ -30,8 +43,86 @@ EVERGREEN, DAILY, PROFILE, BOOTSTRAP, OTHER = FileKind
         ("memory/2026-3-5.md", None),
     ],
 )
-def test_the_day_is_in_the_name(path: str, day: date | None) -> None:
+def test_the_day_of_a_log_is_in_its_name(path: str, day: date | None) -> None:
+    assert log_day(path) == day
+
+
+@pytest.mark.parametrize(
+    ("path", "day"),
+    [
+        ("memory/2026-03-05-trip.md", date(2026, 3, 5)),
+        ("memory/trips/2026-03-05 Porto.md", date(2026, 3, 5)),
+        ("memory/trips/Porto 2026-03-05.md", None),
+        ("memory/2026-03-05 Porto.md", None),
+        ("memory/trips/2026-02-30.md", None),
+        ("notes/Porto 2026-03-05.md", date(2026, 3, 5)),
+        ("2026-03-05.md", date(2026, 3, 5)),
+        ("notes/12026-03-051.md", None),
+        ("notes/2026-03-05/x.md", None),
+    ],
+)
+def test_a_date_in_a_name_gives_a_day(path: str, day: date | None) -> None:
     assert day_of(path) == day
+
+
+@pytest.mark.parametrize(
+    ("daily", "path", "glob"),
+    [
+        ("memory/%Y-%m-%d.md", "memory/2026-03-05.md", "memory/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md"),
+        ("log/%Y/%m/%d.md", "log/2026/03/05.md", "log/[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9].md"),
+        ("%d.%m.%Y (day).md", "05.03.2026 (day).md", "[0-9][0-9].[0-9][0-9].[0-9][0-9][0-9][0-9] (day).md"),
+    ],
+)
+def test_names_of_daily_logs(daily: str, path: str, glob: str) -> None:
+    day = date(2026, 3, 5)
+    assert (log_path(day, daily), log_glob(daily)) == (path, glob)
+    assert (log_day(path, daily), day_of(path, daily)) == (day, day)
+    assert log_day(path.replace("03", "13"), daily) is None
+    assert matches(path, (glob,))
+    assert is_named_by_day(daily)
+    assert kind_of(log_path(day)) is FileKind.DAILY
+
+
+@pytest.mark.parametrize(
+    "daily", ["log.md", "%Y-%m.md", "%Y-%m-%d", "%Y-%m-%d-%d.md", "%Y-%m-%d-%H.md", "../%Y-%m-%d.md", "/%Y-%m-%d.md", ""]
+)
+def test_what_names_no_daily_logs(daily: str) -> None:
+    assert not is_named_by_day(daily)
+
+
+@pytest.mark.parametrize(
+    ("glob", "matching", "folders"),
+    [
+        ("*.md", ["a.md"], (("", False),)),
+        ("**/*.md", ["a.md", "notes/c.md", "notes/d/e.md", "docs/az.md"], (("", True),)),
+        ("notes", ["notes/c.md", "notes/d/e.md"], (("notes", True),)),
+        ("./notes/", ["notes/c.md", "notes/d/e.md"], (("notes", True),)),
+        ("notes/*.md", ["notes/c.md"], (("notes", False),)),
+        ("notes/**", ["notes/c.md", "notes/d/e.md"], (("notes", True),)),
+        ("*/[a-c]?.md", ["docs/az.md"], (("", True),)),
+        ("notes/d/e.md", ["notes/d/e.md"], (("notes/d", False),)),
+        (".", ["a.md", "notes/c.md", "notes/d/e.md", "docs/az.md"], (("", True),)),
+    ],
+)
+def test_globs(glob: str, matching: list[str], folders: tuple[tuple[str, bool], ...]) -> None:
+    paths = ["a.md", "notes/c.md", "notes/d/e.md", "docs/az.md", ".trash/x.md", "notes/.hidden/y.md"]
+    assert [path for path in paths if matches(path, (glob,))] == matching
+    assert note_folders((glob,)) == folders
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("a.md", FileKind.EVERGREEN),
+        ("docs/2026-03-05.md", FileKind.EVERGREEN),
+        ("docs/AGENTS.md", FileKind.BOOTSTRAP),
+        ("docs/user.md", FileKind.PROFILE),
+        ("a.txt", FileKind.OTHER),
+        (".a/b.md", FileKind.OTHER),
+    ],
+)
+def test_a_note_is_evergreen_unless_its_name_has_a_kind(path: str, kind: FileKind) -> None:
+    assert note_kind(path, ("**/*.md",)) is kind
 
 
 @given(st.dates())

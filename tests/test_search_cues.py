@@ -20,7 +20,7 @@ def entry(text: str, day: date | None = DAY) -> Entry:
 
 
 def cues(one: Entry) -> int:
-    return cues_of(one, folded(split_scripts(one.text).spaced))
+    return cues_of(one, folded(split_scripts(one.text).spaced), is_log=one.day is not None)
 
 
 @pytest.mark.parametrize(

@@ -314,7 +314,7 @@ ALL = len(MEMORY.entries) + len(DAILY.entries) + len(OLD.entries) + len(TOPIC.en
         (Filter(any_tags=("infra", "db")), 1),
         (Filter(any_tags=("nothing",)), 0),
         (Filter(any_tags=("infra", "food"), tags=("food",)), 1),
-        (Filter(facts_only=True), ALL - 1),
+        (Filter(facts_only=True), ALL - 2),  # neither prose nor instructions
         (Filter(min_confidence=0.7), ALL - 2),
         (Filter(min_confidence=0.95), ALL - 2),
         (Filter(min_confidence=0.96), 1),

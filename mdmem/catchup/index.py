@@ -65,7 +65,8 @@ class _WorkspaceSurvey:
 
 def _settings(workspace: Workspace) -> str:
     """A digest of everything that the index depends on besides the files and the commit."""
-    settings = repr((workspace.settings.extra_paths, workspace.settings.language, workspace.root.name, workspace.history_borders()))
+    own = workspace.settings
+    settings = repr((own.extra_paths, own.paths, workspace.daily, own.language, workspace.root.name, workspace.history_borders()))
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

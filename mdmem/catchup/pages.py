@@ -71,7 +71,9 @@ class PageReader:
             page = replace(page, about=frontmatter.labels(parse_bytes(data)).about) if _may_have_front_matter(data) else page
         else:
             labels = frontmatter.labels(document)
-            page = replace(self._page(file.path, entries(document, file.path, labels.tags)), about=labels.about)
+            page = replace(
+                self._page(file.path, entries(document, file.path, labels.tags, daily=self._workspace.daily)), about=labels.about
+            )
         stamp, digest = (stamp, digest) if settled else (_UNSETTLED, "")
         return SnapshotFile(stamp, digest, any(page.uncommitted)), page
 
@@ -246,13 +248,13 @@ def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> I
         yield IndexRow(entry=entry, origin=occurrence.origin, uncommitted=False, kind=kind, lifetime=lifetime, last=occurrence.last)
 
 
-def entries_at_commit(contents: Mapping[FilePath, bytes | None], path: FilePath) -> tuple[Entry, ...]:
+def entries_at_commit(contents: Mapping[FilePath, bytes | None], path: FilePath, daily: str | None) -> tuple[Entry, ...]:
     """The entries of a file, from the `contents` that a commit has."""
     try:
         document = parse_bytes(contents[path] or b"")
     except PathProblem:
         return ()
-    return entries(document, path, frontmatter.tags(document))
+    return entries(document, path, frontmatter.tags(document), daily=daily)
 
 
 def touched_paths(trail: Trail, after: int) -> set[FilePath]:

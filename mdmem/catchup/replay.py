@@ -164,4 +164,4 @@ class _CommitPages:
             document = parse_bytes(data)
         except PathProblem:
             return None
-        return Page(document, path, frontmatter.tags(document))
+        return Page(document, path, frontmatter.tags(document), self._workspace.daily)

@@ -29,7 +29,16 @@ def stored_trail(workspace: Workspace) -> Trail:
 def _settings(workspace: Workspace) -> str:
     """A digest of everything that the trail depends on besides the commits."""
     borders = workspace.history_borders()
-    settings = repr((workspace.settings.extra_paths, workspace.root.name, workspace.repository.prefix, borders))
+    settings = repr(
+        (
+            workspace.settings.extra_paths,
+            workspace.settings.paths,
+            workspace.daily,
+            workspace.root.name,
+            workspace.repository.prefix,
+            borders,
+        )
+    )
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

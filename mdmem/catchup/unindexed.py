@@ -51,7 +51,7 @@ def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collect
             continue
         hidden.append(path)
         labels = frontmatter.labels(document)
-        page = _page(workspace, index, path, entries(document, path, labels.tags))
+        page = _page(workspace, index, path, entries(document, path, labels.tags, daily=workspace.daily))
         if page is None:
             return None
         pages.append(replace(page, about=labels.about))

@@ -82,7 +82,8 @@ class FileWatcher:
     def __init__(self, workspace: Workspace) -> None:
         self._descriptors: list[int] = []
         self._root = str(workspace.root)
-        self._folders = workspace.memory_folders
+        self._folders = _watched_folders(workspace)
+        self._paths = workspace.settings.paths
         self._masks = _EventMasks.load()
         self._inotify = inotify_simple.INotify(closefd=False)
         self._descriptors.append(self._inotify.fileno())
@@ -106,7 +107,7 @@ class FileWatcher:
 
     def is_for(self, workspace: Workspace) -> bool:
         """True if it watches what there is to watch by the settings as they are now."""
-        return (self._root, self._folders) == (str(workspace.root), workspace.memory_folders)
+        return (self._root, self._folders, self._paths) == (str(workspace.root), _watched_folders(workspace), workspace.settings.paths)
 
     def stamps(self, workspace: Workspace) -> Mapping[str, str]:
         """The stamps of the memory files by path: the same object where none has changed.
@@ -203,6 +204,11 @@ class FileWatcher:
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return  # nor can it be listed; that it can be is told by the folder above it
         self._watches.setdefault(number, set()).add((folder, start, deep))
+
+
+def _watched_folders(workspace: Workspace) -> tuple[str, ...]:
+    """The folders below which there may be memory; the workspace's own is watched in any case."""
+    return (*workspace.memory_folders, *(folder for folder, _ in workspace.note_folders if folder))
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
     """
     match edit:
         case Log():
-            path = layout.log_path(_day(workspace, edit))
+            path = workspace.log_path(_day(workspace, edit))
         case Forget() if edit.file is None:
             path = lookup.file_of_fact(workspace, edit)
         case RevertEdit():

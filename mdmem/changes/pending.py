@@ -158,6 +158,6 @@ def _check_pending(
     """Refuse what `check` refuses in a person's edits. A file that is gone is not lost where its lines stand in a new one: it was renamed."""
     new = [data for path, data in after.items() if before[path] is None]
     for path, data in after.items():
-        errors = check.find_errors(path, before[path], data, workspace.kind_of(path))
+        errors = check.find_errors(path, before[path], data, workspace.kind_of(path), is_note=workspace.is_note(path))
         if data is not None or not errors or all(check.shrinks_too_much(before[path], text) for text in new):
             refuse_errors(errors, allow)

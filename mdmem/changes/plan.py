@@ -178,6 +178,6 @@ def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str
     """Refuse what `check` refuses; the codes of what is let through, as an edit of mdmem's names its section, and may shrink it."""
     if not plan.changes:
         return ()
-    problems = check.find_errors(plan.path, plan.before, plan.after, workspace.kind_of(plan.path))
+    problems = check.find_errors(plan.path, plan.before, plan.after, workspace.kind_of(plan.path), is_note=workspace.is_note(plan.path))
     refuse_errors([*problems, *secrets_in_options(options)], options.allow | {"shrink", "append"})
     return tuple(dict.fromkeys(problem.code for problem in problems if problem.level == "error"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mdmem import files, layout
+from mdmem import files
 from mdmem.changes import task_notes
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options
@@ -84,7 +84,7 @@ def finish_task(workspace: Workspace, name: str, outcome: str, options: WriteOpt
 
 def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: str) -> bool:
     """True if the outcome of a task was logged since it began: what ended it then was interrupted."""
-    path = layout.log_path(workspace.now().date())
+    path = workspace.log_path(workspace.now().date())
     data = files.read(files.path_on_disk(workspace.root, path))
     item = write_item(entry.text, kind=entry.kind)
     if tasks is None or data is None or find_same_item(parse_bytes(data), item) is None:

@@ -87,7 +87,7 @@ def facts(
     listed = memory.facts(
         ListFacts(tags=tuple(tags or ()), key=key, kind=kind, section=section, file=file, everything=everything, limit=limit)
     )
-    notes = () if listed.facts or listed.stale else memory.empty_answer_notes(file, section)
+    notes = memory.empty_answer_notes(file, section) if (file or section) and not (listed.facts or listed.stale) else ()
     return Answer(hits.facts_json(listed), hits.facts_text(listed), (*hits.facts_notes(listed), *notes))
 
 

@@ -15,15 +15,16 @@ from mdmem.startup.records import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A file as one commit has it; `tags` are the file's own."""
+    """A file as one commit has it; `tags` are the file's own, `daily` the names of daily logs, where the settings give any."""
 
     document: Document
     path: FilePath
     tags: tuple[str, ...] = ()
+    daily: str | None = None
 
     def entries(self, start: int = 0, end: int | None = None) -> tuple[Entry, ...]:
         """The entries of all lines, or of those from `start` up to `end`, counted from 0."""
-        return entries(self.document, self.path, self.tags, start, end)
+        return entries(self.document, self.path, self.tags, start, end, self.daily)
 
 
 @dataclass(frozen=True, slots=True)

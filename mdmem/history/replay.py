@@ -26,7 +26,7 @@ from mdmem.trail import Step
 
 
 def _is_daily(path: FilePath) -> bool:
-    return layout.day_of(path) is not None
+    return layout.log_day(path) is not None
 
 
 def build_step(

@@ -12,13 +12,15 @@ from mdmem.catchup.background import start_catching_up
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import EventRecorder
+from mdmem.listing import is_marked
 from mdmem.memory.guards import require_hooks_free
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Problem
 from mdmem.model.reads import Initialise
+from mdmem.queries.other_markdown import other_markdown_note
 from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
-from mdmem.workspace import Workspace, is_marked, open_at
+from mdmem.workspace import Workspace, open_at
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
@@ -59,8 +61,14 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
         event.done(bool(written or commit or hooks), commit=commit)
     start_catching_up(workspace)
+    others = other_markdown_note(workspace)
     return InitResult(
-        workspace=workspace.root, made_repository=is_new, written=written, commit=commit, hooks=hooks, notes=(*notes, *hook_notes)
+        workspace=workspace.root,
+        made_repository=is_new,
+        written=written,
+        commit=commit,
+        hooks=hooks,
+        notes=(*notes, *hook_notes, *([others] if others else [])),
     )
 
 

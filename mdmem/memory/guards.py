@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import check, events, hookfiles, layout, repo, secrets
+from mdmem.listing import is_marked
 from mdmem.model import FilePath, Problem
 from mdmem.repo import Repository
 from mdmem.startup.records import replace
-from mdmem.workspace import Workspace, is_marked, open_in, was_used
+from mdmem.workspace import Workspace, open_in, was_used
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -31,7 +32,11 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
             continue
         path = FilePath(change.path.removeprefix(workspace.repository.prefix))
         old_path = str(change.renamed_from) if change.renamed_from else None
-        of_file = check.check(path, change.before, change.after, workspace.kind_of(path), workspace.settings, old_path)
+        of_file = check.check(
+            *(path, change.before, change.after, workspace.kind_of(path), workspace.settings, old_path),
+            was_log=layout.log_day(old_path, workspace.daily) if old_path else None,
+            is_note=workspace.is_note(path),
+        )
         problems += [replace(problem, path=secrets.redact(change.path)) for problem in of_file]
     return tuple(problems)
 

@@ -85,12 +85,18 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceStatus:
-    """The state of a workspace and its index: `files` counts memory files by kind, `skipped` has those that are not indexed, and why."""
+    """The state of a workspace and its index.
+
+    `files` counts memory files by kind, `paths` those that each glob of that setting takes in, `other_markdown` what is no memory; `skipped`
+    has those that are not indexed, and why.
+    """
 
     workspace: str
     branch: str | None
     commit: CommitId | None
     files: Mapping[str, int]
+    paths: Mapping[str, int]
+    other_markdown: int
     uncommitted: tuple[FilePath, ...]
     skipped: tuple[tuple[str, str], ...]
     entries: int

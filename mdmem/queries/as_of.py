@@ -61,7 +61,7 @@ def hits_as_of(workspace: Workspace, trail: Trail, commit: MainlineCommit, day: 
     """The hits with their lines as a commit has them, and with what contradicted them then, on that day."""
     paths = list(dict.fromkeys(match.row.entry.path for match in matches))
     contents = workspace.repository.read(commit.commit, paths)
-    entries = {path: pages.entries_at_commit(contents, path) for path in paths}
+    entries = {path: pages.entries_at_commit(contents, path, workspace.daily) for path in paths}
     contradicting = _contradicting_facts(trail, commit, day, [entry for in_file in entries.values() for entry in in_file])
 
     def hit_as_of(match: Match) -> Hit:

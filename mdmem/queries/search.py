@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mdmem import config, files
+from mdmem import config, files, layout
 from mdmem.catchup.index import FreshIndex, fresh_index, index_as_is
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
@@ -30,12 +30,13 @@ from mdmem.workspace import Progress, Say, Workspace, two_curated_hint
 if TYPE_CHECKING:
     from mdmem import hookfiles, secrets
     from mdmem.catchup import background, trail_update
-    from mdmem.queries import as_of, dates
+    from mdmem.queries import as_of, dates, other_markdown
 else:
     hookfiles = late.module("mdmem.hookfiles")
     background = late.module("mdmem.catchup.background")
     dates = late.module("mdmem.queries.dates")
     as_of = late.module("mdmem.queries.as_of")
+    other_markdown = late.module("mdmem.queries.other_markdown")
     trail_update = late.module("mdmem.catchup.trail_update")
     secrets = late.module("mdmem.secrets")
 
@@ -195,9 +196,10 @@ def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress
 
 
 def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
-    """A line for the user if memory never held anything in this file, and one if not in this section."""
+    """Lines for the user if memory never held anything in this file, and in this section; without either, on Markdown that is no memory."""
     if file is None and section is None:
-        return ()
+        note = other_markdown.other_markdown_note(workspace)
+        return (note,) if note else ()
     index = fresh_index(workspace, say).index
     filters = (("file", file, Filter(file=file, history=True)), ("section", section, Filter(section=section, history=True)))
     return tuple(
@@ -267,6 +269,10 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         branch=workspace.repository.branch(),
         commit=workspace.repository.head(),
         files={kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
+        paths={
+            glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in listing) for glob in workspace.settings.paths
+        },
+        other_markdown=len(other_markdown.other_markdown(workspace)),
         uncommitted=pending,
         skipped=tuple(_skipped_files(listing.values(), index.seen)),
         entries=index.count,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
+from mdmem.layout import is_markdown
 from mdmem.model import FilePath
 from mdmem.repo.runner import run
 
@@ -23,3 +24,28 @@ def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
     if result.status not in (0, 1):
         raise RepositoryProblem("git-failed", f"git check-ignore: {result.error_text}")
     return {FilePath(os.fsdecode(path).removeprefix("./")) for path in result.output.split(b"\0") if path}
+
+
+def ignored_paths(folder: Path) -> set[str]:
+    """All that git ignores below a folder, relative to it; a folder of which everything is ignored, with a slash at its end.
+
+    Raises:
+        RepositoryProblem: git failed.
+    """
+    return _list_files(folder, "--others", "--ignored", "--directory")
+
+
+def markdown_not_ignored(folder: Path) -> set[str]:
+    """The Markdown files below a folder that git tracks or would take, relative to it; some may be gone.
+
+    Raises:
+        RepositoryProblem: git failed.
+    """
+    return {path for path in _list_files(folder, "--cached", "--others") if is_markdown(path)}
+
+
+def _list_files(folder: Path, *which: str) -> set[str]:
+    result = run(folder, ["ls-files", "-z", "--exclude-standard", *which])
+    if result.status != 0:
+        raise RepositoryProblem("git-failed", f"git ls-files: {result.error_text}")
+    return {os.fsdecode(path) for path in result.output.split(b"\0") if path}

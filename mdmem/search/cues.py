@@ -90,7 +90,7 @@ class QuestionCues:
         return cues >> _SPEAKER_SHIFT in self.names
 
 
-def entry_cues(entry: Entry, words: Collection[str]) -> int:
+def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
     """The cues of an entry with these words (`terms.folded`).
 
     Words before a colon name a speaker in a daily log only; elsewhere they are a key.
@@ -98,7 +98,7 @@ def entry_cues(entry: Entry, words: Collection[str]) -> int:
     numbers = [word for word in words if word.isdigit()]
     time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
     amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
-    speaker = _speaker(entry.text) if entry.day is not None else 0
+    speaker = _speaker(entry.text) if is_log else 0
     return ASKS_CUE * _ends_asking(entry.text) | TIME_CUE * time | AMOUNT_CUE * amount | speaker << _SPEAKER_SHIFT
 
 

@@ -278,7 +278,7 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
     if passing_filter.min_confidence is not None:
         yield Occur.MustNot, _range("confidence", FieldType.Float, upper=passing_filter.min_confidence)
     if passing_filter.log_days_from is not None:
-        yield Occur.MustNot, _range("day", FieldType.Integer, _SOME_DAY, passing_filter.log_days_from.toordinal())
+        yield Occur.MustNot, _range("logged", FieldType.Integer, _SOME_DAY, passing_filter.log_days_from.toordinal())
     if passing_filter.valid_on is not None and not passing_filter.history:
         yield Occur.MustNot, _range("until", FieldType.Integer, upper=passing_filter.valid_on.toordinal())
 

@@ -104,12 +104,14 @@ class Candidates:
     - `trust`: their static factor.
     - `cues`: see `cues.entry_cues`.
     - `days`: ordinals, or NO_DAY.
+    - `log_days`: the same of those in daily logs alone, NO_DAY for the others; only where logs lose weight with age.
     """
 
     matched: Sequence[float]
     trust: Sequence[float]
     cues: Sequence[int]
     days: Sequence[int]
+    log_days: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,9 @@ def scores(candidates: Candidates, question: QuestionCues, decay: Decay | None =
     by_cues = {cues: _cue_worth(*_told_by(cues, question)) for cues in set(candidates.cues)}
     own_scores = list(map(mul, map(mul, candidates.matched, candidates.trust), map(by_cues.__getitem__, candidates.cues)))
     if question.date or decay:
-        by_day = {day: _product((*date_factors(day, question), *age_factors(day, decay))) for day in set(candidates.days)}
-        own_scores = list(map(mul, own_scores, map(by_day.__getitem__, candidates.days)))
+        dated = list(zip(candidates.days, candidates.log_days if decay else candidates.days, strict=True))
+        by_day = {days: _product((*date_factors(days[0], question), *age_factors(days[1], decay))) for days in set(dated)}
+        own_scores = list(map(mul, own_scores, map(by_day.__getitem__, dated)))
     return list(map(mul, own_scores, day_factors(candidates.days, own_scores)))
 
 
@@ -190,7 +193,7 @@ def score_factors(
 ) -> Iterator[Factor]:
     """The factors of one candidate's score other than 1, for an explanation."""
     cues, day = candidates.cues[position], candidates.days[position]
-    of_day = *date_factors(day, question), *age_factors(day, decay)
+    of_day = *date_factors(day, question), *(age_factors(candidates.log_days[position], decay) if decay else ())
     factors = [Factor("trust", candidates.trust[position]), *cue_factors(*_told_by(cues, question)), *of_day]
     own_score = candidates.matched[position] * _product(factors)
     yield from (factor for factor in factors if factor.value != 1)

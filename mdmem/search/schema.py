@@ -25,13 +25,13 @@ from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_
 from mdmem.search.terms import encodable, grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field
 
-INDEX_VERSION = 10
+INDEX_VERSION = 11
 
 NEIGHBOURS = 2
 """Entries on each side in the same file whose words count for an entry too; see `ranking.FIELD_WEIGHTS`."""
 
 _TERMS = "terms"
-_NUMBERS = ("day", "time", "until", "begun", "ended", "last", "cues")
+_NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues")
 FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"
 """The label of rows that are no longer current, moved or not."""
@@ -194,7 +194,7 @@ def _near(rows: Sequence[IndexRow], position: int) -> Sequence[int]:
     """The positions of an entry and of its neighbours on the same subject: in a daily log all, elsewhere those of the same section."""
     nearby = range(max(0, position - NEIGHBOURS), min(len(rows), position + NEIGHBOURS + 1))
     entry = rows[position].entry
-    if entry.day is not None:
+    if rows[position].kind is FileKind.DAILY:
         return nearby
     return [nearby_position for nearby_position in nearby if rows[nearby_position].entry.section == entry.section]
 
@@ -238,14 +238,15 @@ def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life
     return _LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
 
 
-def _labels(entry: Entry, owner: str, section_fields: _SectionFields, lifetime_fields: _LifetimeFields) -> list[str]:
-    """The labels that a row is filtered by."""
+def _labels(row: IndexRow, owner: str, section_fields: _SectionFields, lifetime_fields: _LifetimeFields) -> list[str]:
+    """The labels that a row is filtered by. Instructions in a bootstrap file are no facts."""
+    entry = row.entry
     labels = [owner, statement_label(statement_number(entry)), *section_fields.labels]
     if entry.tags:
         labels += [as_label("tag", folded_label(tag)) for tag in entry.tags]
     if entry.kind is not None:
         labels.append(as_label("kind", folded_label(entry.kind)))
-    if entry.fact is not None:
+    if entry.fact is not None and row.kind is not FileKind.BOOTSTRAP:
         labels.append(FACT_LABEL)
     labels += lifetime_fields.labels
     return labels
@@ -280,13 +281,15 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
             shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
             lifetime_fields = _course(*shared)
         near = _near(rows, position)
+        is_log, day = row.kind is FileKind.DAILY, entry.day.toordinal() if entry.day else ranking.NO_DAY
         section_fields = _place(path, entry.day, entry.section, language)
         above = with_about(section_fields.heading, row.about, language)
         fields: dict[str, Any] = {
             **lifetime_fields.numbers,
-            "label": _labels(entry, owner, section_fields, lifetime_fields),
-            "day": entry.day.toordinal() if entry.day else ranking.NO_DAY,
-            "cues": entry_cues(entry, own.words),
+            "label": _labels(row, owner, section_fields, lifetime_fields),
+            "day": day,
+            "logged": day if is_log else ranking.NO_DAY,
+            "cues": entry_cues(entry, own.words, is_log),
             "text": own.indexed,
             "around": " ".join([own.indexed if neighbour == position else neighbour_words[neighbour] for neighbour in near]),
             "heading": above.indexed,

@@ -271,8 +271,13 @@ class IndexSearcher:
 
     def _ranked(self, scored: list[Scored], question: QuestionCues, decay: Decay | None) -> _RankedCandidates:
         addresses = [address for _, address in scored]
-        columns = (self._column(name, addresses) for name in ("factor", "cues", "day"))
-        candidates = Candidates([score for score, _ in scored], *columns)
+        candidates = Candidates(
+            matched=[score for score, _ in scored],
+            trust=self._column("factor", addresses),
+            cues=self._column("cues", addresses),
+            days=self._column("day", addresses),
+            log_days=self._column("logged", addresses) if decay else (),
+        )
         return _RankedCandidates(
             candidates=candidates, documents=addresses, asked=question, decay=decay, scores=ranking.scores(candidates, question, decay)
         )

@@ -68,6 +68,7 @@ MODULES = frozenset(
         "mdmem.catchup.entry_states",  # with SQLite
         "mdmem.changes.tasks",
         "mdmem.queries.as_of",
+        "mdmem.queries.other_markdown",
         "mdmem.catchup.trail_update",  # with SQLite
         "mdmem.changes.apply",
         "mdmem.changes.repeats",  # only where a write has failed
@@ -75,6 +76,7 @@ MODULES = frozenset(
         "mdmem.changes.pending",
         "mdmem.changes.user_hooks",
         "mdmem.repo.index_bits",
+        "mdmem.repo.ignored",
         "mdmem.repo.locks",
         "mdmem.repo.mixed_commits",
         "mdmem.repo.staged_changes",
