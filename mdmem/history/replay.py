@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 from mdmem import layout
@@ -51,7 +52,8 @@ def build_step(
     sections = [ChangedSections.of(change) for change in changes]
     revisions = [changed_revisions(commit.number, change, parts, trail) for change, parts in zip(changes, sections, strict=True)]
     files = [match_in_file(change, parts, trail) for change, parts in zip(changes, sections, strict=True)]
-    stated = [Statements(each, lambda: _changed_text(files)) for each in (*side_commits, itself)]
+    changed_text = cache(lambda: _changed_text(files))
+    stated = [Statements(each, changed_text) for each in (*side_commits, itself)]
     builder = StepBuilder(
         number=commit.number,
         claims=[CommitClaims(each.commit, note) for each in stated for note in each.notes],
