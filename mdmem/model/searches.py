@@ -156,7 +156,10 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The answer to a search. `stale`: the index could not be brought up to date; `notes` tell why."""
+    """The answer to a search. `stale`: the index could not be brought up to date; `notes` tell why.
+
+    `as_of` is the one that was asked for, as it was understood; `since` and `until` are those that were asked for in words.
+    """
 
     query: str
     commit: CommitId | None
@@ -164,6 +167,8 @@ class SearchResult:
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
     as_of: str | None = None
+    since: date | None = None
+    until: date | None = None
 
 
 @dataclass(frozen=True, slots=True)

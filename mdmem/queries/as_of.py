@@ -23,25 +23,28 @@ from mdmem.workspace import Workspace
 _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 
 
-def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> tuple[MainlineCommit, date]:
-    """The mainline commit that a date, a moment or a commit id means, and the day on which expiry is judged.
+def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> tuple[MainlineCommit, date, str]:
+    """The mainline commit that a date, a moment or a commit id means, the day on which expiry is judged, and `words` as they were understood.
+
+    A day in words was understood as an ISO date.
 
     Raises:
         UsageProblem: what looks like a date is none.
         HistoryProblem: `before-history`, `commit-not-found`.
     """
     if (span := dates.parse_iso(workspace, words)) is not None:
-        return _at_end_of(workspace, trail, words, span)
+        return *_at_end_of(workspace, trail, words, span), words
     commit_id = workspace.repository.commit_named(words)
     if commit_id is None and (span := dates.parse_words(workspace, words)) is not None:
-        return _at_end_of(workspace, trail, words, span)
+        end = span.moment.isoformat() if span.moment else span.last.isoformat()
+        return *_at_end_of(workspace, trail, words, span), end
     commit = trail.commit_with_id(commit_id) if commit_id else None
     if commit is None:
         why = "does not lie on the first-parent line of HEAD" if commit_id else "is no date and no commit"
         hint = workspace.shallow_hint() or f"{verb('history')} lists commits."
         raise HistoryProblem("commit-not-found", f"{words[:80]!r} {why}", hint)
     counts_from = trail.counts_from(commit.number, dates.end_of_today(workspace))
-    return commit, workspace.local_time(commit.time if counts_from is None else counts_from).date()
+    return commit, workspace.local_time(commit.time if counts_from is None else counts_from).date(), words
 
 
 def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateSpan) -> tuple[MainlineCommit, date]:

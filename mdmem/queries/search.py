@@ -61,19 +61,41 @@ def search(workspace: Workspace, request: Search, say: Say, progress: Progress |
         background.start_catching_up(workspace)
     hits = _without_expired_contradictions(workspace, tuple(match.hit for match in matches), today, say)
     notes = (*index.notes, *_missing_past(workspace, request.history))
-    return SearchResult(query=request.query, commit=index.commit, stale=index.stale, hits=hits, notes=notes)
+    return SearchResult(
+        query=request.query,
+        commit=index.commit,
+        stale=index.stale,
+        hits=hits,
+        notes=notes,
+        since=_understood(request.since, entry_filter.since),
+        until=_understood(request.until, entry_filter.until),
+    )
 
 
 def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None) -> SearchResult:
     """The entries that answer a query best in memory as it was."""
     index = fresh_index(workspace, say, progress)
     with trail_update.fresh_trail(workspace, say, progress) as trail:
-        commit, day = as_of.resolve_as_of(workspace, trail, words)
+        commit, day, understood = as_of.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, day, commit.number)
         index, matches = _matches(workspace, index, request, entry_filter, day, say, progress)
         hits = as_of.hits_as_of(workspace, trail, commit, day, matches)
     notes = (*index.notes, *_missing_past(workspace, asks_for_past=True))
-    return SearchResult(query=request.query, commit=commit.commit, stale=index.stale, hits=hits, notes=notes, as_of=words)
+    return SearchResult(
+        query=request.query,
+        commit=commit.commit,
+        stale=index.stale,
+        hits=hits,
+        notes=notes,
+        as_of=understood,
+        since=_understood(request.since, entry_filter.since),
+        until=_understood(request.until, entry_filter.until),
+    )
+
+
+def _understood(words: str | None, day: date | None) -> date | None:
+    """The day that words mean; None if they name it as it is."""
+    return None if day is None or words is None or words.strip() == day.isoformat() else day
 
 
 def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:

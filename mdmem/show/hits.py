@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from math import fsum
 from typing import Any
 
@@ -73,14 +74,19 @@ def _why_json(why: Explanation) -> dict[str, Any]:
 
 
 def search_json(result: SearchResult) -> dict[str, Any]:
-    """A search's answer."""
-    return {
+    """A search's answer; with the days that `since` and `until` mean where they are in words."""
+    answer: dict[str, Any] = {
         "query": result.query,
         "as_of": result.as_of,
         "commit": result.commit,
         "stale": result.stale,
         "hits": [hit_json(hit) for hit in result.hits],
     }
+    return answer | {name: day.isoformat() for name, day in _days(result).items()}
+
+
+def _days(result: SearchResult) -> dict[str, date]:
+    return {name: day for name, day in (("since", result.since), ("until", result.until)) if day is not None}
 
 
 def answer_notes(name: str, count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult) -> tuple[str, ...]:
@@ -92,7 +98,8 @@ def answer_notes(name: str, count: int, answer: FactList | TagCatalogue | Confli
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
     then = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short_id(result.commit)}",)
-    return (*then, *answer_notes("match", len(result.hits), result))
+    days = " ".join(f"{name} {day}" for name, day in _days(result).items())
+    return (*then, *((days,) if days else ()), *answer_notes("match", len(result.hits), result))
 
 
 def search_text(result: SearchResult, colour: bool) -> str:
