@@ -19,6 +19,7 @@ from mdmem.errors import LabelProblem, TextProblem
 from mdmem.model import Fact, FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.wording import field
 
 _ID_DIGITS = 8
 _CACHED_ITEMS = 20_000
@@ -374,7 +375,8 @@ def add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
     names = [tag.removeprefix("#") for tag in tags]
     for name in names:
         if not _is_tag(name):
-            raise LabelProblem("bad-text", f"{name!r} cannot be a tag: it takes a letter, then letters, digits, _, - or /")
+            hint = f"Give {field('tags')} once for each label." if "," in name or " " in name else ""
+            raise LabelProblem("bad-text", f"{name!r} cannot be a tag: it takes a letter, then letters, digits, _, - or /", hint)
     labels = [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
     fence = _LAST_FENCE.search(words) if labels else None
     return "".join([words, fence[1] + fence[2] if fence else " ", " ".join(labels)] if labels else [words])

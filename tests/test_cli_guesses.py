@@ -25,6 +25,7 @@ ARGUMENTS = {name for _, command in all_commands() for name in command_help.para
         *[(word, name) for word in ("add", "append", "write") for name in ("log", "remember")],
         *[("list", "facts"), ("delete", "forget"), ("remove", "forget"), ("undo", "revert"), ("commit", "save")],
         *[("update", "remember TEXT --key"), ("set", "remember TEXT --key"), ("diff", "history -p"), ("edit_section", "edit-section")],
+        *[("add-fact", "log"), ("list_facts", "facts"), ("delete-fact", "forget"), ("search_memory", "search"), ("get-section", "show")],
         *[("serach", "search"), ("forgte", "forget"), ("Search", "search")],
     ],
 )
@@ -78,8 +79,17 @@ def test_every_answer_is_there():
         (("search", "x", "--histori"), "Use --history."),
         (("log", "it", "rained"), "what has spaces goes in quotes"),
         (("edit-section", "Work", "x"), "--append"),
-        (("tags", "x"), "It takes options alone."),
-        (("recall", "x", "--tag", "y"), "such as --tag TAG"),
+        (("status", "x"), "It takes options alone."),
+        (("tags", "x"), "mdmem recall --tag TAG"),
+        (("recall", "x", "--tag", "y"), "Each label goes with a --tag of its own"),
+        (("recall", "x"), "As in: mdmem recall --tag ops"),
+        (("facts", "x"), "mdmem search QUERY"),
+        (("save", "x"), "mdmem remember TEXT"),
+        (("init", "--path", "x"), "DIR is no option"),
+        (("history", "--since", "yesterday"), "mdmem search QUERY --since DAY"),
+        (("remember", "x", "--confidence", "high"), "mdmem remember --help"),
+        (("remember", "-dash"), "goes behind --"),
+        (("search", "x", "--section"), "mdmem search --help"),
     ],
     ids=" ".join,
 )
@@ -87,6 +97,15 @@ def test_options(shell: Shell, words: tuple[str, ...], hint: str):
     done = shell.run(*words)
     assert (done.status, done.out) == (2, "")
     assert hint in done.err.splitlines()[1]
+
+
+@pytest.mark.parametrize(("option", "number"), [("--confidence", "a number"), ("--nth", "a whole number")])
+def test_a_number_that_is_none(shell: Shell, option: str, number: str):
+    assert shell.run("edit-section", "Work", "--append", "x", option, "high").err.splitlines()[0].endswith(f"it takes {number}")
+
+
+def test_labels_in_one_word(shell: Shell):
+    assert shell.run("log", "x", "--tag", "a,b").err.splitlines()[1] == "hint: Give --tag once for each label."
 
 
 def test_words_too_many_are_not_repeated(shell: Shell):

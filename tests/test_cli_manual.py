@@ -23,11 +23,14 @@ class TestHelp:
     def test_of_a_page(self, shell: Shell, topic: str):
         text = packaged("docs", f"{topic}.md")
         assert shell.run("help", topic).out == text
-        assert shell.run("help", f"{topic}.md", "--json").answer == {"topic": f"{topic}.md", "text": text}
+        assert shell.run("help", f"{topic}.md", "--json").answer == {"topic": topic, "text": text}
 
     @pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
     def test_of_a_command_is_what_it_says_itself(self, shell: Shell, name: str):
         assert shell.run("help", *name.split()).out == shell.run(*name.split(), "--help").out
+
+    def test_by_another_word(self, shell: Shell):
+        assert shell.run("help", "settings").out == shell.run("help", "file-format").out
 
     def test_of_what_is_not_there(self, shell: Shell):
         done = shell.run("help", "zebra")

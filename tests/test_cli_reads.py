@@ -13,6 +13,7 @@ class TestReads:
     def test_show(self, shell: Shell):
         assert shell.run("show", "Employer").out == "- works at Stripe\n"
         assert shell.run("show", "memory/rooms.md", "Rooms").out == "- likes dark rooms\n"
+        assert shell.run("show", "Rooms", "memory/rooms.md").out == "- likes dark rooms\n"
         assert shell.run("show", "memory/rooms.md").out == FILES["memory/rooms.md"]
         assert shell.run("show", "Twice", "--nth", "2").out == "- two\n"
         answer = shell.run("show", "Work", "--json").answer

@@ -131,7 +131,7 @@ def parse(words: Sequence[str]) -> Call | None:
             raise UsageProblem("completion is there for bash, zsh and fish", "Run it in one of these shells.") from end
         return None
     except typer.TyperException as problem:
-        raise _usage_problem(problem) from problem
+        raise _usage_problem(problem, words) from problem
 
 
 def help_text(words: Sequence[str]) -> str:
@@ -153,16 +153,29 @@ def complete() -> int:
     return 0
 
 
-def _usage_problem(problem: typer.TyperException) -> UsageProblem:
+_NUMBERS = {
+    "Input should be a valid number, unable to parse string as a number": "it takes a number",
+    "Input should be a valid integer, unable to parse string as an integer": "it takes a whole number",
+}
+"""What a library says of a number, in plain words."""
+
+
+def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> UsageProblem:
     """A wrong call as a failure of ours, with the name that may be meant, or the help that fits."""
     message = problem.format_message().removesuffix(".").replace("Value error, ", "")
+    for technical, plain in _NUMBERS.items():
+        message = message.replace(technical, plain)
     context: Any = getattr(problem, "ctx", None)
-    hint = f"{context.command_path if context else app.info.name} --help"
+    command = next((word for word in words if word in commands.COMMANDS), "")
+    path = context.command_path if context else f"{app.info.name} {command}".rstrip()
+    hint = f"{path} --help"
     option = getattr(problem, "option_name", "")
-    if " " in option:
+    if option and (" " in option or any(word.startswith(option) and len(word) > 2 for word in words if word[1:2] != "-")):
         hint += "; a text that begins with a dash goes behind --, or comes from standard input"
     elif hasattr(problem, "possibilities"):  # no such option
         message = problem.message
         meant = guesses.meant_option(option, *command_help.parameters(context.command))
         hint = f"{meant} {hint}" if meant else hint
+    elif message.startswith("Missing ") and (example := command_help.EXAMPLES.get(path.partition(" ")[2])):
+        hint = f"As in: {example}. {hint}"
     return UsageProblem(message[:1].lower() + message[1:], hint)

@@ -113,11 +113,9 @@ def parameters(command: Any) -> tuple[Sequence[str], Sequence[str]]:
 
 def _how_texts_go(command: Any) -> str:
     """A sentence on where the words of a command go."""
-    flags, arguments = parameters(command)
-    if "--append" in flags:
-        return "A text goes with --append, --prepend, --body, or --replace and --with."
-    if "--tag" in flags and not arguments:
-        return "It takes options alone, such as --tag TAG."
+    if command.name in guesses.WORDS_TOO_MANY:
+        return guesses.WORDS_TOO_MANY[command.name]
+    _, arguments = parameters(command)
     if not arguments:
         return "It takes options alone."
     return f"It takes {' '.join(arguments)}; what has spaces goes in quotes."

@@ -7,11 +7,15 @@ none that reads leads to a command that takes something out.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})
 """Commands that a word is led to only if the table says so, or if it is nearly the same."""
 _NEARLY_THE_SAME = 0.8
+_ALIKE = 0.7
+_PART = re.compile(r"[^\W_]+")
+"""A part of a word such as list-facts, the first of which says what is meant."""
 
 
 def _table(lines: Mapping[str, str]) -> Mapping[str, str]:
@@ -21,7 +25,7 @@ def _table(lines: Mapping[str, str]) -> Mapping[str, str]:
 
 COMMANDS: Mapping[str, str] = _table(
     {
-        "get read cat view display print open fetch dump load section retrieve": "mdmem show [FILE] [SECTION]",
+        "get read cat view display print open fetch load section retrieve": "mdmem show [FILE] [SECTION] (or facts --key KEY, or search QUERY)",
         "find query grep lookup ask match retrieve-memory search-memory memory_search rg": "mdmem search QUERY",
         "add append write create new insert put store note record push post memorize memorise save-memory add-memory capture": (
             "mdmem log TEXT (what happened), or mdmem remember TEXT (what stays true)"
@@ -47,7 +51,11 @@ COMMANDS: Mapping[str, str] = _table(
         "tidy clean cleanup suggest advise maintain gc consolidate audit": "mdmem review",
         "lint validate verify test scan": "mdmem check [FILE]",
         "sanitize sanitise mask scrub anonymize anonymise": "mdmem redact",
-        "info state where config settings summary overview whoami": "mdmem status (settings stand in mdmem.toml)",
+        "info state where summary overview whoami": "mdmem status",
+        "config settings configure options preferences": "mdmem help file-format (settings stand in mdmem.toml)",
+        "memory mem memories-search mdmem": "mdmem search QUERY, mdmem log TEXT, or mdmem remember TEXT",
+        "export backup dump archive": "mdmem show FILE (all of it is Markdown, in a git repository)",
+        "import ingest upload": "mdmem init DIR (adopts a folder of Markdown), or mdmem edit-section SECTION --create --body - (reads a text)",
         "version": "mdmem --version",
         "fix repair diagnose health troubleshoot fsck": "mdmem doctor [--fix]",
         "index rebuild refresh reindex-all update-index": "mdmem reindex [--full]",
@@ -90,7 +98,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "--section -s --heading --header --title --name --path-in-file --address": ("SECTION", "--section", "NAME", "--rename", "--key"),
     "--query --q --search --pattern --term --terms --words --question": ("QUERY", "TEXT"),
-    "--file --path --filename --file-path --filepath --document --doc -f": ("--file", "FILE"),
+    "--file --path --filename --file-path --filepath --document --doc -f": ("--file", "FILE", "DIR"),
     "--format --output --output-format -o -j --as-json --machine --porcelain": ("--json",),
     "--date --day --on --when --timestamp --at": ("--date", "--as-of", "--since"),
     "--from --start --start-date --newer-than --begin": ("--since",),
@@ -115,7 +123,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "--diff --patch --show-diff --verbose -v --words": ("-p", "--explain"),
     "--preview --dry --dryrun --no-act --what-if --simulate --test": ("--dry-run",),
     "--recursive -r --children --with-subsections --deep --tree": ("--subtree",),
-    "--workspace --dir --directory --root --cwd --repo --project -d": ("-C",),
+    "--workspace --dir --directory --root --cwd --repo --project -d": ("DIR", "-C"),
     "--quiet --silent": ("-q",),
     "--asof --as_of --at-date --point-in-time": ("--as-of",),
     "--all -a --include-superseded --include-old --include-history --past --everything": ("--all", "--history"),
@@ -133,17 +141,35 @@ _ELSEWHERE = {
     "--no-color": "Set NO_COLOR=1.",
     "--no-colour": "Set NO_COLOR=1.",
     "--no-pager": "Set MDMEM_PAGER=cat, or send the output to a pipe.",
+    "--since": "mdmem search QUERY --since DAY narrows by the day.",
+    "--until": "mdmem search QUERY --until DAY narrows by the day.",
+    "--key": "mdmem facts --key KEY lists by the key.",
+    "--list": "It lists without an option.",
+    "--all": "It gives all without an option.",
     "--overwrite": "A value is replaced by mdmem remember TEXT --key KEY.",
 }
+
+
+WORDS_TOO_MANY: Mapping[str, str] = {
+    "edit-section": "A file goes with --file, a text with --append, --prepend, --body, or --replace and --with.",
+    "save": "It commits what was edited by hand; mdmem remember TEXT and mdmem log TEXT keep a text.",
+    "remember": "TEXT goes in quotes; --key KEY says what it is about.",
+    "facts": "mdmem search QUERY finds words; --key, --tag, --kind, --section and --file narrow the list.",
+    "recall": "Each label goes with a --tag of its own; mdmem search QUERY finds words.",
+    "tags": "mdmem recall --tag TAG lists the facts with a label.",
+}
+"""Where the words go that are too many for a command."""
 
 
 def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
     """The call that `word` may be meant for, from the words that may stand there; empty if none is like it."""
     folded = word.casefold()
     table = OF_GROUPS[group] if group else COMMANDS
-    call = table.get(folded) or table.get(folded.replace("_", "-"))
-    if call:
-        return call
+    for part in (folded, folded.replace("_", "-"), *_PART.findall(folded)):
+        if part in commands and part not in REMOVING:
+            return " ".join(filter(None, ("mdmem", group, part)))
+        if part in table:
+            return table[part]
     near = difflib.get_close_matches(folded, [name for name in commands if name not in REMOVING], n=1)
     nearer = difflib.get_close_matches(folded, commands, n=1, cutoff=_NEARLY_THE_SAME)
     return " ".join(filter(None, ("mdmem", group, (nearer or near)[0]))) if nearer or near else ""
@@ -165,8 +191,8 @@ def meant_option(word: str, options: Collection[str], arguments: Sequence[str]) 
             return f"Use {meant}{_how(meant)}."
     if folded in _ELSEWHERE:
         return _ELSEWHERE[folded]
-    near: Iterable[str] = difflib.get_close_matches(folded, [flag for flag in options if flag.startswith("--")], n=1)
-    return "".join(f"Use {flag}." for flag in near)
+    names = [] if folded in _MEANT else [flag[2:] for flag in options if flag.startswith("--")]
+    return "".join(f"Use --{name}." for name in difflib.get_close_matches(folded.lstrip("-"), names, n=1, cutoff=_ALIKE))
 
 
 def _how(flag: str) -> str:

@@ -28,6 +28,12 @@ TOPICS = {
     "scale": "How cost grows",
 }
 """The pages, in the order in which they are listed."""
+_MEANT = {
+    **dict.fromkeys(("settings", "config", "files", "format"), "file-format"),
+    **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
+    **{"agent": "agents", "error": "errors", "codes": "errors", "words": "glossary", "command": "commands"},
+}
+"""The pages for other words."""
 _ALONE = re.compile(r"#|\||    |$")
 """The beginning of a heading, a row of a table, a line of code, or nothing: what belongs to no paragraph."""
 _ITEM = re.compile(r"- |\d+\. ")
@@ -50,10 +56,11 @@ def help_(
     if name in COMMANDS or name in GROUPS:
         text = app.help_text(name.split())
         return Answer({"topic": name, "text": text}, text)
-    if name.removesuffix(".md") not in TOPICS:
+    page = _MEANT.get(name, name).removesuffix(".md")
+    if page not in TOPICS:
         raise UsageProblem("there is no page or command of this name", f"The pages are: {', '.join(TOPICS)}.")
-    text = packaged("docs", f"{name.removesuffix('.md')}.md")
-    return Answer({"topic": name, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
+    text = packaged("docs", f"{page}.md")
+    return Answer({"topic": page, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
 
 
 def _plain(text: str) -> Iterator[str]:

@@ -28,6 +28,8 @@ def show_(
     as_json: Json = False,
 ) -> Answer:
     """Read one section, or a whole file."""
+    if second and is_markdown(second) and not (first and is_markdown(first)):
+        first, second = second, first
     file = first if first and is_markdown(first) else None
     sections = [word for word in (first if file is None else None, second) if word is not None]
     if len(sections) + preamble > 1:

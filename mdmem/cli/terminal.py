@@ -25,6 +25,8 @@ _RESET = "\x1b[0m"
 _LESS = {"LESS": "FRX", "LV": "-c"}
 """What git gives to its pager too: leave at once what fits, let colours through, do not clear the screen."""
 _NOT_RUN = (126, 127)
+_DEEPER = 4
+"""How much further in a line goes on whose first column is too wide to be left free."""
 _NARROWEST = 10
 _USUAL = (80, 24)
 
@@ -121,7 +123,9 @@ def _wrapped(line: str, most: int) -> Iterator[str]:
     bare = _CODE.sub("", line)
     column = _COLUMN.match(bare)
     mark = _MARK.match(bare)
-    hang = width(column[0]) if column and 3 * width(column[0]) <= most else width(mark[0]) if mark else 0
+    hang = width(mark[0]) if mark else 0
+    if column:
+        hang = width(column[0]) if 3 * width(column[0]) <= most else hang + _DEEPER
     indent = " " * min(hang, most // 2)
     row, taken, colour = "", 0, ""
     for piece in _PIECE.findall(line):

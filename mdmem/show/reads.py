@@ -116,5 +116,9 @@ def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
         yield "mdmem check  (says what is wrong with files that are skipped)"
     if "foreign" not in status.hooks.values() and set(status.hooks.values()) - {"installed"}:
         yield "mdmem hooks install  (checks what is committed)"
-    if status.current and not status.entries:
-        yield 'mdmem remember "a fact", mdmem log "what happened"  (memory is empty)'
+    if not status.entries:
+        yield (
+            'mdmem remember "a fact", mdmem log "what happened"'
+            if status.current
+            else "mdmem search WORDS  (reads memory for the first time)"
+        )
