@@ -17,7 +17,7 @@ from mdmem.config import Settings
 from mdmem.document import BlockKind, Document, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.errors import PathProblem
 from mdmem.facts import items
-from mdmem.layout import CURATED_NAMES, log_day
+from mdmem.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -365,6 +365,9 @@ def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]
 
 
 def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
+    """Facts that stand twice in one section. Instructions to an agent are none."""
+    if path.rpartition("/")[2] in BOOTSTRAP_NAMES:
+        return
     starts = [section.start for section in document.sections]
     first_lines: dict[tuple[int, str], int] = {}
     for item in items(document):

@@ -102,6 +102,12 @@ class TestEncoding:
         assert judge(LOG, "\ufeff" + LOG, DAY) == ()
 
 
+def test_instructions_are_no_facts() -> None:
+    text = b"# Rules\n\n- answer: briefly\n- answer: briefly\n"
+    assert [problem.code for problem in check_file(MEMORY, text, FileKind.EVERGREEN, Settings())] == ["duplicate-fact"]
+    assert check_file(FilePath("AGENTS.md"), text, FileKind.BOOTSTRAP, Settings()) == ()
+
+
 class TestDailyLog:
     @pytest.mark.parametrize(
         "after",

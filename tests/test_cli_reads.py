@@ -83,6 +83,16 @@ class TestReads:
             "memory/2026-01-02.md"
         ]
 
+    def test_instructions_to_an_agent_are_no_facts(self, shell: Shell):
+        shell.write("AGENTS.md", "# Rules\n\n- tone: short #style\n- tone: friendly #style\n")
+        for _ in ("saved by hand", "in the index"):
+            (first, second) = shell.run("search", "tone", "--json").answer["hits"]
+            assert (first["path"], first["contradicts"], second["contradicts"]) == ("AGENTS.md", [], [])
+            assert shell.run("facts", "--file", "AGENTS.md", "--json").answer["total"] == 0
+            assert [each["key"] for each in shell.run("conflicts", "--json").answer["conflicts"]] == ["pet"]
+            assert "style" not in [tag["tag"] for tag in shell.run("tags", "--json").answer["tags"]]
+            shell.run("reindex")
+
     def test_where_the_index_is_behind_lists_say_so(self, shell: Shell):
         shell.run("search", "tea")
         shell.write("mdmem.toml", "lock_timeout = 0.01\n")

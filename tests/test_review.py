@@ -154,6 +154,12 @@ def test_a_duplicate_in_another_section_is_named_by_its_section() -> None:
     assert (advice.path, advice.change) == (TOPIC, Forget(fact("tea"), TOPIC))
 
 
+def test_a_task_that_was_ticked_off_on_two_days_is_no_duplicate() -> None:
+    days = "# Log\n\n## Monday\n\n- [x] water the plants in the kitchen\n- [ ] call Ana\n\n## Tuesday\n\n- [X] water the plants in the kitchen\n"
+    assert reviewed(curated(days + "- [x] water the plants of the kitchen\n")) == ()
+    assert [each.line for each in reviewed(curated(days + "- [ ] call Ana\n- [x] swim\n- [x] swim\n"))] == [11, 13]
+
+
 def test_a_duplicate_that_cannot_be_cut_out_is_only_shown() -> None:
     # Without `1. tea` the line below it would be a part of the paragraph.
     text = "## A\n\n- tea\n\ntext\n1. tea\n2. milk\n"

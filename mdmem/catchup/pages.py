@@ -15,7 +15,7 @@ from mdmem.editors import frontmatter
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.listing import ListedFile
-from mdmem.model import CommitId, FactId, FilePath, Source, Status
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Source, Status
 from mdmem.model.trail import Claim, Conflict, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
@@ -130,8 +130,10 @@ class PageReader:
     def _with_conflicts(
         self, path: FilePath, on_disk: tuple[Entry, ...], states: Sequence[EntryState], lifetimes: Sequence[Lifetime]
     ) -> tuple[Lifetime, ...]:
-        """The lifetimes of the entries of a file, with what contradicts each."""
-        if all(entry.key is None and entry.fact not in self._paired_facts for entry in on_disk):
+        """The lifetimes of the entries of a file, with what contradicts each. Instructions in a bootstrap file are no facts."""
+        if self._workspace.kind_of(path) is FileKind.BOOTSTRAP or all(
+            entry.key is None and entry.fact not in self._paired_facts for entry in on_disk
+        ):
             return tuple(lifetimes)
         claims = {
             entry_claim(entry, state.occurrence if state.committed else None): index

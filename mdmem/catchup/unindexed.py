@@ -16,7 +16,7 @@ from mdmem.document import parse_bytes
 from mdmem.editors import frontmatter
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
-from mdmem.model import FilePath, Source
+from mdmem.model import FileKind, FilePath, Source
 from mdmem.model.trail import Claim, Entry
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.schema import IndexRow, Lifetime
@@ -61,7 +61,8 @@ def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collect
 def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tuple[Entry, ...]) -> FileEntries | None:
     """The entries of a file, with what the index has of those that it holds; None where that does not suffice."""
     rows = index.rows(path)
-    if rows is None or _contradict(workspace, on_disk):
+    kind = workspace.kind_of(path)
+    if rows is None or (kind is not FileKind.BOOTSTRAP and _contradict(workspace, on_disk)):
         return None
     live = [row for row in rows if row.lifetime.is_live]
     removed_keys = {key for row in rows if not row.lifetime.is_live for key in _keys(row.entry)}
@@ -79,7 +80,7 @@ def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tup
         entries=on_disk,
         origins=tuple(row.origin if row else None for row in indexed),
         uncommitted=tuple(row.uncommitted if row else True for row in indexed),
-        kind=workspace.kind_of(path),
+        kind=kind,
         lifetimes=tuple(row.lifetime if row else Lifetime() for row in indexed),
     )
 

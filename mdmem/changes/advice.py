@@ -163,7 +163,10 @@ def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bo
 
 
 def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """Advise on the later ones of facts with one id. In one section that is one too many; in two the headings may make them two facts."""
+    """Advise on the later ones of facts with one id. In one section that is one too many; in two the headings may make them two facts.
+
+    A task that is ticked off in two sections was done twice.
+    """
     first: dict[FactId, _LocatedFact] = {}
     first_in_section: dict[tuple[FactId, tuple[FilePath, int]], _LocatedFact] = {}
     for fact in located:
@@ -172,11 +175,16 @@ def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
         if (earlier := first_in_section.get(key)) is not None:
             message = f"{_quoted(fact)} stands in line {earlier.line} of the section already"
             yield _removal_advice(fact, AdviceKind.DUPLICATE, message, _adds_nothing(fact.item, earlier.item))
-        elif fact_id in first:
+        elif fact_id in first and not _is_ticked_off(fact):
             message = f"{_quoted(fact)} stands in {_where(first[fact_id])} too"
             yield _removal_advice(fact, AdviceKind.DUPLICATE, message, safe=False)
         first.setdefault(fact_id, fact)
         first_in_section.setdefault(key, fact)
+
+
+def _is_ticked_off(fact: _LocatedFact) -> bool:
+    """True for a task in a list that is done: `[x] water the plants`."""
+    return fact.item.fact.text.startswith(("[x] ", "[X] "))
 
 
 def _where(fact: _LocatedFact) -> str:
@@ -191,6 +199,7 @@ def _adds_nothing(later: Item, first: Item) -> bool:
 
 def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
     """Advise on the later ones of facts that say nearly the same. Two values of one key are a contradiction, of two keys two facts."""
+    located = [fact for fact in located if not _is_ticked_off(fact)]
     texts = [fact.item.fact.text for fact in located]
     nearest: dict[int, tuple[float, int]] = {}
     for pair in candidate_pairs(texts, texts):
