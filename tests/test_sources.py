@@ -14,7 +14,7 @@ from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source
 from mdmem.model.searches import ListFacts
 from mdmem.model.trail import Fate, MarkKind, Origin
-from mdmem.model.writes import Forget, Log, Remember, Revert, WriteOptions
+from mdmem.model.writes import Contradict, Forget, Log, Remember, Revert, WriteOptions
 
 MEMORY = FilePath("MEMORY.md")
 LOG = FilePath("memory/2026-03-05.md")
@@ -348,6 +348,23 @@ class TestReverts:
         self.forget(at)
         at.git("revert", "--no-edit", "HEAD")
         assert sources(at)[GUESS] is Source.AUTO
+
+    def test_that_name_a_commit_by_a_short_id(self, at: Desk) -> None:
+        at.apply(Remember(WORD, section="Other", create=True))
+        self.forget(at)
+        at.apply(Contradict(WORD, "name: Ada"))
+        at.git("revert", "--no-edit", "--reference", "HEAD~1")
+        assert sources(at)[GUESS] is Source.AUTO
+        contradiction = at.git("rev-parse", "--short", "HEAD~1").strip()
+        at.git(
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            f"Of no contradiction\n\nThis reverts commit {contradiction} (MEMORY.md: contradict, 2026-03-05).",
+        )
+        with fresh_trail(at.workspace) as trail:
+            assert trail.pair_marks() == ()
 
     def test_of_a_replacement(self, at: Desk) -> None:
         at.apply(Remember("green", key="tea", options=WriteOptions(source=Source.USER_STATED, actor="agent/x")))

@@ -162,7 +162,7 @@ def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
     """The last commit that took a commit back."""
     mainline_commit = trail.commit_with_id(commit)
     later = trail.commits_after(mainline_commit.number if mainline_commit else 0)
-    return next((each.commit for each in reversed(later) if commit in parse_message(each.message).reverts), None)
+    return next((each.commit for each in reversed(later) if commit.startswith(parse_message(each.message).reverts)), None)
 
 
 def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:

@@ -74,7 +74,7 @@ class EarlierTrail(Protocol):
         ...
 
     def commit_with_id(self, commit: CommitId) -> MainlineCommit | None:
-        """The mainline commit with this id."""
+        """The mainline commit with this id, or with an id that begins so where only one does."""
         ...
 
 

@@ -28,7 +28,7 @@ _LIST_MARKER = late.pattern(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _PATH = late.pattern(r"(?i)^(.+?\.md): ")
 _FACT = late.pattern(r"[0-9a-f]{8}")
 _COMMIT = late.pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
+_REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{7,64})\b")
 _BY_A_PERSON = Provenance(source=Source.USER_STATED, confidence=Source.USER_STATED.confidence)
 
 FactPair = tuple[FactId, FactId]
@@ -172,7 +172,7 @@ def parse_trailers(text: str) -> dict[str, list[str]]:
 
 
 def note_by_hand(message: str) -> ParsedNote:
-    """The note of a person's message. The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`."""
+    """The note of a person's message. The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a short id."""
     reverts = tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
     return ParsedNote(op=None, path=None, section="", provenance=_BY_A_PERSON, reverts=reverts)
 

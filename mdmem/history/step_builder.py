@@ -87,7 +87,7 @@ class StepBuilder:
         reverted = {commit for claims in self.claims for commit in claims.note.reverts}
         self._reverted = [earlier for commit in sorted(reverted) if (earlier := self.trail.commit_with_id(commit))]
         self.reverted_commits = {earlier.number for earlier in self._reverted}
-        self.claims = [*(claims for claims in self.claims[:-1] if claims.commit.id not in reverted), self.claims[-1]]
+        self.claims = [*(claims for claims in self.claims[:-1] if not claims.commit.id.startswith(tuple(reverted))), self.claims[-1]]
         self._multi_value_commits = {claims.commit.id for claims in self.claims if claims.note.also}
         self._reverting_commits = {claims.commit.id for claims in self.claims if claims.note.reverts}
         self._reverts_side_commits = len(self.reverted_commits) < len(reverted)

@@ -126,8 +126,10 @@ class Trail:
         return self._commit(f"{SELECT_COMMITS} WHERE number = ?", number)
 
     def commit_with_id(self, commit: CommitId) -> MainlineCommit | None:
-        """The mainline commit with this id."""
-        return self._commit(f"{SELECT_COMMITS} WHERE id = ?", blob(commit))
+        """The mainline commit with this id, or with an id that begins so where only one does."""
+        statement = f"{SELECT_COMMITS} WHERE id >= ? AND id < ? LIMIT 2"
+        commits = self._store.all(parse_commit, statement, blob(commit), blob(commit) + b"\xff")
+        return commits[0] if len(commits) == 1 else None
 
     def last_commit_before(self, time: int, latest: int) -> MainlineCommit | None:
         """The newest mainline commit that counts up to `time`.
