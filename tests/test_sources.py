@@ -115,13 +115,13 @@ class TestClaims:
         with fresh_trail(at.workspace) as trail:
             return trail.occurrences_of(parse_text(text).id)[-1].origin
 
-    def test_an_agents_pending_edits_rank_as_inferred_and_are_guarded_as_the_users(self, at: Desk) -> None:
+    def test_an_agents_pending_edits_rank_as_inferred_and_are_its_claim(self, at: Desk) -> None:
         at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- name: Bo\n- tea is green\n")
         remember(at, "coffee is black", Source.AUTO, actor="agent/main")
         assert sources(at) == {"name: Bo": Source.INFERRED, "tea is green": Source.INFERRED, "coffee is black": Source.AUTO}
         origin = self.origin(at, "tea is green")
-        assert (origin.claimed_by, origin.guarded_source, origin.confidence) == ("agent/main", Source.USER_STATED, 0.7)
-        assert self.origin(at, "coffee is black").guarded_source is Source.AUTO
+        assert (origin.claimed_by, origin.confidence) == ("agent/main", 0.7)
+        assert self.origin(at, "coffee is black").claimed_by is None
         with fresh_trail(at.workspace) as trail:
             (before,) = trail.occurrences_of(parse_text("name: Ada").id)
         assert (before.fate, before.successor) == (Fate.SUPERSEDED, parse_text("name: Bo").id)

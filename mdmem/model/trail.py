@@ -22,11 +22,6 @@ class Origin:
     confidence: float
     claimed_by: str | None = None
 
-    @property
-    def guarded_source(self) -> Source:
-        """The source that a weaker statement has to reckon with: what is claimed may be the user's own."""
-        return Source.USER_STATED if self.claimed_by else self.source
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
