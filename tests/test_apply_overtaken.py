@@ -96,6 +96,13 @@ def test_a_save_on_top_of_ours_is_a_commit_of_its_own(at: Desk, monkeypatch: pyt
     at.git("fsck", "--strict")
 
 
+def test_it_is_no_claim_of_an_agent_that_waits_for_the_write(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved_on_top_of_ours(at, monkeypatch)
+    done = at.apply(append(actor="agent/main"))
+    assert done.notes == ("committed what was saved to MEMORY.md meanwhile, as yours",)
+    assert at.git("log", "-1", "--format=%B") == "MEMORY.md: edited by hand\n\n"
+
+
 def test_it_is_so_in_folders_and_below_the_root(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = desk(world, repository, "deep/er")
     at.write("memory/sub folder/a.md", "# A\n\n- a line\n")

@@ -88,7 +88,7 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
         result = write_plan(workspace, to_write, note, edit.options.allow, transaction.begin_write())
         if isinstance(result, WrittenChange):
             notes += tuple(f"committed the pending edits of {pending} first, {owner}" for pending in result.pending)
-            notes += tuple(f"committed what was saved to {saved} meanwhile, {owner}" for saved in result.saved)
+            notes += tuple(f"committed what was saved to {saved} meanwhile, as yours" for saved in result.saved)
             if plan is whole:
                 return write_result(plan, result.commit, notes=notes)
         elif result.overtaken:

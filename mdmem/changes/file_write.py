@@ -240,7 +240,6 @@ class _Write:
 
     def __init__(self, workspace: Workspace, plan: Plan, order: commits.CommitOrder, parent: CommitId | None, steps: WriteSteps) -> None:
         self._workspace = workspace
-        self._actor = plan.actor
         self._targets = [_Target(workspace, each) for each in plan.files]
         self._order = order
         self._parent = parent
@@ -340,9 +339,8 @@ class _Write:
             path, data = target.plan.path, target.on_disk()
             order = replace(self._order, paths=(path,), state=None)
             with suppress(RepositoryProblem):  # it stays a pending edit
-                theirs = (
-                    commit_pending_edits(self._workspace, data, repository.state(path), order, frozenset(), self._actor) if data else None
-                )
+                # Whoever waits for this write has not saved the file: it is a person's, and no agent's claim.
+                theirs = commit_pending_edits(self._workspace, data, repository.state(path), order, frozenset(), None) if data else None
                 saved += [path] if theirs else []
         return WrittenChange(commit, written.pending, tuple(saved))
 
