@@ -38,12 +38,13 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     try:
         result = apply_all(workspace, [edit], edit.options, say)[0]
     except MdmemError as problem:
-        edit = replace(edit, options=complete_options(workspace, edit.options))
-        if (repeat := repeats.find_repeat(workspace, edit, problem)) is None:
+        complete = replace(edit, options=complete_options(workspace, edit.options))
+        if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:
             raise
         result = repeat
-    day = edit.day if isinstance(edit, Log) else edit.until if isinstance(edit, Remember) else None
-    return result if day is None else replace(result, day=day)
+    if edit is change:
+        return result
+    return replace(result, day=edit.day if isinstance(edit, Log) else edit.until if isinstance(edit, Remember) else None)
 
 
 def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteOptions, say: Say) -> list[WriteResult]:

@@ -21,6 +21,7 @@ from mdmem.facts import holds_key, items, parse_item, parse_text, write_item
 from mdmem.history import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
+from mdmem.model.actors import fold_actor
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.queries import lookup
@@ -82,11 +83,9 @@ def _newest_changes(workspace: Workspace, path: FilePath, is_ours: Callable[[Par
 
 def _is_by(note: ParsedNote, options: WriteOptions) -> bool:
     """True for a commit of mdmem by the same actor in the same session; none is one too."""
-    made_by = note.provenance
-    return note.op is not None and all(
-        " ".join((one or "").split()) == " ".join((other or "").split())
-        for one, other in ((made_by.actor, options.actor), (made_by.session, options.session))
-    )
+    made_by, session = note.provenance, " ".join((options.session or "").split())
+    is_same_actor = fold_actor(made_by.actor or "") == fold_actor(options.actor or "")
+    return note.op is not None and is_same_actor and (made_by.session or "") == session
 
 
 def _carried_out(workspace: Workspace, edit: EditSection | Remember, path: FilePath, change: _FileChange) -> EditResult | None:

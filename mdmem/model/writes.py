@@ -257,7 +257,7 @@ class WriteResult:
 
     `ended` are facts that were superseded without a successor; `kept` is what stood behind and beneath a replaced text, and stays. `contradicts` are the current
     facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes
-    of `check`. `day` is the one that the caller gave, as an ISO date.
+    of `check`. `day` is the one that the caller gave in words, as an ISO date.
     """
 
     changed: bool

@@ -120,7 +120,8 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
     newest = find_newest_revision(workspace, trail, path, request.target, request.nth)
     notes = shallow_notes(workspace, trail)
     if newest is None:
-        return SectionHistory(path, section_on_disk(workspace, path, request.target, request.nth).section, (), notes)
+        section = section_on_disk(workspace, path, request.target, request.nth).section
+        return SectionHistory(path=path, section=section, revisions=(), notes=notes)
     revisions = trail.revisions(newest.lineage, request.limit + 1)
     views = [
         _change_view(workspace, trail, revision.begun, revision, before)
@@ -128,7 +129,12 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
     ]
     if newest.ended is not None:
         views.insert(0, _change_view(workspace, trail, newest.ended, None, newest))
-    return SectionHistory(newest.path, newest.section, tuple(views[: request.limit]), (*notes, *_limit_notes(len(views), request.limit)))
+    return SectionHistory(
+        path=newest.path,
+        section=newest.section,
+        revisions=tuple(views[: request.limit]),
+        notes=(*notes, *_limit_notes(len(views), request.limit)),
+    )
 
 
 def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, limit: int) -> SectionHistory:
@@ -138,7 +144,7 @@ def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, lim
         raise missing_file(workspace, path)
     views = [_change_view(workspace, trail, commit.number, revision, before) for commit, before, revision in changes[:limit]]
     notes = (*shallow_notes(workspace, trail), *_limit_notes(len(changes), limit))
-    return SectionHistory(path or "", (), tuple(views), notes)
+    return SectionHistory(path=path or "", section=(), revisions=tuple(views), notes=notes)
 
 
 def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
@@ -208,7 +214,8 @@ def _uncommitted_fact(workspace: Workspace, trail: Trail, reference: str, path: 
         if path in (None, location.path):
             fact = location.item.fact
             is_expired = fact.until is not None and fact.until < workspace.now().date()
-            return FactHistory(fact.id, Status.EXPIRED if is_expired else Status.CURRENT, (), shallow_notes(workspace, trail))
+            status = Status.EXPIRED if is_expired else Status.CURRENT
+            return FactHistory(fact=fact.id, status=status, chain=(), notes=shallow_notes(workspace, trail))
     return None
 
 
@@ -217,7 +224,8 @@ def _fact_history(workspace: Workspace, trail: Trail, fact: FactId, path: FilePa
     chain = [_with_expiry(link, today) for link in chains.fact_chain(fact, trail, _rows(trail, fact, path))]
     statuses = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in statuses else statuses[-1]
-    return FactHistory(fact, status, _link_views(workspace, trail, chain[-limit:]), shallow_notes(workspace, trail))
+    links = _link_views(workspace, trail, chain[-limit:])
+    return FactHistory(fact=fact, status=status, chain=links, notes=shallow_notes(workspace, trail))
 
 
 def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
