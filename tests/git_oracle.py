@@ -1,0 +1,176 @@
+"""Memory worked out from git alone: the lines that its trees hold, and trailers read afresh. It shares no code with the product.
+
+In a file that is edited in place every line that stands is current. In a log a line is over once a commit says so, and a commit speaks of
+what stood before it, in the tree of its parent; so each commit is judged where it was made, and merges join what their parents know.
+Lines of logs are told apart by a tag that each has.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+Git = Callable[..., str]
+
+_LOG = re.compile(r"memory/\d{4}-\d{2}-\d{2}\.md")
+_ITEM = re.compile(r"- (?:\[\w+\] )?(.*?)(?: \(until (\d{4}-\d{2}-\d{2})\))?(?: #\w+)*$")
+_KEY = re.compile(r"([a-z]+): ")
+_REVERTS = re.compile(r"(?m)^(?:This reverts commit |Mdmem-Reverts: )([0-9a-f]{40})")
+_STATEMENT = re.compile(r"Mdmem-(Supersedes|Retracts): ([0-9a-f]{8})(?: ([0-9a-f]{8}|-))?")
+_SECTION = re.compile(r"(?m)^Mdmem-Section: (.*)$")
+
+
+def identity(text: str) -> str:
+    """The id of a fact, by the words of the file format."""
+    return sha256(" ".join(text.split()).casefold().encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A list item, with the day until which it holds."""
+
+    path: str
+    section: str
+    raw: str
+    text: str
+    until: str | None
+
+    @property
+    def is_logged(self) -> bool:
+        return _LOG.fullmatch(self.path) is not None
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.path, self.section, self.text
+
+
+def lines_of(files: Mapping[str, str]) -> list[Line]:
+    found = []
+    for path, text in files.items():
+        section = ""
+        for raw in text.splitlines():
+            if raw.startswith("#"):
+                section = raw.lstrip("# ")
+            elif match := _ITEM.match(raw):
+                found.append(Line(path, section, raw, match[1], match[2]))
+    return found
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A commit says that lines with an id are over; `new` (None: nothing) is in their place."""
+
+    commit: str
+    old: str
+    new: str | None
+
+
+@dataclass
+class State:
+    """Memory at one commit: its lines, and the statements that closed lines of logs."""
+
+    lines: list[Line]
+    closed: dict[str, set[Statement]] = field(default_factory=lambda: defaultdict(set))
+    doubtful: set[str] = field(default_factory=set)
+    """Ids of which a squashed message speaks outside its trailers: how much of that counts is tried elsewhere."""
+
+    def is_closed(self, line: Line) -> bool:
+        return line.is_logged and bool(self.closed.get(line.raw))
+
+    def current(self, day: str) -> set[Line]:
+        return {line for line in self.lines if not self.is_closed(line) and not (line.until and line.until < day)}
+
+
+class Oracle:
+    """The states of all commits of a repository, each worked out once."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._states: dict[str, State] = {}
+
+    def state(self, commit: str) -> State:
+        for row in self._git("rev-list", "--reverse", "--topo-order", "--parents", commit).splitlines():
+            name, *parents = row.split()
+            if name not in self._states:
+                self._states[name] = self._state(name, parents)
+        return self._states[commit]
+
+    def mainline(self, latest: int) -> list[tuple[str, int | None]]:
+        """The commits of HEAD's first-parent line, each with the time from which on it counts. Dates after `latest` do not."""
+        reached: int | None = None
+        counted = []
+        for row in self._git("log", "--first-parent", "--reverse", "--format=%H %at %ct").splitlines():
+            commit, written, committed = row.split()
+            dated = min(int(written), int(committed))
+            if dated <= latest:
+                reached = max(dated, reached or 0)
+            counted.append((commit, reached))
+        return counted
+
+    def _state(self, commit: str, parents: list[str]) -> State:
+        state = State(lines_of(self._files(commit)))
+        before = [self._states[parent] for parent in parents]
+        for parent in before:
+            state.doubtful |= parent.doubtful
+            for raw, statements in parent.closed.items():
+                state.closed[raw] |= statements
+        message = self._git("log", "-1", "--format=%B", commit)
+        self._take_back(state, set(_REVERTS.findall(message)))
+        if len(parents) > 1:
+            self._doubt_what_was_not_merged(state, before[0])
+        self._apply(state, before[0] if before else State([]), commit, message)
+        return state
+
+    def _files(self, commit: str) -> dict[str, str]:
+        paths = self._git("ls-tree", "-r", "--name-only", commit).splitlines()
+        return {path: self._git("show", f"{commit}:{path}") for path in paths if path == "MEMORY.md" or path.startswith("memory/")}
+
+    def _take_back(self, state: State, reverted: set[str]) -> None:
+        for raw in state.closed:
+            state.closed[raw] = {each for each in state.closed[raw] if each.commit not in reverted}
+
+    def _doubt_what_was_not_merged(self, state: State, first: State) -> None:
+        """A side's statement whose successor the merge left out closes nothing."""
+        ids = {identity(line.text) for line in state.current("")}
+        for raw, statements in state.closed.items():
+            state.closed[raw] = {each for each in statements if each in first.closed.get(raw, ()) or each.new is None or each.new in ids}
+
+    def _apply(self, state: State, before: State, commit: str, message: str) -> None:
+        *blocks, last = message.rstrip().split("\n\n")
+        for block in blocks:
+            state.doubtful |= {name for match in _STATEMENT.finditer(block) for name in match.groups()[1:] if name}
+        if not re.search(r"(?m)^Mdmem-Op: ", last):
+            state.doubtful |= {name for match in _STATEMENT.finditer(last) for name in match.groups()[1:] if name}
+            return
+        section = next(iter(_SECTION.findall(last)), "").rpartition(" > ")[2]
+        for line in last.splitlines():
+            if match := _STATEMENT.fullmatch(line):
+                self._close(state, before, Statement(commit, match[2], match[3] if match[3] != "-" else None), section)
+
+    def _close(self, state: State, before: State, statement: Statement, section: str) -> None:
+        """Close the first line with that id that was current before the commit and stands after it, if what replaces it is current."""
+        after = {line.raw for line in state.lines}
+        meant = [line for line in before.lines if identity(line.text) == statement.old and line.raw in after and not state.is_closed(line)]
+        own = [line for line in meant if line.section == section]
+        if not meant and any(identity(line.text) == statement.old for line in state.lines):  # of a squash, or of what a person put back
+            state.doubtful.add(statement.old)
+        if any(not line.is_logged for line in meant) and not own:
+            state.doubtful.add(statement.old)
+            return
+        meant = own or meant
+        if len({line.place for line in meant}) > 1:
+            state.doubtful.add(statement.old)
+        elif meant and meant[0].is_logged:
+            successors = [each for each in state.current("") if identity(each.text) == statement.new and each.raw != meant[0].raw]
+            if statement.new is None or successors:
+                state.closed[meant[0].raw].add(statement)
+
+
+def contradicting(current: Iterable[Line]) -> set[tuple[str, str, str]]:
+    """The places of lines whose key another current line of the section has too."""
+    groups: dict[tuple[str, str, str], set[tuple[str, str, str]]] = defaultdict(set)
+    for line in current:
+        if match := _KEY.match(line.text):
+            groups[line.path, line.section, match[1]].add(line.place)
+    return {place for group in groups.values() if len(group) > 1 for place in group}
