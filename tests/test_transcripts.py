@@ -18,6 +18,17 @@ def test_is_what_is_printed(world: World, tmp_path: Path, page: Path):
     assert "\n".join(difflib.unified_diff(written.splitlines(), printed.splitlines(), lineterm="", n=2)) == "", "run make docs"
 
 
+def test_the_readme_can_be_repeated_where_git_knows_nobody(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(transcripts, "_GIT_SETTINGS", "[init]\n\tdefaultBranch = main\n")
+    written = transcripts.PAGES[0].read_text(encoding="utf-8")
+    printed = transcripts.replayed(written, tmp_path / "ada")
+    assert printed.count("Please tell me who you are") == written.count("git commit -q")
+    failures = [
+        [line for line in page.splitlines() if line.startswith(("mdmem: no ", "mdmem: there is no"))] for page in (printed, written)
+    ]
+    assert failures[0] == failures[1]
+
+
 def test_the_first_screen_of_the_readme_has_one():
     first = "\n".join(transcripts.PAGES[0].read_text(encoding="utf-8").splitlines()[:40])
     assert "```sh-session\n$ mdmem init\n" in first

@@ -53,7 +53,7 @@ def check_(
     staged: Annotated[bool, typer.Option("--staged", help="Check the staged changes, as the pre-commit hook does.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Check memory files.
+    """Check memory files: secrets, conflict markers, broken text.
 
     With --staged: the changes that are about to be committed.
     """

@@ -106,9 +106,9 @@ def recall(
 
 
 def tags(call: Call, as_json: Json = False) -> Answer:
-    """List the labels of memory, most used first.
+    """List the labels (#tag) in use, to recall facts by.
 
-    Of each fact the first three labels count.
+    The most used come first. Of each fact the first three labels count.
     """
     catalogue = open_memory(call).tags()
     return Answer(hits.tags_json(catalogue), hits.tags_text(catalogue), hits.answer_notes("tags", len(catalogue.tags), catalogue))

@@ -89,7 +89,7 @@ def review(
     reason: Reason = None,
     as_json: Json = False,
 ) -> Answer:
-    """List what could be tidied in the curated files.
+    """List what could be tidied: expired, doubled, long untouched.
 
     Facts that expired or were superseded and still stand, duplicates, contradictions, sections untouched for long, files over their
     budget: each with the command that does it, or that shows what to decide on.

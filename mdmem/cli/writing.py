@@ -247,7 +247,7 @@ def conflicts(
     ] = None,
     **shared: Writing,
 ) -> Answer:
-    """List the facts that contradict each other.
+    """List facts that contradict each other, to settle them.
 
     These are two facts with one key in one section, unless one was written with --also, and two that were marked. None of them is hidden.
     """
