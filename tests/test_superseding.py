@@ -64,6 +64,7 @@ def test_of_several_the_one_in_the_edited_section_is_meant(at: Desk) -> None:
     at.commit()
     refused(at, edit("Memory", "- water", "tea"), "fact-ambiguous")
     at.apply(edit("Other", "- water", "tea"))
+    assert not at.apply(edit("Other", "- water", "tea")).changed
     assert at.read("MEMORY.md").split("## Other")[0] == SEED.split("## Other")[0]
     assert at.read("memory/topic.md") == "- tea\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from mdmem import layout
+from mdmem import history, layout
 from mdmem.addresses import join_path
 from mdmem.document import Document, parse
 from mdmem.editors import EditResult
@@ -12,14 +12,17 @@ from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem
 from mdmem.fact_names import items_matching
 from mdmem.facts import Item, items
+from mdmem.history.notes import parse_message
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.writes import EditSection, Forget, Log, Remember
 from mdmem.queries import lookup
 from mdmem.queries.lookup import FactLocation
+from mdmem.repo import first_parent
 from mdmem.startup.records import replace
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
+_MOST_COMMITS = 50
 _HINT = "Say it in the section that holds the one that is meant."
 
 
@@ -37,12 +40,22 @@ def without_superseded(
     edited = parse(result.text)
     if not candidates or len(items_matching(items(edited), name)) != len(candidates):
         return result, None  # it is elsewhere, or the edit itself took it out
-    item = _meant(
-        workspace, path, document, [each for each in candidates if document.path_at(each.start) == result.section], candidates, name
-    )
+    in_section = [each for each in candidates if document.path_at(each.start) == result.section]
+    if result.text == document.text and not in_section and _is_done(workspace, path, result, candidates):
+        return result, None  # what stands elsewhere with the same words was not meant
+    item = _meant(workspace, path, document, in_section, candidates, name)
     number = _with_id(document, item.fact.id).index(item)
     text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
     return replace(result, text=text), item.fact.id
+
+
+def _is_done(workspace: Workspace, path: FilePath, result: EditResult, candidates: tuple[Item, ...]) -> bool:
+    """True if one of the newest commits took one of these facts out for an edit of the same section."""
+    repository, section = workspace.repository, history.section_name(result.section)
+    commits = first_parent.read_commits(repository, first_parent.newest_commits(repository, path, _MOST_COMMITS))
+    notes = [parse_message(commit.commit.message) for commit in commits]
+    facts = {item.fact.id for item in candidates}
+    return any(note.section == section and facts.intersection(old for old, _ in note.supersedes) for note in notes)
 
 
 def _with_id(document: Document, fact: FactId) -> list[Item]:
