@@ -78,8 +78,7 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
     owner = f"as claimed by {edit.options.actor}" if workspace.is_agent(edit.options.actor) else "as yours"
     notes: tuple[str, ...] = ()
     for _ in range(_TRIES):
-        whole = _plan(workspace, edit, path)
-        plan = whole.preliminary or whole
+        plan = _plan(workspace, edit, path)
         if not plan.changes and not plan.marks:
             return write_result(plan, None)
         to_write = plan if plan.changes or not plan.companion else _only_companion(plan, plan.companion)
@@ -90,9 +89,8 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
         if isinstance(result, WrittenChange):
             notes += tuple(f"committed the pending edits of {pending} first, {owner}" for pending in result.pending)
             notes += tuple(f"committed what was saved to {saved} meanwhile, as yours" for saved in result.saved)
-            if plan is whole:
-                return write_result(plan, result.commit, notes=notes)
-        elif result.overtaken:
+            return write_result(plan, result.commit, notes=notes)
+        if result.overtaken:
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:
                 raise result.problem or _never_committed(path)
@@ -110,7 +108,8 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
 
 def _only_companion(plan: Plan, companion: Plan) -> Plan:
     """The change of the other file alone, with what the whole states."""
-    return replace(companion, supersedes=plan.supersedes, ended=plan.ended, marks=plan.marks)
+    edit = replace(companion.edit, confirms=plan.edit.confirms)
+    return replace(companion, edit=edit, supersedes=plan.supersedes, ended=plan.ended, marks=plan.marks)
 
 
 def _never_committed(path: FilePath) -> RepositoryProblem:
@@ -127,6 +126,7 @@ def _note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNot
         supersedes=plan.supersedes,
         ended=plan.ended,
         also=plan.edit.also,
+        confirms=plan.edit.confirms,
         retracts=plan.retracts,
         reverts=(edit.reverts,) if isinstance(edit, RevertEdit) else (),
     )

@@ -23,11 +23,13 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace, missing_file
 
 if TYPE_CHECKING:
-    from mdmem.changes import superseding
+    from mdmem.changes import foundations, superseding
     from mdmem.editors import merge
+    from mdmem.editors.key_values import Foundations
     from mdmem.queries import dates
 else:
     dates = late.module("mdmem.queries.dates")
+    foundations = late.module("mdmem.changes.foundations")
     superseding = late.module("mdmem.changes.superseding")
     merge = late.module("mdmem.editors.merge")
 
@@ -54,13 +56,14 @@ class EditedText:
     """A file as an edit leaves it.
 
     `fact` is the one that the edit is about, `superseded` the one that went out for it, `retracts` are lines of a day's log that count no
-    more.
+    more. `foundations` are of the items that stood, where they were asked for.
     """
 
     result: EditResult
     fact: FactId | None = None
     superseded: FactId | None = None
     retracts: tuple[FactId, ...] = ()
+    foundations: Foundations | None = None
 
 
 def with_iso_day(workspace: Workspace, edit: FileEdit) -> FileEdit:
@@ -151,7 +154,7 @@ def _log(workspace: Workspace, edit: Log, path: FilePath, document: Document | N
     start = document or parse(daily.new_log(files.template("daily.md"), _day(workspace, edit)))
     item = write_item(edit.text, kind=edit.kind, tags=edit.tags)
     again = edit.again or (find_same_item(start, item) is not None and not _is_stated(workspace, path, start, item))
-    return EditedText(daily.log(start, _minute(workspace, edit), item, again), fact=parse_item(item).id)
+    return EditedText(result=daily.log(start, _minute(workspace, edit), item, again), fact=parse_item(item).id)
 
 
 def _is_stated(workspace: Workspace, path: FilePath, document: Document, item: str) -> bool:
@@ -173,7 +176,7 @@ def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, docum
     if document is None:
         _require_create(workspace, edit, path)
         document = parse(task_notes.NEW_TASKS if path == task_notes.TASKS_PATH else "")
-    return EditedText(section.edit(document, edit))
+    return EditedText(result=section.edit(document, edit))
 
 
 def _require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
@@ -189,10 +192,10 @@ def _remember(workspace: Workspace, edit: Remember, path: FilePath, document: Do
         _require_create(workspace, edit, path)
         document = parse("")
     similar = fact_editor.similar_items(document, edit)
-    is_unambiguous = fact_editor.is_unambiguous(edit, similar)
-    superseded = frozenset() if is_unambiguous else lookup.superseded_facts(workspace, path, document, similar)
-    result, fact = fact_editor.remember(document, edit, workspace.now().date(), similar, superseded)
-    return EditedText(result, fact=fact)
+    needs_foundations = similar and fact_editor.needs_foundations(edit, similar, foundations.own_foundation(workspace, edit.options))
+    standing = foundations.find_foundations(workspace, path, document, similar, edit.options) if needs_foundations else None
+    result, fact = fact_editor.remember(document, edit, workspace.now().date(), similar, standing)
+    return EditedText(result=result, fact=fact, foundations=standing)
 
 
 def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Document | None) -> EditedText:
@@ -200,16 +203,16 @@ def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Docume
         raise missing_file(workspace, path)
     locations = [lookup.FactLocation(path, document, item) for item in fact_editor.items_named(document, edit.fact, edit.section)]
     if workspace.kind_of(path) is not FileKind.DAILY:
-        return EditedText(fact_editor.forget(document, lookup.require_one_location(workspace, locations, edit.fact).item))
+        return EditedText(result=fact_editor.forget(document, lookup.require_one_location(workspace, locations, edit.fact).item))
     # A line of a day's log stays, and counts no more.
     item = lookup.require_one_location(workspace, lookup.current_locations(workspace, locations), edit.fact).item
-    return EditedText(EditResult(text=document.text, op=Op.RETRACT, section=document.path_at(item.start)), retracts=(item.fact.id,))
+    return EditedText(result=EditResult(text=document.text, op=Op.RETRACT, section=document.path_at(item.start)), retracts=(item.fact.id,))
 
 
 def _revert(edit: RevertEdit, document: Document | None) -> EditedText:
     """Take the change back; a conflict names the file, and shows how it reads and how it would read."""
     try:
-        return EditedText(merge.undo(document or parse(""), edit.after, edit.before, edit.only))
+        return EditedText(result=merge.undo(document or parse(""), edit.after, edit.before, edit.only))
     except SectionProblem as problem:
         details = problem.details
         hint = f"{problem.hint}\nNow: {_quote(details['now'])}\nThen: {_quote(details['then'])}"

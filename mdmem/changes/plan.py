@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,21 @@ from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.facts import Item
-from mdmem.model import FactId, FilePath, Op, Supersession
+from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
 from mdmem.model.writes import WriteOptions
+from mdmem.queries import lookup
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import superseding
-    from mdmem.queries import lookup
+    from mdmem.changes import foundations, superseding
+    from mdmem.editors.key_values import Foundations
 else:
+    foundations = late.module("mdmem.changes.foundations")
     superseding = late.module("mdmem.changes.superseding")
+
+_QUOTED, _MOST_NAMED = 60, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Plan:
         warnings: codes of what `check` would refuse in a person's edit.
         actor: who makes the change; an agent claims the pending edits that are committed along the way.
         companion: the change of another file that belongs to it, of the same commit.
-        preliminary: what is to be carried out before; the plan is one for the file as that leaves it.
+        notes: lines for the user.
     """
 
     path: FilePath
@@ -63,8 +67,8 @@ class Plan:
     marks: bool = False
     warnings: tuple[str, ...] = ()
     actor: str | None = None
-    preliminary: Plan | None = None
     companion: Plan | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[Plan, ...]:
@@ -79,7 +83,9 @@ class Plan:
     @property
     def op(self) -> Op:
         """The operation that its commit states."""
-        return self.edit.op if self.changes or self.retracts else Op.SUPERSEDE
+        if self.changes or self.retracts:
+            return self.edit.op
+        return Op.CONFIRM if self.edit.confirms else Op.SUPERSEDE
 
     @property
     def changes(self) -> bool:
@@ -99,13 +105,6 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     edited = edit_text(workspace, edit, path, old)
     result = edited.result
     decode(result.text.encode())
-    preliminary = None
-    if result.intermediate is not None:
-        removal = EditResult(text=result.intermediate.text, op=Op.FORGET, section=result.section)
-        preliminary = Plan(
-            path=path, full_path=full_path, before=before, old=old, new=result.intermediate, edit=removal, actor=edit.options.actor
-        )
-        before, old = preliminary.after, preliminary.new
     new = parse(result.text)
     # Under another title the facts of a section are the same facts.
     facts = FactDifference() if result.op is Op.RENAME else fact_difference(old, new)
@@ -125,12 +124,50 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         supersedes=tuple(dict.fromkeys((*pairs, *stated))),
         ended=ended,
         retracts=edited.retracts,
-        marks=bool(stated or ended or edited.retracts),
+        marks=bool(stated or ended or edited.retracts or result.confirms),
         actor=edit.options.actor,
-        preliminary=preliminary,
         companion=companion,
     )
-    return replace(plan, warnings=_check(workspace, edit.options, plan))
+    warnings = _check(workspace, edit.options, plan)
+    bases = [] if edited.foundations is None else [edited.foundations]
+    better = _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
+    notes = [each.note for each in bases if each.note]
+    if better:
+        warnings = (*warnings, "weaker-source")
+        named = "; ".join(f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}" for item in better[:_MOST_NAMED])
+        notes.append(f"weaker-source: this is {edit.options.source}, and takes out what is better founded: {named}")
+    return replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
+
+
+def _find_better_founded(
+    workspace: Workspace, options: WriteOptions, plan: Plan, removed: Sequence[Item], bases: list[Foundations]
+) -> list[Item]:
+    """The facts that a change takes out, or marks as over in a day's log, though they are better founded than it.
+
+    `bases` takes what had to be looked up for that.
+    """
+    over = {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)} - {fact for each in plan.files for fact in each.removed}
+    if not (removed or over or plan.companion) or not foundations.own_foundation(workspace, options).may_be_weaker:
+        return []
+    better = []
+    gone = [item for item in removed if item.fact.id not in plan.added]
+    if plan.old and gone:
+        if not (bases and all(item.start in bases[0].standing for item in gone)):
+            bases.append(foundations.find_foundations(workspace, plan.path, plan.old, gone, options))
+        better = [item for item in gone if bases[-1].is_better(item)]
+    elsewhere = [] if plan.companion is None else _removed_locations(plan.companion)
+    for fact in over:
+        elsewhere += lookup.current_locations(workspace, lookup.locate_fact(workspace, fact, (FileKind.DAILY,)))
+    for location in elsewhere:
+        bases.append(foundations.find_foundations(workspace, location.path, location.document, [location.item], options))
+        better += [location.item] if bases[-1].is_better(location.item) else []
+    return better
+
+
+def _removed_locations(plan: Plan) -> list[lookup.FactLocation]:
+    """The locations of the facts that a companion takes out."""
+    document = plan.old or plan.new
+    return [lookup.FactLocation(plan.path, document, item) for item in fact_difference(plan.old, plan.new).removed]
 
 
 def _stated_supersession(

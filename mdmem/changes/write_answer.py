@@ -21,10 +21,11 @@ def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, n
         removed=tuple(fact for each in plan.files for fact in (*each.removed, *each.retracts)),
         supersedes=plan.supersedes,
         diff=diff,
-        notes=notes,
+        notes=(*notes, *plan.notes),
         warnings=tuple(dict.fromkeys(code for each in plan.files for code in each.warnings)),
         op=plan.op,
         ended=plan.ended,
+        contradicts=plan.edit.contradicts,
         kept=plan.edit.kept,
     )
 
@@ -35,11 +36,10 @@ def plan_diff(plan: Plan) -> str:
 
 
 def _file_diff(plan: Plan) -> str:
-    start = plan.preliminary or plan
-    if plan.after == start.before:
+    if not plan.changes:
         return ""
-    head = f"--- {f'a/{plan.path}' if start.old else '/dev/null'}\n+++ b/{plan.path}\n"
-    return head + history.line_difference(start.old.text if start.old else "", plan.edit.text)
+    head = f"--- {f'a/{plan.path}' if plan.old else '/dev/null'}\n+++ b/{plan.path}\n"
+    return head + history.line_difference(plan.old.text if plan.old else "", plan.edit.text)
 
 
 def _etag(plan: Plan) -> str | None:

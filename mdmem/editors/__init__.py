@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mdmem.document import Document
-from mdmem.model import Op, SectionPath, Supersession
+from mdmem.model import FactId, Op, SectionPath, Supersession
 from mdmem.startup.records import dataclass
 
 
@@ -11,8 +10,8 @@ from mdmem.startup.records import dataclass
 class EditResult:
     """The result of an edit.
 
-    `section` is the path afterwards, `supersedes` what the edit itself states. `intermediate` is the document without the lines that have
-    to go out in a commit of their own first; `kept` is what a new value took over from the line that it replaced.
+    `section` is the path afterwards, `supersedes` what the edit itself states. `contradicts` are current values of a key that stay beside a new
+    one, `confirms` are facts that are better founded now, and `kept` is what a new value took over from the line that it replaced.
     """
 
     text: str
@@ -20,5 +19,6 @@ class EditResult:
     section: SectionPath
     supersedes: tuple[Supersession, ...] = ()
     also: bool = False
-    intermediate: Document | None = None
+    contradicts: tuple[FactId, ...] = ()
+    confirms: tuple[FactId, ...] = ()
     kept: tuple[str, ...] = ()

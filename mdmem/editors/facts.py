@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from mdmem.facts import (
     split_kind,
     write_item,
 )
-from mdmem.model import Fact, FactId, Op, SectionPath, Supersession
+from mdmem.model import Fact, FactId, Op, Source, Supersession
 from mdmem.model.rules import parse_day
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup import late
@@ -35,20 +35,17 @@ from mdmem.wording import field
 
 if TYPE_CHECKING:
     from mdmem import fact_names
-    from mdmem.editors import item_labels
+    from mdmem.editors import item_labels, key_values
 else:
     fact_names = late.module("mdmem.fact_names")
     item_labels = late.module("mdmem.editors.item_labels")
+    key_values = late.module("mdmem.editors.key_values")
 
 _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
 _SECTION_OF_OTHERS = "Facts"
 _LIST_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
 """This many spaces after a list marker begin indented code."""
-
-
-SectionFactId = tuple[SectionPath, FactId]
-"""A section and a fact that is stated in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +92,24 @@ def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
     return tuple(item for item in candidates if _states(item, request.fact) or (key and holds_key(item.fact, key)))
 
 
-def is_unambiguous(change: Remember, candidates: Sequence[Item]) -> bool:
-    """True if the similar items alone decide what to do: there is none, or one fact of the key with another value.
+def needs_foundations(change: Remember, candidates: Sequence[Item], own: key_values.Foundation) -> bool:
+    """True if what the similar items rest on decides what to do, or what the answer says.
 
-    That one is replaced, even where a commit says that it was superseded before.
+    It does not where there are none, and where the user's own new value replaces the only one.
     """
-    if not candidates:
-        return True
-    return len(candidates) == 1 and change.options.supersedes is None and not _states(candidates[0], _read_request(change).fact)
+    request = _read_request(change)
+    similar = [item for item in candidates if _states(item, request.fact) or (request.key and holds_key(item.fact, request.key))]
+    if own.source is Source.USER_STATED and not own.claimed:
+        return len(similar) > 1 or any(_states(item, request.fact) for item in similar)
+    return bool(similar)
 
 
 def remember(
-    document: Document, change: Remember, today: date, candidates: Sequence[Item], superseded: Collection[SectionFactId] = ()
+    document: Document,
+    change: Remember,
+    today: date,
+    candidates: Sequence[Item],
+    foundations: key_values.Foundations | None = None,
 ) -> tuple[EditResult, FactId]:
     """Put a fact into a document; if its key has one value already, the line of that value is replaced.
 
@@ -115,7 +118,7 @@ def remember(
         change: the fact to be remembered.
         today: the user's day.
         candidates: the `similar_items` of the document.
-        superseded: those of them that commits say are superseded; needed unless the case `is_unambiguous`.
+        foundations: what they and the fact rest on; needed where `needs_foundations` says so. By default all are founded equally well.
 
     Returns:
         The document with the fact in it, and the fact's id.
@@ -127,24 +130,33 @@ def remember(
     """
     request = _read_request(change)
     fact = request.fact
-    current = [item for item in candidates if (document.path_at(item.start), item.fact.id) not in superseded]
-    holders = [item for item in current if request.key and holds_key(item.fact, request.key) and _holds_on(today, item.fact)]
+    holders = [item for item in candidates if request.key and holds_key(item.fact, request.key) and _holds_on(today, item.fact)]
     destination = _find_destination(document, request, holders)
     section = destination.section
     if section is None:
         return _remember_in_new_section(document, destination.address, request)
-    stated = [item for item in _in_section(section, candidates) if _states(item, fact)]
+    inside = _in_section(section, candidates)
+    stated = [item for item in inside if _states(item, fact)]
     if not _holds_on(today, fact):
-        same = [item for item in stated if item.fact.until == fact.until]
-        return _restate(document, section, same[0], request) if same else _add(document, section, request)
-    same = [item for item in stated if item in current and _holds_on(today, item.fact)]
-    if same:
-        return _restate(document, section, same[0], request)
-    ended = [item for item in stated if item not in current]
-    if ended:
-        return _remember_again(document, ended, request, today, superseded)
-    replaced = None if change.also else _find_replaced(_in_section(section, holders), _in_section(section, current), request)
-    return _add(document, section, request) if replaced is None else _replace(document, section, replaced, request)
+        same = next((item for item in stated if item.fact.until == fact.until), None)
+        return _add(document, section, request) if same is None else _restate(document, section, same, request)
+    same = next((item for item in stated if _holds_on(today, item.fact)), None)
+    named = _find_superseded(inside, change) if same is None else None
+    if named is not None:
+        return _replace(document, section, named, request, keep=False)
+    values = [] if change.also else _in_section(section, holders)
+    same = same or next((item for item in values if _states_with_rest(document, item, request)), None)
+    if same is None and (not values or (change.options.supersedes is not None and len(values) > 1)):
+        return _add(document, section, request)
+    bases = foundations or key_values.Foundations({}, key_values.Foundation(Source.INFERRED))
+    edited, fact_id = _put_among(document, section, values, same, request, bases)
+    return replace(edited, confirms=(fact_id,) if same is not None and bases.is_confirmed(same) else ()), fact_id
+
+
+def _states_with_rest(document: Document, item: Item, request: _Request) -> bool:
+    """True if a value with lines beneath it would be the same after it was replaced."""
+    is_single = len(split_lines(item.raw.rstrip())) == 1
+    return not is_single and parse_item(_successor_line(document, item, request, keep=True)[0]).id == item.fact.id
 
 
 def _read_request(change: Remember) -> _Request:
@@ -202,28 +214,13 @@ def _named_destination(document: Document, change: Remember) -> _Destination:
     return _Destination(find_section(document, address) if matching_sections(document, address) else None, address)
 
 
-def _find_replaced(holders: Sequence[Item], current: Sequence[Item], request: _Request) -> Item | None:
-    """The item of a section whose place the fact takes: what `supersedes` names, else the one that holds its key.
-
-    Args:
-        holders: the items of the section that hold the fact's key today.
-        current: all candidates of the section that are not superseded.
-    """
-    named = request.change.options.supersedes
-    if named is not None:
-        matches = fact_names.items_matching(current, named)
-        if len(matches) > 1:
-            raise FactProblem("fact-ambiguous", f"{named!r} stands {len(matches)} times in the section")
-        if matches:
-            return matches[0]
-        if len(holders) > 1:
-            return None
-    if len(holders) > 1:
-        listed = [{"id": item.fact.id, "text": item.fact.text} for item in holders]
-        values = "; ".join(f"{item.fact.id} {item.fact.text[:60]}" for item in holders)
-        hint = f"They are: {values}. Replace one with {field('supersedes')} ID, or add with {field('also')}."
-        raise FactProblem("key-ambiguous", f"{request.key!r} has {len(holders)} current values", hint, facts=listed)
-    return holders[0] if holders else None
+def _find_superseded(candidates: Sequence[Item], change: Remember) -> Item | None:
+    """The item of a section that `supersedes` names."""
+    named = change.options.supersedes
+    matches = fact_names.items_matching(candidates, named) if named is not None else ()
+    if len(matches) > 1:
+        raise FactProblem("fact-ambiguous", f"{named!r} stands {len(matches)} times in the section")
+    return matches[0] if matches else None
 
 
 def _remember_in_new_section(document: Document, address: str, request: _Request) -> tuple[EditResult, FactId]:
@@ -249,31 +246,58 @@ def _restate(document: Document, section: Section, item: Item, request: _Request
     return EditResult(text=text, op=Op.REMEMBER, section=section.path), item.fact.id
 
 
-def _remember_again(
-    document: Document, ended: Sequence[Item], request: _Request, today: date, superseded: Collection[SectionFactId]
+def _put_among(
+    document: Document, section: Section, values: Sequence[Item], same: Item | None, request: _Request, foundations: key_values.Foundations
 ) -> tuple[EditResult, FactId]:
-    """Remember a fact whose superseded line still stands: that goes out first, so that the new line is an occurrence of its own."""
-    for item in reversed(ended):
-        document = parse(forget(document, item).text)
-    candidates = similar_items(document, request.change)
-    edited, fact = remember(document, request.change, today, candidates, superseded)
-    return replace(edited, intermediate=document), fact
+    """Put a fact among the values of its key: in the place of those that it replaces, beside better founded ones.
+
+    Args:
+        document: the file.
+        section: the section.
+        values: the current items of the section that hold the key.
+        same: the one that states the fact already.
+        request: the fact.
+        foundations: what all of them rest on.
+    """
+    if same is None:
+        choice = foundations.choose(request.key or "", values)
+    else:
+        choice = key_values.Choice(same, tuple(item for item in values if item != same and foundations.is_weaker(item)))
+    document, item = _take_out(document, choice.taken_out, choice.replaced)
+    section = document.sections[section.index]
+    if item is None:
+        edited, fact = _add(document, section, request)
+    else:
+        edited, fact = (_replace if same is None else _restate)(document, section, item, request)
+    gone = tuple(Supersession(each.fact.id, fact) for each in choice.taken_out)
+    contradicts = tuple(each.fact.id for each in choice.contradicted)
+    return replace(edited, supersedes=(*edited.supersedes, *gone), contradicts=contradicts), fact
 
 
-def _replace(document: Document, section: Section, replaced: Item, request: _Request) -> tuple[EditResult, FactId]:
-    """Put a fact in the place of an item. What stands behind and beneath the words of a value stays, unless `supersedes` names the item."""
-    line = _new_line(_inherit(request.change, replaced.fact, request.key), request.until, request.marks)
-    line = with_line_end(_in_style_of(replaced, line), document.line_end)
-    kept: tuple[str, ...] = ()
-    if request.change.options.supersedes is None:
-        line, kept = item_labels.inherit(replaced.raw, line)
+def _take_out(document: Document, gone: Sequence[Item], item: Item | None) -> tuple[Document, Item | None]:
+    """A document without some items, and another item of it as it stands there."""
+    if not gone:
+        return document, item
+    position = sum(each.start < item.start for each in items(document)) - sum(each.start < item.start for each in gone) if item else 0
+    for each in sorted(gone, key=lambda each: each.start, reverse=True):
+        document = parse(forget(document, each).text)
+    return document, items(document)[position] if item else None
+
+
+def _replace(document: Document, section: Section, replaced: Item, request: _Request, keep: bool = True) -> tuple[EditResult, FactId]:
+    """Put a fact in the place of an item; what stands behind and beneath the old words is kept or goes too."""
+    line, kept = _successor_line(document, replaced, request, keep)
     new = parse_item(line).id
-    if new == replaced.fact.id:
-        return _restate(document, section, replaced, request)
     ending = replaced.raw[len(replaced.raw.rstrip("\r\n")) :]
     text = _splice(document, replaced, [(replaced.end, line + ending)])
     supersedes = (Supersession(replaced.fact.id, new),)
     return EditResult(text=text, op=Op.REMEMBER, section=section.path, supersedes=supersedes, kept=kept), new
+
+
+def _successor_line(document: Document, replaced: Item, request: _Request, keep: bool) -> tuple[str, tuple[str, ...]]:
+    line = _new_line(_inherit(request.change, replaced.fact, request.key), request.until, request.marks)
+    line = with_line_end(_in_style_of(replaced, line), document.line_end)
+    return item_labels.inherit(replaced.raw, line) if keep else (line, ())
 
 
 def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:

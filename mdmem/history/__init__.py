@@ -11,6 +11,7 @@ from mdmem.history.messages import (
     compose_claimed_save,
     compose_message,
     parse_trailers,
+    quoted_line,
     section_name,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "compose_message",
     "line_difference",
     "parse_trailers",
+    "quoted_line",
     "section_name",
 ]

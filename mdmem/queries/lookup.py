@@ -9,7 +9,6 @@ from mdmem import files
 from mdmem.addresses import join_path
 from mdmem.document import Document, parse_bytes
 from mdmem.editors import facts as fact_editor
-from mdmem.editors.facts import SectionFactId
 from mdmem.entries import entries
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
 from mdmem.facts import Item, holds_key, normalise, parse_item, parse_text, write_item
@@ -141,16 +140,6 @@ def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Ma
 def current_locations(workspace: Workspace, locations: Sequence[FactLocation]) -> list[FactLocation]:
     """The locations of facts that no mark has superseded or retracted there."""
     return [location for location, mark in zip(locations, marks_at(workspace, locations), strict=True) if mark is None]
-
-
-def superseded_facts(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item]) -> frozenset[SectionFactId]:
-    """The facts of these items, without those that an item of their section states which is neither superseded nor retracted."""
-    locations = [FactLocation(path, document, item) for item in items]
-    stated, current = (
-        {(document.path_at(each.item.start), each.item.fact.id) for each in some}
-        for some in (locations, current_locations(workspace, locations))
-    )
-    return frozenset(stated - current)
 
 
 # In the trail.

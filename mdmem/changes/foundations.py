@@ -1,0 +1,112 @@
+"""What the facts in a file rest on, and what a change does. Loaded where a change meets a fact that stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mdmem import history
+from mdmem.document import Document
+from mdmem.editors.key_values import Foundation, Foundations
+from mdmem.entries import entries
+from mdmem.errors import MdmemError
+from mdmem.facts import Item, parse_item
+from mdmem.history.notes import QuotingNote, parse_notes
+from mdmem.model import CommitId, FilePath, Op, Source
+from mdmem.model.writes import WriteOptions
+from mdmem.repo import git_files
+from mdmem.startup import late
+from mdmem.startup.records import replace
+from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.catchup import entry_states, trail_update
+else:
+    entry_states = late.module("mdmem.catchup.entry_states")
+    trail_update = late.module("mdmem.catchup.trail_update")
+
+_MOST_COMMITS = 16
+_PLAIN_OPS = frozenset({Op.REPLACE, Op.APPEND, Op.PREPEND, Op.CREATE, Op.LOG, Op.REMEMBER, Op.FORGET})
+"""What these do to lines their messages quote."""
+
+
+def own_foundation(workspace: Workspace, options: WriteOptions) -> Foundation:
+    """What a change rests on: its source, which an agent claims where it names the user."""
+    return Foundation(options.source, options.source is Source.USER_STATED and workspace.is_agent(options.actor))
+
+
+def find_foundations(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item], options: WriteOptions) -> Foundations:
+    """What items of a file rest on, and what a change does.
+
+    A line that no commit has counts as it will once it is committed: as the user's own, or as claimed by the agent who is at work. Where
+    history cannot be read, every line counts as the user's own.
+    """
+    own = own_foundation(workspace, options)
+    recent = _recent_foundations(workspace, path, document, items)
+    if recent is not None:
+        return Foundations(recent, own)
+    in_file = entries(document, path)
+    try:
+        with trail_update.fresh_trail(workspace) as trail:
+            states, _ = entry_states.match_entries(trail, path, in_file)
+    except MdmemError as problem:
+        unknown = {item.start: Foundation(Source.USER_STATED) for item in items}
+        return Foundations(unknown, own, f"who said what stands cannot be told ({problem.message}): it counts as the user's own")
+    pending = Foundation(Source.USER_STATED, claimed=workspace.is_agent(options.actor))
+    origins = {entry.start_line - 1: state.occurrence.origin for entry, state in zip(in_file, states, strict=True) if state.occurrence}
+    standing = {start: Foundation(origin.source, origin.claimed_by is not None) for start, origin in origins.items()}
+    return Foundations({item.start: standing.get(item.start, pending) for item in items}, own)
+
+
+# From the messages of the newest commits.
+
+
+def _recent_foundations(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item]) -> dict[int, Foundation] | None:
+    """What items that mdmem brought in a few commits ago rest on, by their first lines; None where the newest messages do not tell.
+
+    That costs little; the trail, which has to be brought up to HEAD, does not.
+    """
+    unknown = {item.start: item for item in items}
+    if any("\n" in item.raw.rstrip() for item in items):
+        return None
+    foundations = {}
+    for quoting in _newest_notes(workspace, path):
+        if quoting is None:
+            return None
+        went = {parse_item(f"- {line}").id for line in quoting.went}
+        for start, item in list(unknown.items()):
+            if item.fact.id in went:
+                return None
+            if history.quoted_line(item.raw) in quoting.came:
+                if quoting.note.section != history.section_name(document.path_at(start)):
+                    return None
+                foundations[start] = Foundation(quoting.note.provenance.source, quoting.note.claimed_by is not None)
+                del unknown[start]
+        if not unknown:
+            return foundations
+    return None
+
+
+def _newest_notes(workspace: Workspace, path: FilePath) -> Iterator[QuotingNote | None]:
+    """The notes of the newest commits that changed a file, the newest first; None at the first one that does not tell all."""
+    repository = workspace.repository
+    commit = repository.head() if repository.is_simple else None
+    git_dir, name = str(repository.git_dir), os.fsencode(f"{repository.prefix}{path}")
+    for _ in range(_MOST_COMMITS):
+        data = git_files.read_object(git_dir, commit, b"commit") if commit else None
+        head, _, message = (data or b"").decode("utf-8", "replace").partition("\n\n")
+        parents = [line.removeprefix("parent ") for line in head.split("\n") if line.startswith("parent ")]
+        notes = parse_notes(message)
+        if commit is None or len(parents) != 1 or len(notes) != 1 or not notes[0].is_own:
+            break
+        if notes[0].note.path == path:
+            before, after = (git_files.blob_at(git_dir, CommitId(each), name) for each in (parents[0], commit))
+            lines = message.split("\n")
+            is_cut = any(line.endswith(" more lines)") for line in lines)
+            if notes[0].note.op not in _PLAIN_OPS or notes[0].note.confirms or before == after or is_cut:
+                break
+            came, went = (frozenset(line[2:] for line in lines if line.startswith(sign)) for sign in ("+ ", "- "))
+            yield replace(notes[0], came=came, went=went)
+        commit = CommitId(parents[0])
+    yield None

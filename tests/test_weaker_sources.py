@@ -1,0 +1,174 @@
+"""Weaker never replaces stronger unseen: writes in a repository, among what people, agents and programs have said."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, desk
+
+from mdmem.catchup import trail_update
+from mdmem.changes import foundations
+from mdmem.document import parse
+from mdmem.editors.key_values import Foundation
+from mdmem.facts import fact_id, items
+from mdmem.model import Op, Source
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions, WriteResult
+
+SEED = "# Memory\n\n## Facts\n\n- tea\n- by: hand\n"
+WEAKER = ("weaker-source",)
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository, seed=SEED)
+
+
+def say(at: Desk, change: Change, source: Source = Source.INFERRED, **options: object) -> WriteResult:
+    return at.apply(replace(change, options=WriteOptions(source=source, **options)))
+
+
+def put(at: Desk, text: str, source: Source, actor: str | None = None) -> WriteResult:
+    return say(at, Remember(text, section="Facts"), source, actor=actor)
+
+
+def values(at: Desk, key: str = "k") -> list[str]:
+    return [item.fact.text for item in items(parse(at.read("MEMORY.md"))) if item.fact.key == key]
+
+
+def test_an_auto_value_stands_beside_the_users_and_locks_nothing(at: Desk) -> None:
+    put(at, "k: 1", Source.USER_STATED)
+    first = put(at, "k: 2", Source.AUTO)
+    assert (first.contradicts, first.removed, first.warnings) == ((fact_id("k: 1"),), (), ())
+    second = put(at, "k: 3", Source.AUTO)
+    assert (values(at), second.removed) == (["k: 1", "k: 3"], (fact_id("k: 2"),))
+    last = put(at, "k: 4", Source.USER_STATED)
+    assert (values(at), last.warnings, last.contradicts) == (["k: 4"], (), ())
+    assert {pair.old for pair in last.supersedes} == {fact_id("k: 1"), fact_id("k: 3")}
+
+
+def test_inferred_replaces_what_a_person_wrote_and_says_so(at: Desk) -> None:
+    done = put(at, "by: me", Source.INFERRED)
+    assert (values(at, "by"), done.warnings) == (["by: me"], WEAKER)
+    assert done.notes == (f"weaker-source: this is inferred, and takes out what is better founded: {fact_id('by: hand')} by: hand",)
+    again = put(at, "by: you", Source.INFERRED)
+    assert (again.warnings, again.notes) == ((), ())
+
+
+def test_what_an_agent_claims_is_guarded_and_counts_as_inferred(at: Desk) -> None:
+    assert put(at, "k: 1", Source.USER_STATED, actor="bot").warnings == ()
+    assert put(at, "k: 2", Source.AUTO).contradicts == (fact_id("k: 1"),)
+    assert put(at, "k: 3", Source.INFERRED).warnings == WEAKER
+    assert values(at) == ["k: 3"]
+    assert put(at, "by: me", Source.USER_STATED, actor="bot").warnings == WEAKER
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        EditSection("Facts", Action.BODY, "- coffee"),
+        EditSection("Facts", Action.REPLACE, "tea", replacement="coffee"),
+        EditSection("Facts", Action.DELETE),
+        Forget("tea"),
+        Forget("rain", file="memory/2026-03-01.md"),
+    ],
+    ids=lambda change: getattr(change, "action", change.__class__.__name__),
+)
+def test_whatever_takes_out_what_is_better_founded_says_so(at: Desk, change: Change) -> None:
+    at.write("memory/2026-03-01.md", "# 2026-03-01\n\n## 10:00\n\n- rain\n")
+    at.commit("a log by hand")
+    dry = say(at, change, dry_run=True)
+    done = say(at, change)
+    assert (done.warnings, dry.warnings, done.changed) == (WEAKER, WEAKER, True)
+
+
+def test_what_supersedes_takes_out_of_another_file_or_marks_in_a_log_says_so(at: Desk) -> None:
+    at.write("memory/other.md", "# Other\n\n- milk\n")
+    at.write("memory/2026-03-01.md", "# 2026-03-01\n\n## 10:00\n\n- rain\n")
+    at.commit("by hand")
+    assert say(at, Remember("oat milk", section="Facts"), supersedes="milk").warnings == WEAKER
+    assert say(at, Log("sun"), supersedes="rain").warnings == WEAKER
+    assert say(at, Log("snow"), supersedes="sun").warnings == ()
+
+
+def test_the_users_own_word_and_pending_edits(at: Desk) -> None:
+    assert say(at, Forget("tea"), Source.USER_STATED).warnings == ()
+    at.write("MEMORY.md", at.read("MEMORY.md") + "- new\n")
+    assert say(at, Forget("new")).warnings == WEAKER
+    assert say(at, EditSection("Facts", Action.APPEND, "- mine")).changed
+    assert say(at, EditSection("Facts", Action.REPLACE, "mine", replacement="ours")).warnings == ()
+    made = put(at, "k: 1", Source.USER_STATED)
+    assert say(at, Revert(made.commit or "")).warnings == WEAKER
+
+
+def test_the_same_from_a_stronger_source_is_an_empty_commit(at: Desk) -> None:
+    put(at, "k: 1", Source.AUTO)
+    at.write("staged.txt", "x")
+    at.git("add", "staged.txt")
+    done = put(at, "K:  1", Source.USER_STATED)
+    assert (done.changed, done.op, done.added, done.commit) == (True, Op.CONFIRM, (), at.git("rev-parse", "HEAD").strip())
+    assert at.git("show", "--format=", "--name-only", "HEAD") == ""
+    assert {"Mdmem-Op: confirm", f"Mdmem-Confirms: {fact_id('k: 1')}"} <= set(at.git("log", "-1", "--format=%B").splitlines())
+    assert "A  staged.txt" in at.git("status", "--porcelain")
+    assert not put(at, "k: 1", Source.USER_STATED).changed
+    assert not put(at, "k: 1", Source.INFERRED).changed
+    assert put(at, "k: 2", Source.AUTO).contradicts == (fact_id("k: 1"),)
+
+
+def test_new_labels_from_a_stronger_source_confirm_too(at: Desk) -> None:
+    put(at, "k: 1", Source.AUTO)
+    done = put(at, "k: 1 #t", Source.USER_STATED)
+    assert (done.changed, done.op) == (True, Op.REMEMBER)
+    assert put(at, "k: 2", Source.AUTO).contradicts == (fact_id("k: 1"),)
+
+
+def test_where_history_cannot_be_read_the_user_may_have_said_it(at: Desk) -> None:
+    first = at.git("rev-parse", "HEAD").strip()
+    at.write("other.txt", "x")
+    at.commit("another")
+    (at.root / ".git" / "objects" / first[:2] / first[2:]).unlink()
+    beside = put(at, "by: auto", Source.AUTO)
+    assert (beside.contradicts, [note.split(" (")[0] for note in beside.notes]) == (
+        (fact_id("by: hand"),),
+        ["who said what stands cannot be told"],
+    )
+    assert say(at, Forget("tea")).warnings == WEAKER
+
+
+def test_the_newest_messages_tell_what_the_trail_tells(at: Desk) -> None:
+    put(at, "k: 1", Source.AUTO)
+    put(at, "coffee #t", Source.INFERRED)
+    say(at, EditSection("Facts", Action.APPEND, "- water\n- water: 2 <!-- c -->"), Source.USER_STATED, actor="bot")
+    say(at, Log("elsewhere"), Source.AUTO)
+    put(at, "more: 1", Source.USER_STATED)
+    document = parse(at.read("MEMORY.md"))
+    told = {item.fact.text: foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item]) for item in items(document)}
+    with trail_update.fresh_trail(at.workspace) as trail:
+        origins = {each.entry.text: each.origin for each in trail.live_occurrences("MEMORY.md")}
+    assert {text for text, found in told.items() if found is None} == {"tea", "by: hand"}
+    for text, found in told.items():
+        if found is not None:
+            assert list(found.values()) == [Foundation(origins[text].source, origins[text].claimed_by is not None)]
+
+
+@pytest.mark.parametrize("how", ["by hand", "relabelled", "moved", "confirmed", "two lines", "not loose"])
+def test_what_the_newest_messages_do_not_tell_the_trail_does(at: Desk, how: str) -> None:
+    put(at, "k: 1" if how != "two lines" else "k: 1\nmore", Source.AUTO)
+    match how:
+        case "by hand":
+            at.write("MEMORY.md", at.read("MEMORY.md") + "- more\n")
+            at.commit("by hand")
+        case "relabelled":
+            put(at, "k: 1 #t", Source.AUTO)
+        case "moved":
+            at.write("MEMORY.md", at.read("MEMORY.md").replace("- k: 1\n", "") + "\n## Other\n\n- k: 1\n")
+        case "confirmed":
+            put(at, "k: 1", Source.INFERRED)
+        case "not loose":
+            at.git("gc", "-q")
+    document = parse(at.read("MEMORY.md"))
+    item = next(item for item in items(document) if item.fact.text.startswith("k: 1"))
+    assert foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item]) is None
+    own = foundations.find_foundations(at.workspace, "MEMORY.md", document, [item], WriteOptions())
+    expected = {"moved": Source.USER_STATED, "confirmed": Source.INFERRED}.get(how, Source.AUTO)
+    assert own.of(item).source is expected
