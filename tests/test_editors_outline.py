@@ -188,3 +188,12 @@ def test_a_heading_reads_back(title: str) -> None:
     (section,) = parse(line, fragment=True).sections
     assert section.level == 3
     assert section.body == 1
+
+
+def test_a_number_chooses_the_section_after_which_one_is_created() -> None:
+    document = parse("# T\n\n## A\n\nx\n\n## A\n\ny\n")
+    with pytest.raises(SectionProblem) as failure:
+        create(document, creation("B", "", after="A"))
+    assert failure.value.code == "section-ambiguous"
+    change = EditSection(section="B", action=Action.BODY, create=True, after="A", nth=1)
+    assert create(document, change).text == "# T\n\n## A\n\nx\n\n## B\n\n## A\n\ny\n"

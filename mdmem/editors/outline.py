@@ -157,7 +157,7 @@ def delete(document: Document, section: Section, subtree: bool) -> EditResult:
 def create(document: Document, change: EditSection) -> EditResult:
     """Create the missing part of a path, with the change's text as the body of the last section.
 
-    It stands at the end of its parent, one level below it, or after `change.after`.
+    It stands at the end of its parent, one level below it, or after `change.after`, of which `change.nth` chooses among several.
 
     Raises:
         SectionProblem: the parent or `after` is missing or ambiguous, the level would be deeper than 6, the text escapes.
@@ -165,8 +165,8 @@ def create(document: Document, change: EditSection) -> EditResult:
     """
     parent, missing = _nearest_parent(document, [part.strip() for part in (change.section or "").split(PATH_SEPARATOR)])
     if parent is None:
-        parent = _single_title(document) if change.after is None else _parent_of(document, find_section(document, change.after))
-    level, line = _level_and_line(document, parent, change.after)
+        parent = _single_title(document) if change.after is None else _parent_of(document, find_section(document, change.after, change.nth))
+    level, line = _level_and_line(document, parent, change.after, change.nth)
     if level + len(missing) - 1 > _MAX_LEVEL:
         raise SectionProblem("body-escapes-section", f"the section would be deeper than {_MAX_LEVEL} levels")
     headings = [heading(level + depth, title) for depth, title in enumerate(missing)]
@@ -197,13 +197,13 @@ def _parent_of(document: Document, section: Section) -> Section | None:
     return ancestors[-1] if ancestors else None
 
 
-def _level_and_line(document: Document, parent: Section | None, after: str | None) -> tuple[int, int]:
+def _level_and_line(document: Document, parent: Section | None, after: str | None, nth: int | None) -> tuple[int, int]:
     """The level of a new section and the line before which it goes."""
     if after is None:
         if parent:
             return parent.level + 1, parent.tree_end
         return min((s.level for s in document.sections if len(s.path) == 1), default=_DEFAULT_LEVEL), len(document.lines)
-    sibling = find_section(document, after)
+    sibling = find_section(document, after, nth)
     if parent and sibling.path[:-1] != parent.path:
         raise SectionProblem("section-not-found", f"{after!r} does not stand directly below {join_path(parent.path)!r}")
     return sibling.level, sibling.tree_end
