@@ -326,6 +326,16 @@ def test_an_interrupted_write(desk: Desk):
     assert findings_of(desk, "record") == []
 
 
+def test_an_interrupted_write_of_two_files_needs_what_lies_beside_both(desk: Desk):
+    second = write_ahead.FileRecord(FilePath("memory/a.md"), "0", "1", TEMPORARY)
+    first = write_ahead.Record(path=FilePath("MEMORY.md"), before="0", after="1", message="", date="@0 +0000", temporary="x", second=second)
+    write_ahead.save_record(desk.workspace.state, first)
+    temporary = make_old(desk.write(f"memory/{TEMPORARY}", "half"), TWO_DAYS)
+    assert "MEMORY.md and memory/a.md" in only_finding(desk, "record").message
+    assert not only_finding(desk, "temporary", fix=True).fixed
+    assert temporary.exists()
+
+
 def test_a_write_that_is_under_way(desk: Desk, holder: subprocess.Popen[str]):
     record(desk)
     assert only_finding(desk, "record").level is Level.NOTE

@@ -56,7 +56,7 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
             check="record", level=Level.WARNING, message="the record of an interrupted write is not whole", hint="The next write drops it."
         )
     else:
-        message = f"a write of {record.path} was interrupted"
+        message = f"a write of {' and '.join(file.path for file in record.files)} was interrupted"
         yield Finding(
             check="record", level=Level.WARNING, message=message, hint="The next write finishes it, or drops it where it had not begun."
         )
@@ -84,9 +84,10 @@ def _remove_temporaries(inspection: Inspection, leftovers: Sequence[str]) -> set
     removed = set()
     with inspection.locked():
         record = write_ahead.load_record(inspection.workspace.state)
+        needed = [name for file in record.files for name in (file.temporary, files.backup_name(file.temporary))] if record else []
         for path in leftovers:
             full_path = inspection.workspace.root / path
-            if record and full_path.name in (record.temporary, files.backup_name(record.temporary)):
+            if full_path.name in needed:
                 continue
             if time.time() - full_path.lstat().st_mtime > DAY_SECONDS:
                 full_path.unlink()
