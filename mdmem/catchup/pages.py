@@ -239,7 +239,8 @@ def ended_rows(workspace: Workspace, trail: Trail, after: int, upto: int) -> Ite
     for number, ended in groupby(trail.occurrences_ended(after, upto), key=lambda occurrence: occurrence.ended):
         commit = trail.commit_numbered(number or 0)
         if commit is not None:
-            yield commit.commit, tuple(row for occurrence in ended for row in _ended_rows(workspace, trail, occurrence))
+            in_memory = (occurrence for occurrence in ended if workspace.kind_of(occurrence.entry.path).is_memory)
+            yield commit.commit, tuple(row for occurrence in in_memory for row in _ended_rows(workspace, trail, occurrence))
 
 
 def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> Iterator[IndexRow]:

@@ -45,11 +45,28 @@ def replay_new_commits(
         with trail.writing():
             trail.cut(0)
         return
-    pages = _CommitPages(workspace)
+    _replay_up_to(workspace, trail, head, boundary, progress, {})
+
+
+def _replay_up_to(
+    workspace: Workspace,
+    trail: Trail,
+    head: CommitId,
+    boundary: CommitId | None,
+    progress: Progress | None,
+    adopted: dict[FilePath, CommitId],
+) -> None:
+    """Add the commits up to HEAD; from an earlier one on where a file comes into memory whose past was left out."""
+    pages = _CommitPages(workspace, adopted)
     ids = _new_commits(workspace, trail, head, boundary)
     commits = first_parent.iterate_commits(workspace.repository, ids, boundary)
     done, batch_size = 0, _FEWEST_COMMITS
     while batch := list(islice(commits, batch_size)):
+        if (began := _adopt_renamed(workspace, trail, batch, pages)) is not None:
+            with trail.writing():  # one transaction: a trail never ends in the midst of a past that is not memory's yet
+                trail.cut(began - 1)
+                _replay_up_to(workspace, trail, head, boundary, progress, pages.adopted)
+            return
         size = pages.fetch([change for commit in batch for change in commit.changes])
         batch_size = min(_MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size)))
         first = trail.newest_commit.number + 1 if trail.newest_commit else 1
@@ -59,6 +76,26 @@ def replay_new_commits(
         done += len(batch)
         if progress:
             progress(done, len(ids))
+
+
+def _adopt_renamed(workspace: Workspace, trail: Trail, batch: Sequence[CommitChanges], pages: _CommitPages) -> int | None:
+    """Let the files that these commits rename into memory count from their beginning.
+
+    Returns:
+        The number of the first commit in the trail that touched one of them, where there is any.
+    """
+    renamed = []
+    for commit in reversed(batch):  # a file may have had several names before
+        for change in commit.changes:
+            is_rename = change.path != change.before_path and change.before and change.after
+            if is_rename and pages.is_memory(change.path) and not pages.is_memory(change.before_path):
+                pages.adopted[change.before_path] = commit.commit.id
+                renamed.append(change.before_path)
+    if not renamed:
+        return None
+    first = first_parent.first_touch(workspace.repository, renamed, batch[-1].commit.id)
+    began = trail.commit_with_id(first) if first else None
+    return began.number if began else None
 
 
 def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: CommitId | None) -> list[CommitId]:
@@ -78,6 +115,10 @@ def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: C
     fork = next((each.number for each in reversed(trail.commits_after()) if numbers.get(each.commit) == each.number), 0)
     with trail.writing():
         trail.cut(fork)
+        # The commit that renamed a file into memory may be gone, and what came before it no past of memory's any more.
+        while strange := [began for path, began in trail.live_paths().items() if not workspace.kind_of(path).is_memory]:
+            fork = min(strange) - 1
+            trail.cut(fork)
     return mainline[fork:]
 
 
@@ -99,6 +140,7 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
     changes += _confirmed_files(trail, commit, stating, pages, {change.path for change in changes})
     step = build_step(commit, changes, trail, stating, merged_origins, is_log=lambda path: workspace.kind_of(path) is FileKind.DAILY)
     trail.append(commit, step)
+    pages.adopted = {path: commit_id for path, commit_id in pages.adopted.items() if commit_id != commit.commit}
 
 
 def _confirmed_files(
@@ -112,10 +154,14 @@ def _confirmed_files(
 
 
 class _CommitPages:
-    """The memory files of commits, each version parsed once while it is kept."""
+    """The memory files of commits, each version parsed once while it is kept.
 
-    def __init__(self, workspace: Workspace) -> None:
+    `adopted` are paths that are no memory, each with the commit that renames the file into memory: up to there it counts.
+    """
+
+    def __init__(self, workspace: Workspace, adopted: Mapping[FilePath, CommitId]) -> None:
         self._workspace = workspace
+        self.adopted = dict(adopted)
         self._pages: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
         self._contents: dict[str, bytes] = {}
         self._memory_paths: dict[FilePath, bool] = {}
@@ -123,7 +169,7 @@ class _CommitPages:
     def fetch(self, changes: Sequence[ChangedFile]) -> int:
         """Read at once all blobs that some changes need: how many bytes they have."""
         versions = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
-        blobs = sorted({blob for blob, path in versions if blob and self._is_memory(path) and (blob, path) not in self._pages})
+        blobs = sorted({blob for blob, path in versions if blob and self.is_memory(path) and (blob, path) not in self._pages})
         self._contents = self._workspace.repository.contents(blobs)
         return sum(map(len, self._contents.values()))
 
@@ -142,14 +188,15 @@ class _CommitPages:
         data = self._workspace.repository.read(commit, [path])[path]
         return None if data is None else self._parse(data, path)
 
-    def _is_memory(self, path: FilePath) -> bool:
+    def is_memory(self, path: FilePath) -> bool:
+        """True if a path is one of memory, or adopted."""
         if path not in self._memory_paths:
             self._memory_paths[path] = self._workspace.kind_of(path).is_memory
-        return self._memory_paths[path]
+        return self._memory_paths[path] or path in self.adopted
 
     def _page(self, blob: str | None, path: FilePath) -> Page | None:
         """A version of a file, parsed; None where there is none, or none that can be indexed."""
-        if blob is None or not self._is_memory(path):
+        if blob is None or not self.is_memory(path):
             return None
         if (blob, path) not in self._pages:
             data = self._contents[blob] if blob in self._contents else self._workspace.repository.contents([blob])[blob]

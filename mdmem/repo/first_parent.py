@@ -131,6 +131,12 @@ def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[Change
     return changes
 
 
+def first_touch(repository: Repository, paths: Sequence[FilePath], upto: CommitId) -> CommitId | None:
+    """The first commit of the first-parent line up to `upto` that touched one of these files."""
+    listed = repository.git("rev-list", "--first-parent", upto, "--", *literal_pathspecs(paths)).split()
+    return CommitId(listed[-1].decode()) if listed else None
+
+
 def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
     """The blob ids of the workspace's files in a commit."""
     rows = repository.git("ls-tree", "-r", "-z", commit).split(b"\0")

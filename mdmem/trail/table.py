@@ -260,6 +260,11 @@ class Trail:
         rows = (row for row in lineage_rows(self._store, lineage) if include_unchanged or not row[6])
         return parse_rows(parse_revision, islice(rows, limit))
 
+    def live_paths(self) -> dict[FilePath, int]:
+        """The files with live revisions, each with the number of the first commit that gave it one. All revisions are read."""
+        rows = self._store.rows("SELECT path, min(begun) FROM revisions GROUP BY path HAVING max(ended IS NULL)")
+        return {FilePath(decoded(path)): number for path, number in rows}
+
     def newest_revisions(self, path: FilePath | None = None) -> tuple[Revision, ...]:
         """The newest revision of each section, live or ended; with a path of each that ever was in that file."""
         if path is None:
