@@ -81,6 +81,18 @@ class TestWrite:
             (RESULT, Op.REPLACE, None, "changed MEMORY.md: Memory > Work 0123456789"),
             (RESULT, Op.APPEND, None, "appended to MEMORY.md: Memory > Work 0123456789"),
             (RESULT, Op.REMEMBER, "11111111", "remembered in MEMORY.md: Memory > Work 11111111"),
+            (
+                replace(RESULT, contradicts=(FactId("33333333"),), kept=("#t", "<!-- c -->", "- beneath")),
+                Op.REMEMBER,
+                "11111111",
+                "remembered in MEMORY.md: Memory > Work, against 33333333, with #t <!-- c --> - beneath, 11111111",
+            ),
+            (
+                replace(RESULT, kept=("x" * 99,)),
+                Op.REMEMBER,
+                "11111111",
+                f"remembered in MEMORY.md: Memory > Work, with {'x' * 59}…, 11111111",
+            ),
             (replace(RESULT, section=()), Op.PREPEND, None, "prepended to MEMORY.md 0123456789"),
             (replace(RESULT, changed=False, commit=None), Op.REPLACE, None, "unchanged: MEMORY.md: Memory > Work aaaabbbbcccc"),
             (replace(RESULT, section=("a\x1bb", "c\nd")), Op.REPLACE, None, "changed MEMORY.md: a\ufffdb > c d 0123456789"),

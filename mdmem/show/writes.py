@@ -44,14 +44,16 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
         return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
-    done = f"{_done(result)} {where}{_kept(result)}" if result.changed else f"unchanged: {where}"
+    done = f"{_done(result)} {where}{_beside(result)}" if result.changed else f"unchanged: {where}"
     return one_line(f"{done} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
 
 
-def _kept(result: WriteResult) -> str:
-    """What a new value took over, in a few words."""
+def _beside(result: WriteResult) -> str:
+    """The current facts that a new one contradicts, and what it took over, in a few words."""
     kept = one_line(" ".join(result.kept))
-    return f", with {kept if len(kept) <= _MAX_KEPT else kept[: _MAX_KEPT - 1] + '…'}," if kept else ""
+    kept = kept if len(kept) <= _MAX_KEPT else f"{kept[: _MAX_KEPT - 1]}…"
+    words = [f"against {', '.join(result.contradicts)}" if result.contradicts else "", f"with {kept}" if kept else ""]
+    return "".join(f", {each}" for each in words if each) + ("," if any(words) else "")
 
 
 def _done(result: WriteResult) -> str:
