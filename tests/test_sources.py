@@ -12,6 +12,7 @@ from mdmem.facts import parse_text
 from mdmem.history import CommitNote, compose_message
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source
+from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.searches import ListFacts
 from mdmem.model.trail import Fate, MarkKind, Origin
 from mdmem.model.writes import Contradict, Forget, Log, Remember, Revert, WriteOptions
@@ -208,6 +209,26 @@ class TestSquashes:
         self.require_sources(at)
         with fresh_trail(at.workspace) as trail:
             assert len(trail.commits_after()) == 2
+
+    def test_history_and_blame_tell_them_apart(self, at: Desk) -> None:
+        self.branch(at)
+        squash_on_server(at, "side", 2, "")
+        memory = Memory(at.workspace)
+        lines = {line.text: line.source for line in memory.blame(ShowBlame("Facts")).lines}
+        assert (lines[f"- {GUESS}"], lines[f"- {WORD}"]) == (Source.AUTO, Source.USER_STATED)
+        links = [history.chain[-1] for text in (GUESS, WORD) if isinstance(history := memory.history(ShowHistory(text)), FactHistory)]
+        assert [(link.source, link.actor) for link in links] == [(Source.AUTO, "agent/x"), (Source.USER_STATED, None)]
+        revision = memory.history(ShowHistory("Facts"))
+        assert isinstance(revision, SectionHistory)
+        assert (revision.revisions[0].source, revision.revisions[0].actor) == (Source.AUTO, "agent/x")
+        memory.close()
+
+    def test_blame_of_what_a_revert_brought_back(self, at: Desk) -> None:
+        remember(at, GUESS, Source.AUTO, actor="agent/x")
+        at.apply(Forget(GUESS))
+        at.git("revert", "--no-edit", "HEAD")
+        lines = {line.text: line.source for line in Memory(at.workspace).blame(ShowBlame("Facts")).lines}
+        assert lines[f"- {GUESS}"] is Source.AUTO
 
     def test_by_rebase_with_a_persons_commit_between(self, at: Desk) -> None:
         remember(at, GUESS, Source.AUTO, actor="agent/x")

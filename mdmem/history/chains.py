@@ -37,8 +37,8 @@ class FactTrail(Protocol):
 class ChainLink:
     """A fact for as long as it held in one place, moves included; its words and location are the last ones.
 
-    `commit` is the one that brought in the last line. `end` is None for what still holds. Expiry is not judged here: what has expired is
-    current.
+    `commit` is the one that brought in the last line, `first_line`. `end` is None for what still holds. Expiry is not judged here: what has
+    expired is current.
     """
 
     id: FactId
@@ -53,6 +53,7 @@ class ChainLink:
     status: Status
     until: date | None = None
     claimed_by: str | None = None
+    first_line: str = ""
 
 
 def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = None) -> tuple[ChainLink, ...]:
@@ -150,6 +151,7 @@ class _ChainBuilder:
             status=run.status,
             until=last.entry.until,
             claimed_by=last.origin.claimed_by,
+            first_line=last.entry.first_line,
         )
 
     def _commit(self, number: int) -> MainlineCommit:
