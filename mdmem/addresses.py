@@ -106,7 +106,7 @@ def _not_found(document: Document, address: str) -> SectionProblem:
     suggestions = near or tuple(join_path(section.path) for section in document.sections[:_MAX_LISTED])
     lead = "Did you mean" if near else "Its sections are"
     if suggestions:
-        hint = f"{lead}: {'; '.join(suggestions)}"
+        hint = f"{lead}: {'; '.join(suggestions)}" + ("" if near else f". A write with {field('create')} makes a new one.")
     else:
         hint = f"The file has no headings: {field('preamble')} names its text, and a write with {field('create')} makes the section."
     return SectionProblem("section-not-found", f"no section {address[:_MAX_QUOTED_CHARS]!r}", hint, near=list(near))

@@ -156,7 +156,7 @@ def test_eight_sections_are_listed_at_most() -> None:
     nine = parse("".join(f"# {name}\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(nine, "xyz")
-    assert caught.value.hint == "Its sections are: A; B; C; D; E; F; G; H"
+    assert caught.value.hint == f"Its sections are: A; B; C; D; E; F; G; H. A write with {field('create')} makes a new one."
     same = parse("".join(f"# {name}\n## Same\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(same, "Same")

@@ -84,6 +84,7 @@ def test_every_answer_is_there():
         (("recall", "x", "--tag", "y"), "Each label goes with a --tag of its own"),
         (("recall", "x"), "As in: mdmem recall --tag ops"),
         (("facts", "x"), "mdmem search QUERY"),
+        (("task",), "It is one of start, note, done, show."),
         (("save", "x"), "mdmem remember TEXT"),
         (("init", "--path", "x"), "DIR is no option"),
         (("history", "--since", "yesterday"), "mdmem search QUERY --since DAY"),

@@ -176,6 +176,8 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
         message = problem.message
         meant = guesses.meant_option(option, *command_help.parameters(context.command))
         hint = f"{meant} {hint}" if meant else hint
+    elif message == "Missing command" and context.parent is not None:
+        hint = f"It is one of {', '.join(context.command.commands)}. {hint}"
     elif message.startswith("Missing ") and (example := command_help.EXAMPLES.get(path.partition(" ")[2])):
         hint = f"As in: {example}. {hint}"
     return UsageProblem(message[:1].lower() + message[1:], hint)

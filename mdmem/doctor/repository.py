@@ -150,7 +150,7 @@ def _age(seconds: float) -> str:
     for unit, size in (("days", DAY_SECONDS), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{int(seconds / size)} {unit}"
-    return f"{max(int(seconds), 0)} seconds"
+    return f"{max(int(seconds), 0)} s"
 
 
 def check_fsck(inspection: Inspection) -> Iterator[Finding]:

@@ -104,7 +104,7 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
         if problem.code != "git-timeout":
             raise
         raise RepositoryProblem(
-            "hook-timeout", f"git commit (with its hooks) took longer than {order.hook_timeout:g} seconds", "hook_timeout sets how long."
+            "hook-timeout", f"git commit (with its hooks) took longer than {order.hook_timeout:g} s", "hook_timeout sets how long."
         ) from problem
     except BaseException:
         if commit_made_after(repository, before, order.paths, order.message) is None:

@@ -70,7 +70,7 @@ def run(
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
         raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
     except TimeUpError as problem:
-        raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} seconds") from problem
+        raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} s") from problem
     if status and not folder.is_dir():
         raise PathProblem("bad-path", f"there is no folder {folder}")
     return GitResult(status, output, errors.decode("utf-8", "replace").strip())
