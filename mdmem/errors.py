@@ -6,7 +6,7 @@
     ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `reserved-actor`
     ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
     │                                `not-memory`
-    ├── TextProblem                  `bad-text`, `empty-text`
+    ├── TextProblem                  `bad-text`, `empty-text`, `recalled-text`
     │   └── LabelProblem          2  `bad-text`: a kind, key or tag that is none
     ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `section-exists`, `body-escapes-section`,
     │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,

@@ -16,6 +16,8 @@ CURATED_NAMES = ("MEMORY.md", "memory.md")
 WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
 PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
 BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
+TASKS_PATH = FilePath("memory/tasks.md")
+"""The file of open tasks."""
 MAX_FILE_BYTES = 5_000_000
 """Larger files are neither edited nor indexed."""
 

@@ -11,6 +11,7 @@ from workspaces import NOW, Desk, desk
 from mdmem.changes import task_notes
 from mdmem.document import Document, parse
 from mdmem.errors import MdmemError
+from mdmem.layout import TASKS_PATH
 from mdmem.memory import Memory
 from mdmem.model import Op
 from mdmem.model.reads import Show
@@ -30,7 +31,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def tasks_file(at: Desk) -> Document | None:
-    return parse(at.read(task_notes.TASKS_PATH)) if (at.root / task_notes.TASKS_PATH).exists() else None
+    return parse(at.read(TASKS_PATH)) if (at.root / task_notes.TASKS_PATH).exists() else None
 
 
 def carry_out(at: Desk, changes: tuple[Change, ...]) -> list[bool]:
@@ -49,12 +50,12 @@ def add_note(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
 
 
 def test_a_task_from_start_to_done(at: Desk) -> None:
-    at.write(task_notes.TASKS_PATH, task_notes.NEW_TASKS)
+    at.write(TASKS_PATH, task_notes.NEW_TASKS)
     assert begin(at, "Move it", "sessions live in Redis") == [True]
     assert add_note(at, "move IT", "the migration is written", AT + timedelta(minutes=12)) == [True]
     assert add_note(at, "Move it", "all tests pass", AT + timedelta(days=1)) == [True]
     assert add_note(at, "Move it", "# not a heading\n```\nnor a fence", AT + timedelta(days=1, minutes=1)) == [True]
-    assert at.read(task_notes.TASKS_PATH) == (
+    assert at.read(TASKS_PATH) == (
         "# Tasks\n\n## Move it\n\n"
         "- 2026-03-05 10:00 goal: sessions live in Redis\n"
         "- 10:12 the migration is written\n"
@@ -62,7 +63,7 @@ def test_a_task_from_start_to_done(at: Desk) -> None:
         "- 10:01 # not a heading\n  \\```\n  nor a fence\n"
     )
     assert carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
-    assert at.read(task_notes.TASKS_PATH) == "# Tasks\n\n"
+    assert at.read(TASKS_PATH) == "# Tasks\n\n"
     assert at.read(LOG).endswith("\n\n## 10:00\n\n- [task] Move it: moved, and faster\n")
 
 
@@ -73,28 +74,28 @@ def test_a_task_in_a_file_that_is_not_there(at: Desk) -> None:
 
 
 def test_a_task_that_is_there_is_gone_on_with(at: Desk) -> None:
-    at.write(task_notes.TASKS_PATH, FILE)
+    at.write(TASKS_PATH, FILE)
     assert begin(at, "MOVE it", "something else") == []
     assert begin(at, "Other one", "something else") == []
-    assert at.read(task_notes.TASKS_PATH) == FILE
+    assert at.read(TASKS_PATH) == FILE
 
 
 def test_who_begins_the_same_task_at_the_same_moment_loses_nothing(at: Desk) -> None:
     first = task_notes.start_edits(None, "Move it", "Redis", AT, OPTIONS)
     second = task_notes.start_edits(None, "Move it", "Postgres", AT, OPTIONS)
     assert carry_out(at, (*first, *first, *second)) == [True, False, True]
-    assert at.read(task_notes.TASKS_PATH).endswith("- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n")
+    assert at.read(TASKS_PATH).endswith("- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n")
 
 
 def test_a_note_that_is_given_again_is_written_once(at: Desk) -> None:
-    at.write(task_notes.TASKS_PATH, FILE)
+    at.write(TASKS_PATH, FILE)
     assert add_note(at, "Move it", "begun") == [True]
     assert add_note(at, "Move it", "begun") == [False]
 
 
 @pytest.mark.parametrize("interrupted_after", [0, 1])
 def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None:
-    at.write(task_notes.TASKS_PATH, FILE)
+    at.write(TASKS_PATH, FILE)
     carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:interrupted_after])
     assert "Move it" in task_notes.open_task_names(tasks_file(at))
     carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
@@ -103,7 +104,7 @@ def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None
 
 
 def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> None:
-    at.write(task_notes.TASKS_PATH, FILE)
+    at.write(TASKS_PATH, FILE)
     carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:1])
     done = Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
     assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
@@ -111,11 +112,11 @@ def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> N
 
 @pytest.mark.parametrize("log", ["", "# 2026-03-05\n\n- by hand\n"])
 def test_what_cannot_be_taken_out_is_not_logged_either(at: Desk, log: str) -> None:
-    at.write(task_notes.TASKS_PATH, FILE)
+    at.write(TASKS_PATH, FILE)
     if log:
         at.write(LOG, log)
     at.commit()
-    at.hook("pre-commit", f"! git diff --cached --name-only | grep -qx {task_notes.TASKS_PATH}")
+    at.hook("pre-commit", f"! git diff --cached --name-only | grep -qx {TASKS_PATH}")
     before = at.tree_state()
     with pytest.raises(MdmemError) as failure:
         Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
@@ -123,34 +124,34 @@ def test_what_cannot_be_taken_out_is_not_logged_either(at: Desk, log: str) -> No
 
 
 def test_done_shown_beforehand_changes_nothing(at: Desk) -> None:
-    at.write(task_notes.TASKS_PATH, FILE)
+    at.write(TASKS_PATH, FILE)
     before = at.tree_state()
     done = Memory(at.workspace).end_task("Move it", "moved", replace(OPTIONS, dry_run=True))
     assert (done.commit, at.tree_state()) == (None, before)
     assert done.diff is not None
-    assert [path in done.diff for path in (LOG, task_notes.TASKS_PATH)] == [True, True]
+    assert [path in done.diff for path in (LOG, TASKS_PATH)] == [True, True]
 
 
 def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
-    at.write(task_notes.TASKS_PATH, FILE)
+    at.write(TASKS_PATH, FILE)
     logged, taken_out = task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)
     add_note(at, "Move it", "not quite")
     with pytest.raises(MdmemError) as failure:
         at.apply(taken_out)
     assert failure.value.code == "section-changed"
-    assert "not quite" in at.read(task_notes.TASKS_PATH)
+    assert "not quite" in at.read(TASKS_PATH)
     assert at.apply(logged).changed
 
 
 def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
-    at.write(task_notes.TASKS_PATH, FILE.replace("## Other", "### Plan\n\n- by hand\n\n### Move it\n\n- deeper\n\n## Other"))
+    at.write(TASKS_PATH, FILE.replace("## Other", "### Plan\n\n- by hand\n\n### Move it\n\n- deeper\n\n## Other"))
     assert add_note(at, "Move it", "begun") == [True]
-    assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(task_notes.TASKS_PATH)
+    assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(TASKS_PATH)
     assert begin(at, "Plan", "another task") == [True]
     assert task_notes.open_task_names(tasks_file(at)) == ("Move it", "Other one", "Plan")
     carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
     assert task_notes.open_task_names(tasks_file(at)) == ("Other one", "Plan")
-    assert "by hand" not in at.read(task_notes.TASKS_PATH)
+    assert "by hand" not in at.read(TASKS_PATH)
 
 
 # Pure.

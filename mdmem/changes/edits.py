@@ -80,6 +80,19 @@ def with_iso_day(workspace: Workspace, edit: FileEdit) -> FileEdit:
     return edit
 
 
+def new_texts(edit: FileEdit) -> tuple[str, ...]:
+    """The texts that an edit brings in."""
+    match edit:
+        case EditSection():
+            return (edit.replacement if edit.action is Action.REPLACE else edit.text,)
+        case Log():
+            return (edit.text,)
+        case Remember():
+            return (edit.key or "", edit.text)
+        case Forget() | RevertEdit():
+            return ()
+
+
 # Where an edit goes.
 
 
@@ -175,7 +188,7 @@ def _minute(workspace: Workspace, edit: Log) -> str:
 def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, document: Document | None) -> EditedText:
     if document is None:
         _require_create(workspace, edit, path)
-        document = parse(task_notes.NEW_TASKS if path == task_notes.TASKS_PATH else "")
+        document = parse(task_notes.NEW_TASKS if path == layout.TASKS_PATH else "")
     return EditedText(result=section.edit(document, edit))
 
 

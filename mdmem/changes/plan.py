@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import check, files
-from mdmem.changes.edits import EditedText, FileEdit, RevertEdit, edit_text
-from mdmem.changes.refusals import refuse_errors, secrets_in_options
+from mdmem.changes.edits import EditedText, FileEdit, RevertEdit, edit_text, new_texts
+from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
 from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
 from mdmem.editors.fact_difference import FactDifference, fact_difference
@@ -101,6 +101,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     """
     full_path = files.path_on_disk(workspace.root, path)
     before = files.read(full_path)
+    refuse_recalled(new_texts(edit), before)
     old = parse_bytes(before) if before is not None else None
     edited = edit_text(workspace, edit, path, old)
     result = edited.result

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mdmem import check, secrets
-from mdmem.errors import RefusedChange
+from mdmem.errors import RefusedChange, TextProblem
 from mdmem.model import Problem
 from mdmem.model.writes import WriteOptions
 from mdmem.wording import field
+
+_BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 
 
 def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
@@ -36,3 +38,21 @@ def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
         first = refused[0]
         details = {"kind": first.kind} if first.kind else {}
         raise RefusedChange(first.code, f"{first.path}:{first.line}: {first.message}", first.hint, line=first.line, **details)
+
+
+def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
+    """Refuse texts with the mark of a block: what was given of memory is not stored again. A file that has such marks may keep them.
+
+    Raises:
+        TextProblem: `recalled-text`.
+    """
+    marks = sum(map(_count_marks, texts))
+    if marks and marks > _count_marks((before or b"").decode("utf-8", "replace")):
+        raise TextProblem(
+            "recalled-text", "the text holds a block that memory gave (<mdmem-context>)", "Store what is new alone, in words of its own."
+        )
+
+
+def _count_marks(text: str) -> int:
+    folded = text.casefold()
+    return sum(folded.count(mark) for mark in _BLOCK_MARKS)

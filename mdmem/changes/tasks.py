@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mdmem import files
+from mdmem import files, layout
 from mdmem.changes import task_notes
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options
@@ -115,5 +115,5 @@ def task_names(workspace: Workspace) -> tuple[str, ...]:
 
 
 def _document(workspace: Workspace) -> Document | None:
-    data = files.read(files.path_on_disk(workspace.root, task_notes.TASKS_PATH))
+    data = files.read(files.path_on_disk(workspace.root, layout.TASKS_PATH))
     return parse_bytes(data) if data is not None else None
