@@ -238,7 +238,7 @@ def test_a_search_reads_what_it_shows_and_no_more(monkeypatch: pytest.MonkeyPatc
 
 def test_only_what_stands_somewhere_is_looked_for() -> None:
     index = index_of(topic="# Harbour\n\n- a boat\n- the sail\n", on_2025_05_01="- is the sail torn?\n- no\n")
-    asked = query.clauses("Where are boats and sails in a harbour of xyzzy or qwerty?", index._finder._lexicon)
+    asked = query.clauses("Where are boats and sails in a harbour of xyzzy or qwerty?", index._finder.lexicon)
     assert {(name, term) for name, term, *_ in asked} == {
         *((name, stem(word)) for name in ("text", "around", "asked") for word in ("boat", "sail")),
         ("heading", stem("harbour")),

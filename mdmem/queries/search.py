@@ -56,10 +56,23 @@ def search(workspace: Workspace, request: Search, say: Say, progress: Progress |
     today = workspace.now().date()
     entry_filter = _filter(workspace, request, today)
     index = fresh_index(workspace, say, progress, current=entry_filter.only_current and not request.explain)
+    return _search_now(workspace, index, request, entry_filter, today, say, progress)
+
+
+def search_in(workspace: Workspace, index: FreshIndex, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
+    """The entries that answer a query best, by an index that is fresh already."""
+    today = workspace.now().date()
+    return _search_now(workspace, index, request, _filter(workspace, request, today), today, say, progress)
+
+
+def _search_now(
+    workspace: Workspace, index: FreshIndex, request: Search, entry_filter: Filter, today: date, say: Say, progress: Progress | None
+) -> SearchResult:
+    """The entries that answer a query best in memory as it is."""
     index, matches = _matches(workspace, index, request, entry_filter, today, say, progress)
     if index.behind:
         background.start_catching_up(workspace)
-    hits = _without_expired_contradictions(workspace, tuple(match.hit for match in matches), today, say)
+    hits = without_expired_contradictions(workspace, tuple(match.hit for match in matches), today, say)
     notes = (*index.notes, *_missing_past(workspace, request.history))
     return SearchResult(
         query=request.query,
@@ -175,7 +188,7 @@ def measure_answer(workspace: Workspace, request: Search, result: SearchResult) 
     return replace(quality, query=secrets.redact(request.query))
 
 
-def _without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
+def without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
     """The hits without contradicting facts that have expired since they were indexed."""
     facts = {fact for hit in hits for fact in hit.contradicts}
     if not facts:
@@ -188,6 +201,11 @@ def _without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...],
 
 def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None) -> FactList:
     """The facts of memory, newest first; those that no longer hold only if `everything` is asked for."""
+    return facts_in(workspace, fresh_index(workspace, say, progress), request, say, progress)
+
+
+def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: Say, progress: Progress | None = None) -> FactList:
+    """The same by an index that is fresh already."""
     today = workspace.now().date()
     entry_filter = Filter(
         file=request.file,
@@ -201,7 +219,6 @@ def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress
         zone=config.zone(workspace.settings.timezone),
     )
     limit = request.limit or None
-    index = fresh_index(workspace, say, progress)
     asked_limit = limit if request.key is None else None
     try:
         hits, total = index.index.newest(entry_filter, today, asked_limit)
@@ -212,7 +229,7 @@ def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress
         key = request.key
         hits = tuple(hit for hit in hits if split_key(hit.text, key)[0])
         hits, total = hits[:limit], len(hits)
-    facts = _without_expired_contradictions(workspace, hits, today, say)
+    facts = without_expired_contradictions(workspace, hits, today, say)
     notes = (*index.notes, *_missing_past(workspace, request.everything))
     return FactList(facts=facts, total=total, stale=index.stale, notes=notes)
 

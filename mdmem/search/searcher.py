@@ -74,7 +74,8 @@ class IndexSearcher:
         self._overlay = overlay
         self._rows: dict[tuple[int, int], IndexRow] = {}
         """The rows of a few files that were asked for: of those that an overlay hides some are needed twice."""
-        self._lexicon = _lexicon(searcher, overlay)
+        self.lexicon = _lexicon(searcher, overlay)
+        """Counts of the terms, for whoever judges a question by its words."""
 
     @property
     def count(self) -> int:
@@ -148,7 +149,7 @@ class IndexSearcher:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        clauses = query.clauses(request.query, self._lexicon, self._language) if request.limit > 0 else ()
+        clauses = query.clauses(request.query, self.lexicon, self._language) if request.limit > 0 else ()
         if not clauses:
             return ()
         own_terms = query.own_terms(clauses)
