@@ -48,6 +48,8 @@ class Settings:
     budget_lines: int = 200
     budget_bytes: int = 25_000
     log_queries: bool = False
+    flush_prompt: str | None = None
+    flush_system: str | None = None
 
 
 LANGUAGES = {
@@ -77,6 +79,7 @@ LANGUAGES = {
 _CHOICES = {"direct_edits": ("commit", "refuse")}
 _NAMES = Settings.__match_args__
 _TEXTS = ("timezone", "author", "actor", "daily", "direct_edits", "language")
+_LONG_TEXTS = ("flush_prompt", "flush_system")
 _LISTS = ("people", "paths", "extra_paths")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes")
@@ -136,6 +139,10 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
         if name == "daily" and not layout.is_named_by_day(value):
             raise wrong("a Markdown file of the workspace with %Y, %m and %d in its name, once each")
         return _language_name(value, file_name) if name == "language" else value
+    if name in _LONG_TEXTS:
+        if not isinstance(value, str) or not value.strip():
+            raise wrong("a text")
+        return value
     if name in _LISTS:
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
             raise wrong("a list of texts")

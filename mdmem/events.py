@@ -54,7 +54,7 @@ def _now() -> datetime:
 class Event:
     """One verb that was done or refused. `time` is real time, `warnings` are codes, `bug` is the class of an error and where it was raised.
 
-    `quality` is that of a search; in the line its fields are among the others.
+    `quality` is that of a search, `figures` are those of other verbs; in the line they stand among the other fields.
     """
 
     verb: str
@@ -69,9 +69,10 @@ class Event:
     bug: str | None = None
     time: datetime = field(default_factory=_now)
     quality: Quality | None = None
+    figures: Mapping[str, Any] | None = None
 
 
-_OPTIONAL = ("path", "commit", "warnings", "bug", "quality")
+_OPTIONAL = ("path", "commit", "warnings", "bug", "quality", "figures")
 
 
 # Writing.
@@ -88,12 +89,13 @@ def record_event(state: Path, event: Event) -> None:
 
 
 def _format_line(event: Event) -> bytes:
-    line = {"time": event.time.isoformat(timespec="milliseconds")}
+    line: dict[str, Any] = {"time": event.time.isoformat(timespec="milliseconds")}
     values = {name: value for name, value in asdict(event).items() if value or name not in _OPTIONAL}
     if event.quality is not None:
         values |= {name: value for name, value in asdict(event.quality).items() if value is not None and value is not False}
+    values |= event.figures or {}
     for name, value in values.items():
-        if name not in ("time", "quality"):
+        if name not in ("time", "quality", "figures"):
             line[name] = value[:_MAX_CHARS] if isinstance(value, str) else value
     return json.dumps(line).encode() + b"\n"
 
@@ -167,6 +169,10 @@ class EventRecorder:
     def searched(self, quality: Quality) -> None:
         """Set the quality of a search's answer."""
         self._event = replace(self._event, quality=quality)
+
+    def measured(self, figures: Mapping[str, Any]) -> None:
+        """Set the figures of a verb: numbers, flags and names that the program gives, never a text."""
+        self._event = replace(self._event, figures=figures)
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         event = replace(self._event, ms=round((time.monotonic() - self._started) * 1000, 1), time=_now())
@@ -278,6 +284,7 @@ def _parse_event(line: bytes) -> Event | None:
             bug=_parse_text(values.get("bug")),
             time=datetime.fromisoformat(values["time"]),
             quality=_parse_quality(values) if "hits" in values else None,
+            figures=None if "hits" in values else _parse_figures(values),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None
@@ -298,6 +305,11 @@ def _parse_quality(values: Mapping[str, Any]) -> Quality:
         behind=bool(values.get("behind")),
         query=_parse_text(values.get("query")),
     )
+
+
+def _parse_figures(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What a line holds besides the fields that all events have."""
+    return {name: value for name, value in values.items() if name not in Event.__match_args__} or None
 
 
 def _parse_number(value: Any) -> float | None:

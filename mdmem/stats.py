@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta, tzinfo
 from statistics import fmean, median, stdev
+from typing import TypeVar
 
 from mdmem.events import Event, Outcome
 from mdmem.model.searches import Quality
@@ -17,6 +18,9 @@ from mdmem.startup.records import dataclass
 
 SEARCH = "search"
 """The verb whose quality is measured."""
+
+CONTEXT, GUARD, RECALLED = "context", "guard", "recalled-text"
+"""The verbs of blocks and of the guard, and the code of a write that was refused since it held a block."""
 
 _LEAST_SEARCHES = 5
 """A week with fewer searches is not used for drift."""
@@ -85,6 +89,36 @@ class SearchFigures:
     damaged: int
 
 
+@dataclass(frozen=True, slots=True)
+class ContextWeek:
+    """The blocks of a week. A figure that was not measured is None.
+
+    - `prompts`: those that asked for a block; `answered`: the share of them that got one.
+    - `median_tokens`: of the blocks of prompts that are not empty; `session_tokens`: of those for the start of a session.
+    - `again`: the share of what was found that the session had been given before.
+    - `kept`, `guarded`: texts that the guard let through, and those that it dropped. `refused`: writes that held a block.
+    """
+
+    week: str
+    prompts: int
+    answered: float | None = None
+    median_tokens: float | None = None
+    session_tokens: float | None = None
+    again: float | None = None
+    kept: int = 0
+    guarded: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFigures:
+    """The blocks of some weeks, oldest first, from the first week with one on; and the figures that drifted in the newest."""
+
+    weeks: tuple[ContextWeek, ...]
+    drift: tuple[Drift, ...]
+    damaged: int
+
+
 def figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> Figures:
     """The figures of the last weeks (their number in `weeks`), up to today."""
     by_week = _group_by_week(events, today, zone, weeks)
@@ -136,6 +170,48 @@ def _week_figures(name: str, events: Sequence[Event]) -> Week:
     )
 
 
+def context_figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> ContextFigures:
+    """The blocks of the last weeks (their number in `weeks`), what the guard did, and the drift of the newest week."""
+    counted = (event for event in events if event.verb in (CONTEXT, GUARD) or event.code == RECALLED)
+    by_week = _without_leading_gaps(_group_by_week(counted, today, zone, weeks))
+    by_name = tuple(_context_week(_week_name(monday), events) for monday, events in by_week.items())
+    return ContextFigures(by_name, _drift_of(by_name, _WATCHED_CONTEXT, lambda week: week.prompts, ("answered", "again")), damaged)
+
+
+def _context_week(name: str, events: Sequence[Event]) -> ContextWeek:
+    blocks = [event.figures for event in events if event.verb == CONTEXT and event.outcome is Outcome.DONE and event.figures]
+    guards = [event.figures for event in events if event.verb == GUARD and event.figures]
+    prompts = [figures for figures in blocks if figures.get("for") == "prompt"]
+    tokens = [_number(figures, "tokens") for figures in prompts]
+    starts = [_number(figures, "tokens") for figures in blocks if figures.get("for") == "session"]
+    again = sum(_number(figures, "given") for figures in prompts)
+    found = sum(_shown(figures) for figures in prompts)
+    return ContextWeek(
+        week=name,
+        prompts=len(prompts),
+        answered=fmean(count > 0 for count in tokens) if tokens else None,
+        median_tokens=median(shown) if (shown := [count for count in tokens if count]) else None,
+        session_tokens=median(starts) if starts else None,
+        again=again / (again + found) if again + found else None,
+        kept=int(sum(_number(figures, "kept") for figures in guards)),
+        guarded=int(sum(_number(figures, "dropped") for figures in guards)),
+        refused=sum(event.code == RECALLED for event in events),
+    )
+
+
+def _number(figures: Mapping[str, object], name: str) -> float:
+    """A figure of an event; 0 where it is missing or no number."""
+    value = figures.get(name)
+    return value if isinstance(value, int | float) and math.isfinite(value) else 0
+
+
+def _shown(figures: Mapping[str, object]) -> float:
+    """How many entries the block of a prompt shows."""
+    parts = figures.get("parts")
+    counts = parts.get("found") if isinstance(parts, dict) else None
+    return counts[0] if isinstance(counts, list) and counts and isinstance(counts[0], int) else 0
+
+
 def _median(answers: Iterable[Quality], measure: Callable[[Quality], float | None]) -> float | None:
     """The median of a measure over the answers that have it."""
     values = [value for answer in answers if (value := measure(answer)) is not None]
@@ -179,24 +255,40 @@ _WATCHED: Mapping[str, Callable[[Week], float | None]] = {
 }
 
 
+_WATCHED_CONTEXT: Mapping[str, Callable[[ContextWeek], float | None]] = {
+    "answered": lambda week: week.answered,
+    "median_tokens": lambda week: week.median_tokens,
+    "again": lambda week: week.again,
+}
+
+W = TypeVar("W", Week, ContextWeek)
+
+
 def drift(weeks: Sequence[Week]) -> tuple[Drift, ...]:
+    """The figures of the newest week of searches that are outside of their limits (`_drift_of`)."""
+    return _drift_of(weeks, _WATCHED, lambda week: week.searches, ("without_hit",))
+
+
+def _drift_of(
+    weeks: Sequence[W], watched: Mapping[str, Callable[[W], float | None]], count: Callable[[W], int], shares: Collection[str]
+) -> tuple[Drift, ...]:
     """The figures of the newest week that are outside of their limits.
 
-    The limits are Student's for one more value like those of the weeks before: chance alone puts one week in 100 outside. The share of
-    searches without a hit comes from few searches, so its limits are at least as wide as chance makes such a share. With fewer than six
-    weeks to compare, or fewer than five searches in a week, there is no drift.
+    The limits are Student's for one more value like those of the weeks before: chance alone puts one week in 100 outside. A share (of
+    searches without a hit, of prompts with a block) comes from few of them, so its limits are at least as wide as chance makes such a share.
+    With fewer than six weeks to compare, or a count below five in a week, there is no drift.
     """
-    if not weeks or weeks[-1].searches < _LEAST_SEARCHES:
+    if not weeks or count(weeks[-1]) < _LEAST_SEARCHES:
         return ()
-    earlier_weeks = [week for week in weeks[:-1] if week.searches >= _LEAST_SEARCHES]
+    earlier_weeks = [week for week in weeks[:-1] if count(week) >= _LEAST_SEARCHES]
     drifts = []
-    for name, measure in _WATCHED.items():
+    for name, measure in watched.items():
         value, earlier = measure(weeks[-1]), [figure for week in earlier_weeks if (figure := measure(week)) is not None]
         if value is None or len(earlier) < _LEAST_WEEKS:
             continue
         margin, highest = _margin(earlier), math.inf
-        if name == "without_hit":
-            margin, highest = max(margin, _share_margin(fmean(earlier), earlier_weeks, weeks[-1].searches)), 1.0
+        if name in shares:
+            margin, highest = max(margin, _share_margin(fmean(earlier), sum(map(count, earlier_weeks)), count(weeks[-1]))), 1.0
         low, high = max(0.0, fmean(earlier) - margin), min(highest, fmean(earlier) + margin)
         if not low <= value <= high:
             drifts.append(Drift(name, value, low, high))
@@ -216,8 +308,7 @@ def _student(freedom: int) -> float:
     return z + first / freedom + second / freedom**2 + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / freedom**3
 
 
-def _share_margin(mean: float, before: Sequence[Week], searches: int) -> float:
-    """The margin of a share among so many searches, and one search more. What never happened counts as rare, not as impossible (Laplace)."""
-    seen = sum(week.searches for week in before)
+def _share_margin(mean: float, seen: int, count: int) -> float:
+    """The margin of a share among so many, and one more. What never happened among those `seen` counts as rare, not as impossible (Laplace)."""
     share = (mean * seen + 1) / (seen + 2)
-    return _SIGMAS * math.sqrt(share * (1 - share) / searches) + 1 / searches
+    return _SIGMAS * math.sqrt(share * (1 - share) / count) + 1 / count

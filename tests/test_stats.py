@@ -232,7 +232,7 @@ class TestShown:
         assert value["damaged"] == 1
 
     def test_every_figure_that_can_drift_has_its_words(self):
-        assert set(figures._FIGURES) == set(stats._WATCHED)
+        assert set(figures._FIGURES) == {*stats._WATCHED, *stats._WATCHED_CONTEXT}
 
     def test_verbs(self):
         counted = Figures(

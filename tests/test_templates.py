@@ -9,13 +9,23 @@ from mdmem.facts import items
 
 TITLES = {"MEMORY.md": "Memory", "USER.md": "User", "SOUL.md": "Soul", "IDENTITY.md": "Identity", "daily.md": "{day}"}
 
+PROMPTS = ("flush.md", "flush_system.md")
+
 
 def template(name: str) -> str:
     return files("mdmem.templates").joinpath(name).read_text(encoding="utf-8")
 
 
 def test_these_are_all():
-    assert {path.name for path in files("mdmem.templates").iterdir() if path.name.endswith(".md")} == set(TITLES)
+    assert {path.name for path in files("mdmem.templates").iterdir() if path.name.endswith(".md")} == {*TITLES, *PROMPTS}
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_prompt_names_day_log_and_silent_word(name: str):
+    text = template(name)
+    assert "{path}" in text
+    assert "{silent}" in text
+    assert "mdmem-context" not in text
 
 
 @pytest.mark.parametrize("name", TITLES)

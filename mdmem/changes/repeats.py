@@ -228,7 +228,7 @@ def find_finished_task(workspace: Workspace, name: str, outcome: str, options: W
     def is_ours(note: ParsedNote) -> bool:
         return _is_by(note, options) and note.op == Op.DELETE
 
-    for change in _newest_changes(workspace, task_notes.TASKS_PATH, is_ours):
+    for change in _newest_changes(workspace, layout.TASKS_PATH, is_ours):
         before, after = ([] if each is None else task_notes.tasks_named(each, name) for each in (change.before, change.after))
         if before and not after and is_ours(change.note) and change.commit.parents:
             return _outcome_in(workspace, change.commit.parents[0], task_notes.outcome_entry(before[0], outcome, options), options)

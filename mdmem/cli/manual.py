@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TOPICS = {
     "install": "Install, upgrade, uninstall; completion in the shell",
     "agents": "How an agent uses mdmem",
+    "context": "The block of an agent's prompt, and what comes before a compaction",
     "commands": "Every command and option",
     "file-format": "What the files look like; settings",
     "errors": "What can go wrong, by code",
@@ -31,7 +32,15 @@ TOPICS = {
 _MEANT = {
     **dict.fromkeys(("settings", "config", "files", "format"), "file-format"),
     **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
-    **{"agent": "agents", "error": "errors", "codes": "errors", "words": "glossary", "command": "commands"},
+    **{
+        "agent": "agents",
+        "error": "errors",
+        "codes": "errors",
+        "words": "glossary",
+        "command": "commands",
+        "flush": "context",
+        "block": "context",
+    },
 }
 """The pages for other words."""
 _ALONE = re.compile(r"#|\||    |$")

@@ -23,7 +23,7 @@ else:
     figures = late.module("mdmem.show.figures")
 
 
-_SEARCH = "search"
+_SEARCH, _CONTEXT = "search", "context"
 
 
 def task_start(
@@ -104,7 +104,7 @@ def review(
 def stats(
     call: Call,
     subject: Annotated[
-        str | None, typer.Argument(metavar="WHAT", help="search: how its answers looked. [default: what was done, by command]")
+        str | None, typer.Argument(metavar="WHAT", help="search or context: how their answers looked. [default: what was done, by command]")
     ] = None,
     weeks: Annotated[int, typer.Option("--weeks", metavar="N", help="The last N weeks, the one under way included.")] = 12,
     as_json: Json = False,
@@ -113,12 +113,17 @@ def stats(
 
     How often each command ran, how long it took (median, and what 95 of 100 stay below), how often it was refused or failed. Of searches:
     the share without a hit, hits, the score of the first, how far the median score stays behind it (spread), the age of what was found
-    in days; and a sentence where the newest week is unlike those before it by more than chance.
+    in days; and a sentence where the newest week is unlike those before it by more than chance. Of context: the share of prompts that got a
+    block, its tokens, how much of it had been given before, what the guard kept and dropped.
     """
     if subject is None:
         by_verb = open_memory(call).figures(ShowFigures(weeks))
         nothing = "" if by_verb.verbs else "nothing was done in these weeks"
         return Answer(figures.figures_json(by_verb), figures.figures_text(by_verb, use_colour()), figures.notes(by_verb.damaged, nothing))
+    if subject == _CONTEXT:
+        blocks = open_memory(call).context_figures(ShowFigures(weeks))
+        nothing = "" if blocks.weeks else "no block in these weeks"
+        return Answer(figures.contexts_json(blocks), figures.contexts_text(blocks, use_colour()), figures.notes(blocks.damaged, nothing))
     if subject != _SEARCH:
         raise UsageProblem(f"there are no figures of {subject!r}", _nearest(subject))
     weekly = open_memory(call).search_figures(ShowFigures(weeks))
@@ -127,4 +132,5 @@ def stats(
 
 
 def _nearest(word: str) -> str:
-    return f"Did you mean {_SEARCH}?" if get_close_matches(word, [_SEARCH]) else f"mdmem stats, or mdmem stats {_SEARCH}"
+    near = get_close_matches(word, [_SEARCH, _CONTEXT], n=1)
+    return f"Did you mean {near[0]}?" if near else f"mdmem stats, mdmem stats {_SEARCH} or mdmem stats {_CONTEXT}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from math import fsum
@@ -80,6 +80,8 @@ _CHANGED_NAME, _SHARED_NAME, _NUMBER = 0.25, 0.5, 0.25
 """The share of their weight that names and numbers count for: an update changes them, and one name stands in many statements."""
 _SAME_CHANGE = 0.5
 """The kinship of two words that report the same kind of change."""
+_RESEMBLANCE = 0.8
+"""The likeness from which on two statements with the same names and numbers say the same."""
 _SUBJECT = 1.5
 """The factor of the first word where both statements begin with it: it is their subject."""
 _MAX_ALL_PAIRS = 400
@@ -244,6 +246,18 @@ def word_overlap(left: str, right: str) -> float:
         return 0.0
     shared = fsum(kinship * (a[i].weight + b[j].weight) for i, (j, kinship) in _match_words(a, b).items())
     return shared / fsum(word.weight for word in (*a, *b))
+
+
+def resemble(left: str, right: str) -> bool:
+    """True for two statements that say the same in nearly the same words: with the same numbers, names and negation."""
+    a, b = _words(left), _words(right)
+    if {word.text for word in a if word.number} != {word.text for word in b if word.number} or _is_negated(left) != _is_negated(right):
+        return False
+    return _names(a) == _names(b) and likeness(left, right) >= _RESEMBLANCE
+
+
+def _names(words: Iterable[_Word]) -> set[str]:
+    return {word.text for word in words if word.name}
 
 
 def _is_negated(statement: str) -> bool:

@@ -6,7 +6,7 @@ Rooms that only some verbs need are loaded when they are first used (`startup/la
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,18 +25,23 @@ if TYPE_CHECKING:
     from mdmem.catchup import background, index
     from mdmem.changes import pending, purge, review, tasks
     from mdmem.doctor import Finding
-    from mdmem.memory import adopting, figures, guards
+    from mdmem.given.guard import GuardedTexts
+    from mdmem.memory import adopting, contexts, figures, flushing, guards
     from mdmem.memory.adopting import InitResult
+    from mdmem.model.contexts import BuildContext, ContextBlock
+    from mdmem.model.flushes import Flush, FlushResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
     from mdmem.queries import blame, history, search, show
     from mdmem.search import tags as tag_catalogue
-    from mdmem.stats import Figures, SearchFigures
+    from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
     doctor = late.module("mdmem.doctor")
     hookfiles = late.module("mdmem.hookfiles")
     adopting = late.module("mdmem.memory.adopting")
+    contexts = late.module("mdmem.memory.contexts")
+    flushing = late.module("mdmem.memory.flushing")
     background = late.module("mdmem.catchup.background")
     figures = late.module("mdmem.memory.figures")
     index = late.module("mdmem.catchup.index")
@@ -61,13 +66,6 @@ def _silent(_: str) -> None:
 def _catch_up(workspace: Workspace) -> None:
     """Let the index catch up in the background."""
     background.start_catching_up(workspace)
-
-
-def _redacted(name: str | None) -> str | None:
-    """A name with its secrets replaced."""
-    if not name:
-        return name
-    return secrets.redact(name)
 
 
 class Memory:
@@ -109,7 +107,7 @@ class Memory:
         workspace = self.workspace
         actor = (options and options.actor) or workspace.actor
         session = options.session if options else None
-        return EventRecorder(workspace.state, verb, _redacted(actor), _redacted(session))
+        return EventRecorder(workspace.state, verb, *(name and secrets.redact(name) for name in (actor, session)))
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns.
@@ -193,6 +191,28 @@ class Memory:
             workspace = self.workspace
             result = search.search(workspace, request, self._say, self._progress)
             event.searched(search.measure_answer(workspace, request, result))
+        return result
+
+    def context(self, request: BuildContext) -> ContextBlock:
+        """The block for an agent's prompt, within its budget; empty where there is nothing to say."""
+        with self._record_event("context", WriteOptions(session=request.session)) as event:
+            block = contexts.give_context(self.workspace, request, self._say, self._progress)
+            event.measured(contexts.context_figures(request, block))
+        return block
+
+    def drop_given(self, texts: Sequence[str], session: str | None = None) -> GuardedTexts:
+        """The texts that are new; what this session was given, or memory holds, is dropped and counted."""
+        with self._record_event("guard", WriteOptions(session=session)) as event:
+            guarded = contexts.drop_given(self.workspace, texts, session, self._say)
+            event.measured({"kept": len(guarded.kept), "dropped": guarded.dropped})
+        return guarded
+
+    def flush(self, request: Flush) -> FlushResult:
+        """Tell whether a session is near its compaction; once a cycle, with the prompts that have it write down what it knows."""
+        with self._record_event("flush", WriteOptions(session=request.session)) as event:
+            result = flushing.flush(self.workspace, request)
+            event.done(result.prompts is not None)
+            event.measured(flushing.flush_figures(result))
         return result
 
     def facts(self, request: ListFacts) -> FactList:
@@ -332,6 +352,10 @@ class Memory:
     def search_figures(self, request: ShowFigures) -> SearchFigures:
         """Sum up the answers of searches over some weeks."""
         return figures.count_events(self.workspace, request, stats.search_figures)
+
+    def context_figures(self, request: ShowFigures) -> ContextFigures:
+        """Sum up the blocks of prompts, and what the guard did, over some weeks."""
+        return figures.count_events(self.workspace, request, stats.context_figures)
 
     def install_hooks(self) -> tuple[str, ...]:
         """Install git's hooks; return the names of those that were written.

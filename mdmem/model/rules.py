@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 from mdmem.errors import UsageProblem
@@ -40,6 +40,16 @@ def require_no_trailer(name: str, text: str | None) -> None:
 def has_trailer(text: str) -> bool:
     """True if a line of a text begins as a trailer of mdmem's does."""
     return TRAILER_PREFIX in text and any(line.lstrip().startswith(TRAILER_PREFIX) for line in text.splitlines())
+
+
+def require_choice(name: str, value: str | None, choices: Sequence[str]) -> None:
+    """Refuse a word that is none of the choices; None is no choice.
+
+    Raises:
+        UsageProblem: it is none; the hint names them.
+    """
+    if value is not None and value not in choices:
+        raise UsageProblem(f"{field(name)} is {value!r}, which is none of its choices", f"It takes {', '.join(choices)}.")
 
 
 def require_allowances(name: str, names: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ written. Without a readable `seen.json` of this version the documents count for 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -33,7 +33,10 @@ from mdmem.wording import verb
 
 if TYPE_CHECKING:
     import shutil
+
+    from mdmem.search import gate
 else:
+    gate = late.module("mdmem.search.gate")
     shutil = late.module("shutil")
 
 
@@ -150,6 +153,17 @@ class SearchIndex:
     def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Hit, ...], int]:
         """See `IndexSearcher.newest`."""
         return self._finder.newest(passing_filter, today, limit) if self._finder else ((), 0)
+
+    def carries(self, prompt: str, hits: Sequence[Hit]) -> bool:
+        """True if memory carries a prompt, by the first hits of its answer.
+
+        Raises:
+            BrokenIndex: the index turns out to be damaged.
+        """
+        if self._finder is None:
+            return False
+        words = gate.prompt_words(prompt, self._finder.lexicon, self._language)
+        return gate.is_carried(prompt, words, hits, self._finder.lexicon.total, self._language)
 
     def holds(self, passing_filter: Filter) -> bool:
         """See `IndexSearcher.holds`."""

@@ -133,6 +133,10 @@ class Lexicon:
         """The rarity of a term (`ranking.rarity`)."""
         return ranking.rarity(self.total, self.holding(term))
 
+    def rarity_anywhere(self, term: str) -> float:
+        """The rarity of a term, by headings where no text holds it."""
+        return ranking.rarity(self.total, self.holding(term) or self.heading(term))
+
     def relatives(self, word: str) -> tuple[tuple[str, float], ...]:
         """Terms that may stand in an answer for a word of a question, each with its share of the word's weight."""
         relatives = self._likes.get(word)

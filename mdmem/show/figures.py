@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mdmem.show.formatting import dim, one_line
-from mdmem.stats import Drift, Figures, SearchFigures, Week
+from mdmem.stats import ContextFigures, Drift, Figures, SearchFigures, Week
 
 _BAR = 20
 """The width of the longest bar."""
@@ -20,7 +20,11 @@ _FIGURES = {
     "median_first": "the score of the first hit",
     "median_spread": "the spread of the scores",
     "median_age_days": "the age of the hits, in days,",
+    "answered": "the share of prompts that got a block",
+    "median_tokens": "the number of tokens of a prompt's block",
+    "again": "the share of what was found that had been given before",
 }
+_SHARES = ("without_hit", "answered", "again")
 
 
 def figures_json(figures: Figures) -> dict[str, Any]:
@@ -85,6 +89,42 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
     return "\n".join([*_columns(head, rows, colour), *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else [])])
 
 
+def contexts_json(figures: ContextFigures) -> dict[str, Any]:
+    """The blocks by week, and the figures that drift."""
+    names = ("week", "prompts", "answered", "median_tokens", "session_tokens", "again", "kept", "guarded", "refused")
+    weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
+    drift = [{name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")} for drift in figures.drift]
+    return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
+
+
+def contexts_text(figures: ContextFigures, colour: bool) -> str:
+    """The blocks, a line for each week with a bar; below them how the newest week drifts."""
+    if not figures.weeks:
+        return ""
+    most = max(week.prompts for week in figures.weeks)
+    head = (
+        "week",
+        "prompts",
+        "got",
+        "tokens",
+        "at start",
+        "again",
+        "kept",
+        "guarded",
+        "refused",
+        f"# with a block, . without; {_BAR} are {most}",
+    )
+    rows = [
+        (
+            *(week.week, str(week.prompts), _share(week.answered), _number(week.median_tokens, 0), _number(week.session_tokens, 0)),
+            *(_share(week.again), _count(week.kept), _count(week.guarded), _count(week.refused)),
+            _share_bar(week.prompts, 1 - (week.answered or 0), most),
+        )
+        for week in figures.weeks
+    ]
+    return "\n".join([*_columns(head, rows, colour), *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else [])])
+
+
 def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
     """Notes for the user: that there are no figures, that lines could not be read."""
     lost = (f"lines of the events that could not be read: {damaged}",) if damaged else ()
@@ -93,9 +133,14 @@ def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
 
 def _bar(week: Week, most: int) -> str:
     """A bar as long as the week's share of the most searches; even one search without a hit shows."""
-    size = -(-_BAR * week.searches // most) if most else 0
-    without = -(-int(1000 * size * (week.without_hit or 0)) // 1000)
-    return "#" * (size - without) + "." * without
+    return _share_bar(week.searches, week.without_hit or 0, most)
+
+
+def _share_bar(count: int, without: float, most: int) -> str:
+    """A bar as long as the count's share of the most, dotted for the share that is without."""
+    size = -(-_BAR * count // most) if most else 0
+    dots = -(-int(1000 * size * without) // 1000)
+    return "#" * (size - dots) + "." * dots
 
 
 def _share(value: float | None) -> str:
@@ -111,7 +156,7 @@ def _sentence(week: str, drift: Sequence[Drift]) -> str:
 
 
 def _drift(drift: Drift) -> str:
-    formatted = _share if drift.figure == "without_hit" else lambda value: _number(value, 2)
+    formatted = _share if drift.figure in _SHARES else lambda value: _number(value, 2)
     return f"{_FIGURES[drift.figure]} is {formatted(drift.value)}, where the weeks before let expect {formatted(drift.low)} to {formatted(drift.high)}"
 
 

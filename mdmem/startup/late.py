@@ -51,7 +51,9 @@ MODULES = frozenset(
         "mdmem.catchup.background",
         "mdmem.catchup.boundary",
         "mdmem.catchup.unindexed",
+        "mdmem.memory.contexts",
         "mdmem.memory.figures",
+        "mdmem.memory.flushing",
         "mdmem.model.actors",  # only where an actor is named
         "mdmem.catchup.index",
         "mdmem.memory.guards",
@@ -59,6 +61,7 @@ MODULES = frozenset(
         "mdmem.changes.foundations",
         "mdmem.queries.dates",
         "mdmem.catchup.pages",
+        "mdmem.given.guard",
         "mdmem.queries.blame",
         "mdmem.queries.history",
         "mdmem.changes.purge",
@@ -82,8 +85,10 @@ MODULES = frozenset(
         "mdmem.repo.locks",
         "mdmem.repo.mixed_commits",
         "mdmem.repo.staged_changes",
+        "mdmem.search.gate",
         "mdmem.search.tags",
         "mdmem.secrets",  # a hundred regular expressions
+        "mdmem.show.contexts",
         "mdmem.show.figures",
         "mdmem.show.hits",
         "mdmem.show.maintenance",

@@ -1,0 +1,91 @@
+"""Commands for an agent's host: the block of its prompt, and the prompt before a compaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdmem.cli.call import Answer, Call, open_memory, read_argument
+from mdmem.model.contexts import BuildContext
+from mdmem.model.flushes import Flush
+from mdmem.show import contexts
+
+if TYPE_CHECKING:
+    import typer
+
+    from mdmem.cli.options import Json, Session
+
+
+def context(
+    call: Call,
+    prompt: Annotated[
+        list[str] | None, typer.Argument(metavar="PROMPT", help="What the user typed; - is standard input. [default: a session begins]")
+    ] = None,
+    purpose: Annotated[str | None, typer.Option("--for", metavar="session|prompt", help="What the block is for.")] = None,
+    budget: Annotated[int | None, typer.Option("--budget", metavar="N", help="The most tokens. [default: 2000, of a prompt 500]")] = None,
+    window: Annotated[
+        int | None, typer.Option("--window", metavar="N", help="Tokens of the model's window: the budget is a share of it.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", metavar="coding|general|knowledge", help="The share of the window: 10, 15 or 20 percent.")
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without", metavar="PART", help="Leave out profile, pinned, tasks, days, found, tags or notes; several with commas."
+        ),
+    ] = None,
+    session: Session = None,
+    as_json: Json = False,
+) -> Answer:
+    """Print the block of memory for an agent's prompt.
+
+    At the start of a session: who the user is, curated memory, open tasks, today and yesterday. For a prompt: what memory knows about it,
+    and nothing where it knows nothing.
+    """
+    text = None if prompt is None else read_argument(" ".join(prompt))
+    request = BuildContext(
+        prompt=text,
+        purpose=purpose,
+        budget=budget,
+        window=window,
+        profile=profile,
+        without=tuple(part for names in without or () for part in names.split(",")),
+        session=session,
+    )
+    block = open_memory(call).context(request)
+    return Answer(contexts.context_json(block), block.text, block.notes)
+
+
+def flush(
+    call: Call,
+    window: Annotated[int, typer.Option("--window", metavar="N", help="Tokens of the model's window.")],
+    check: Annotated[bool, typer.Option("--check", help="Only tell how far the session is.")] = False,
+    transcript: Annotated[
+        str | None, typer.Option("--transcript", metavar="FILE", help="The session's transcript, of Claude Code.")
+    ] = None,
+    tokens: Annotated[int | None, typer.Option("--tokens", metavar="N", help="Tokens that the session has used of its window.")] = None,
+    cycle: Annotated[int | None, typer.Option("--cycle", metavar="N", help="How often the session was compacted.")] = None,
+    reserve: Annotated[int, typer.Option("--reserve", metavar="N", help="Tokens that the host keeps free.")] = 20_000,
+    soft: Annotated[int, typer.Option("--soft", metavar="N", help="Tokens before those, from which on it is due.")] = 4_000,
+    session: Session = None,
+    silent: Annotated[str, typer.Option("--silent", metavar="WORD", help="The answer where there is nothing to keep.")] = "NO_REPLY",
+    as_json: Json = False,
+) -> Answer:
+    """Print the prompts that save memory before a compaction.
+
+    They have an agent write down what lasts, once a cycle: for hosts without hooks at a compaction.
+    Nothing is printed where it is not due, or somebody else has got the prompts already.
+    """
+    request = Flush(
+        window=window,
+        transcript=transcript,
+        tokens=tokens,
+        cycle=cycle,
+        reserve=reserve,
+        soft=soft,
+        session=session,
+        check=check,
+        silent=silent,
+    )
+    result = open_memory(call).flush(request)
+    return Answer(contexts.flush_json(result), contexts.flush_text(result, check))

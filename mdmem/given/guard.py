@@ -1,0 +1,63 @@
+"""The guard: what was given of memory is not taken in as new. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from mdmem.editors.likeness import resemble
+from mdmem.facts import normalise, parse_text, split_key
+from mdmem.model import FactId
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+_BLOCK = late.pattern(r"(?is)<mdmem-context\b[^>]*>.*?(?:</mdmem-context\s*>|\Z)|&lt;mdmem-context\b.*?&lt;/mdmem-context\s*(?:>|&gt;)")
+_CLOSING = late.pattern(r"(?i)</mdmem-context\s*>")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedTexts:
+    """The texts that are new, in their order, and how many were dropped."""
+
+    kept: tuple[str, ...]
+    dropped: int
+
+
+def strip_blocks(text: str) -> str:
+    """A text without the blocks that a session was given. One that is not closed goes on to the end."""
+    if "mdmem-context" not in text.casefold():
+        return text
+    return _CLOSING.sub("", _BLOCK.sub("", text))
+
+
+def text_id(text: str) -> FactId:
+    """The id that a text has as a fact."""
+    return parse_text(text).id
+
+
+def restates(text: str, entry: str) -> bool:
+    """True if a text says what an entry says, in nearly the same words: with the same numbers, names and negation, and the value of its key."""
+    one, other = parse_text(text), parse_text(entry)
+    if one.id == other.id:
+        return True
+    if one.key is not None and other.key is not None:
+        if normalise(one.key) != normalise(other.key):
+            return False
+        return normalise(split_key(one.text, one.key)[1]) == normalise(split_key(other.text, other.key)[1])
+    return resemble(one.text, other.text)
+
+
+def drop_given(texts: Iterable[tuple[str, Iterable[str]]], given: Collection[str]) -> GuardedTexts:
+    """The texts that are neither given nor current.
+
+    Args:
+        texts: each with the entries of memory that are nearest to it.
+        given: ids of what a session was given.
+    """
+    kept: list[str] = []
+    dropped = 0
+    for text, entries in texts:
+        if text_id(text) in given or any(restates(text, entry) for entry in entries):
+            dropped += 1
+        else:
+            kept.append(text)
+    return GuardedTexts(tuple(kept), dropped)

@@ -1,0 +1,64 @@
+"""`context` and the guard: what a session was given before, the query, and the record of what it is given now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from mdmem.errors import RepositoryProblem
+from mdmem.given import guard, sessions
+from mdmem.given.guard import GuardedTexts
+from mdmem.model.contexts import BuildContext, ContextBlock, Purpose, part_counts
+from mdmem.queries import restated
+from mdmem.queries.context import gather
+from mdmem.workspace import Progress, Say, Workspace
+
+
+def session_of(workspace: Workspace, named: str | None) -> str | None:
+    """The session that a call is for: the one named, else MDMEM_SESSION."""
+    return named or workspace.environment.get("MDMEM_SESSION") or None
+
+
+def give_context(workspace: Workspace, request: BuildContext, say: Say, progress: Progress | None) -> ContextBlock:
+    """The block; and the session's record says that it was given.
+
+    A record that cannot be written costs a repetition later, and nothing now.
+    """
+    session = session_of(workspace, request.session)
+    given = sessions.read_record(workspace.state, session).given if session else ()
+    block = gather.build_context(workspace, request, frozenset(given), say, progress)
+    if session and block.text:
+        starts = request.block_purpose is Purpose.SESSION
+        with suppress(OSError, RepositoryProblem):
+            workspace.ensure_state()
+            sessions.update_record(
+                workspace.state,
+                session,
+                lambda record: (record.with_block(block.text) if starts else record).with_given(block.ids),
+            )
+    return block
+
+
+def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, Any]:
+    """The figures that the event of a block keeps: numbers and the names of parts, never a text."""
+    gate = {None: None, True: "open", False: "closed"}[block.carried]
+    return {
+        "for": request.block_purpose.value,
+        "budget": block.budget,
+        "tokens": block.tokens,
+        "parts": {name: list(counts) for name, counts in part_counts(block).items()},
+        **({"gate": gate} if gate else {}),
+        **({"top": round(block.top, 2)} if block.top is not None else {}),
+        "given": block.repeated,
+    }
+
+
+def drop_given(workspace: Workspace, texts: Sequence[str], session: str | None, say: Say) -> GuardedTexts:
+    """The texts that say anything new: without blocks, and without what this session was given or memory holds."""
+    named = session_of(workspace, session)
+    record = sessions.read_record(workspace.state, named) if named else None
+    given = frozenset((*record.given, *record.before)) if record else frozenset()
+    stripped = [text for text in map(guard.strip_blocks, texts) if text.strip()]
+    guarded = guard.drop_given(restated.nearest_entries(workspace, stripped, say), given)
+    return GuardedTexts(guarded.kept, guarded.dropped + len(texts) - len(stripped))

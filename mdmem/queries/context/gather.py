@@ -1,0 +1,174 @@
+"""Ask index and files for what a block could show, and make the block of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from mdmem import files, layout
+from mdmem.catchup.index import FreshIndex, fresh_index
+from mdmem.document import parse_bytes
+from mdmem.errors import PathProblem
+from mdmem.layout import TASKS_PATH
+from mdmem.model import FileKind, FilePath
+from mdmem.model.contexts import BuildContext, ContextBlock, ContextEntry, ContextPart, PartResult, Purpose, count_tokens
+from mdmem.model.searches import Hit, ListFacts, Search
+from mdmem.queries import search
+from mdmem.queries.context import parts
+from mdmem.queries.context.budget import SHARES, Filling, Offer, allot
+from mdmem.queries.context.text import write_block
+from mdmem.search.query import Filter
+from mdmem.search.searcher import BrokenIndex
+from mdmem.startup import late
+from mdmem.startup.records import replace
+from mdmem.workspace import Progress, Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.given import guard
+    from mdmem.search import tags
+else:
+    guard = late.module("mdmem.given.guard")
+    tags = late.module("mdmem.search.tags")
+
+_LEAST_ASKED, _TIMES_ASKED, _MOST_ASKED = 24, 3, 300
+_ENTRY_TOKENS = 30
+"""Of an entry with its share of a heading, as logs have them: by this the number of hits to ask for is reckoned."""
+_HOST_TEXTS = (
+    "<task-notification",
+    "<command-name>",
+    "<command-message>",
+    "<local-command-",
+    "<bash-",
+    "<system-reminder>",
+    "Stop hook feedback:",
+    "[Request interrupted",
+    "This session is being continued from a previous conversation",
+)
+"""The beginnings of prompts that a host wrote itself."""
+_SLASH_COMMAND = late.pattern(r"/[A-Za-z][\w:.-]*(?:\s|$)")
+
+
+def is_typed(prompt: str) -> bool:
+    """True for a prompt that a person may have typed: neither empty, nor a command to the host, nor a text of the host's own."""
+    text = prompt.strip()
+    return bool(text) and not text.startswith(_HOST_TEXTS) and not _SLASH_COMMAND.match(text)
+
+
+def build_context(
+    workspace: Workspace, request: BuildContext, given: Collection[str], say: Say, progress: Progress | None = None
+) -> ContextBlock:
+    """The block for a session or a prompt.
+
+    Args:
+        workspace: whose memory it is.
+        request: the arguments of the verb.
+        given: ids that the session has been given since its last compaction.
+        say: takes lines for the user.
+        progress: called while the index is brought up to date.
+    """
+    prompt = guard.strip_blocks(request.prompt) if request.prompt is not None else None
+    if request.block_purpose is Purpose.PROMPT and (prompt is None or not is_typed(prompt)):
+        return ContextBlock(text="", tokens=0, budget=request.tokens, commit=workspace.repository.head(), stale=False)
+    index = fresh_index(workspace, say, progress, current=True)
+    try:
+        return _build(workspace, request, prompt, index, given, say)
+    except BrokenIndex:
+        return _build(workspace, request, prompt, fresh_index(workspace, say, progress, full=True), given, say)
+
+
+def _build(
+    workspace: Workspace, request: BuildContext, prompt: str | None, index: FreshIndex, given: Collection[str], say: Say
+) -> ContextBlock:
+    """The block by an index that is fresh."""
+    block = ContextBlock(text="", tokens=0, budget=request.tokens, commit=index.commit, stale=index.stale, notes=index.notes)
+    wanted = {part for part in ContextPart if part.value not in request.without}
+    offers: dict[ContextPart, Offer] = {}
+    if request.block_purpose is Purpose.SESSION:
+        offers |= {part: offer for part, offer in _standing_offers(workspace, index, say).items() if part in wanted}
+    if prompt is not None and ContextPart.FOUND in wanted and is_typed(prompt):
+        answer = search.search_in(workspace, index, Search(query=prompt, limit=_number_asked(request.tokens)), say)
+        gated = request.block_purpose is Purpose.PROMPT
+        carried = bool(answer.hits) and (not gated or index.index.carries(prompt, answer.hits))
+        offer, repeated = parts.without_given(parts.found_offer(answer.hits, workspace.kind_of), given)
+        top = answer.hits[0].score if answer.hits else None
+        block = replace(block, carried=carried if gated else None, top=top, repeated=repeated if carried else 0)
+        if carried:
+            offers[ContextPart.FOUND] = offer
+    return _written(workspace, request, index, say, offers, wanted, block)
+
+
+def _number_asked(tokens: int) -> int:
+    """The hits to ask for: three times what the budget could hold."""
+    return min(_MOST_ASKED, max(_LEAST_ASKED, _TIMES_ASKED * tokens // _ENTRY_TOKENS))
+
+
+def _standing_offers(workspace: Workspace, index: FreshIndex, say: Say) -> dict[ContextPart, Offer]:
+    """What the parts that need no prompt could show."""
+    today = workspace.now().date()
+    profiles = _profile_files(workspace)
+
+    def entries(**conditions: Any) -> tuple[Hit, ...]:
+        hits = index.index.entries(Filter(valid_on=today, **conditions), today)
+        return search.without_expired_contradictions(workspace, hits, today, say)
+
+    profile_hits = [hit for path in profiles for hit in entries(file=path)]
+    curated = [hit for hit in entries(file=workspace.curated) if hit.path == workspace.curated]
+    recent = [hit for hit in entries(since=today - timedelta(days=1), until=today) if workspace.kind_of(hit.path) is FileKind.DAILY]
+    return {
+        ContextPart.PROFILE: parts.profile_offer(profile_hits, profiles),
+        ContextPart.PINNED: parts.pinned_offer(curated),
+        ContextPart.TASKS: _tasks(workspace),
+        ContextPart.DAYS: parts.days_offer(recent, today),
+    }
+
+
+def _profile_files(workspace: Workspace) -> Sequence[FilePath]:
+    """The profiles, in the order in which they are named."""
+    names = [path.name for path in workspace.root.iterdir() if workspace.kind_of(path.name) is FileKind.PROFILE]
+    order = [name.casefold() for name in layout.PROFILE_NAMES]
+    return [FilePath(name) for name in sorted(names, key=lambda name: (order.index(name.casefold()), name))]
+
+
+def _tasks(workspace: Workspace) -> Offer:
+    try:
+        data = files.read(files.path_on_disk(workspace.root, TASKS_PATH))
+        return parts.tasks_offer(parse_bytes(data), TASKS_PATH) if data is not None else Offer()
+    except PathProblem:
+        return Offer()
+
+
+def _written(
+    workspace: Workspace,
+    request: BuildContext,
+    index: FreshIndex,
+    say: Say,
+    offers: dict[ContextPart, Offer],
+    wanted: Collection[ContextPart],
+    block: ContextBlock,
+) -> ContextBlock:
+    """The block of what was chosen."""
+    fillings, room = allot(offers, request.block_purpose, request.tokens, parts.say_the_same, request.without)
+    paragraphs = [paragraph for filling in fillings for paragraph in filling.paragraphs()]
+    results = [_part_result(filling) for filling in fillings]
+    if request.block_purpose is Purpose.SESSION:
+        if ContextPart.TAGS in wanted:
+            listed = search.facts_in(workspace, index, ListFacts(limit=0), say)
+            result, paragraph = parts.tags_part(
+                tags.count_tags(listed.facts), min(room, int(request.tokens * SHARES[Purpose.SESSION][ContextPart.TAGS]))
+            )
+            results.append(result)
+            paragraphs += [paragraph] if paragraph else []
+            room -= result.tokens
+        if ContextPart.NOTES in wanted and paragraphs:
+            result, paragraph = parts.notes_part(fillings, index.stale, room)
+            results.append(result)
+            paragraphs += [paragraph] if paragraph else []
+    text = write_block(paragraphs)
+    ids = tuple(each.id for filling in fillings for each in filling.shown)
+    return replace(block, text=text, tokens=count_tokens(text), parts=tuple(results), ids=ids)
+
+
+def _part_result(filling: Filling) -> PartResult:
+    entries = tuple(ContextEntry(path=each.path, line=each.line, fact=each.fact, score=each.score, cut=each.cut) for each in filling.shown)
+    return PartResult(part=filling.part, tokens=filling.tokens, shown=len(filling.shown), left_out=filling.left_out, entries=entries)

@@ -1,0 +1,185 @@
+"""The gate: does memory carry a prompt at all? By how many of its words the first hits hold, and how rare these are in this index. Pure.
+
+Most prompts of a working session need no memory, and then nothing is better than the nearest entries. The gate is apart from the ranking:
+it looks at an answer, and nothing of it goes back into a score.
+
+The weights are those of a logistic regression (`benchmarks/gate.py`). What memory carries: questions of a conversation's own logs (the public
+half of LoCoMo), and those of two small curated memories, so that nothing is learned that holds for dialogue alone. What it does not carry:
+questions of other conversations, and prompts of coding sessions. The constant leaves one in 110 of the own questions without an answer.
+
+Share of prompts that get nothing: own questions 0.009, other people's 0.82, prompts of coding sessions that nothing was fitted on 0.957; of
+two curated memories' own questions 0.062 and 0.225, and together with a conversation's logs 0 and 0.025. With the first score over the
+logarithm of the entries alone (at least 3.3): 0.017, 0.64 and 0.95, but 0.36 and 0.33, and 0.18 and 0.16.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence, Set
+from functools import cache
+
+from mdmem.model.searches import Hit
+from mdmem.search import query, ranking
+from mdmem.search.query import Lexicon
+from mdmem.search.terms import ENGLISH, folded, query_terms, split_scripts, stem, weak_terms
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+CONSTANT = 0.47
+SCORE_WEIGHT = 1.01
+"""For the score of the first hit, over the logarithm of the number of entries."""
+MATCHED_WEIGHT = 0.30
+"""For the rarities of the words that the best matching hit holds, summed up; the rarest possible word counts 1."""
+MISSING_WEIGHT = -3.83
+"""For the logarithm of 1 and the rarities of the words that it does not hold."""
+ROUTINE_REQUEST_WEIGHT, ROUTINE_QUESTION_WEIGHT = -8.12, -1.99
+"""For the share of routine words, in a request and in a question."""
+ROUTINE_SHARE = 0.2
+"""What is left of the rarity of a routine word."""
+WEAK_SHARE = 0.5
+"""The same of a word that shapes a question (many, kind, often)."""
+RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
+"""What a word counts for where the hit holds a relative of it, or has it in its headings or file name alone."""
+LEAST_CHARACTER_SHARE = 0.25
+"""In scripts without spaces: the share of a prompt's pairs of characters that one hit holds (not measured)."""
+
+_LOOKED_AT = 8
+_MOST_CHARS = 1000
+_QUESTION = late.pattern(
+    r"(?i)^\W*(?:who|whom|whose|what|when|where|which|how|why|did|does|do|is|are|was|were|has|have|had|can|could|would|should|will)\b"
+    r"|[?？؟]\s*$"
+)
+_ROUTINE_WORDS = """
+    yes yeah yep ok okay sure thanks thank please great good nice perfect fine right wrong sorry hello hi hey done looks look works work working
+    go going keep continue proceed stop wait try retry again rerun undo redo revert reset step next back
+    run start launch execute open close show print tell explain describe summarise summarize help check verify see read write rewrite
+    make create add insert remove delete drop rename move copy replace change edit update fix repair improve simplify clean refactor rework
+    split merge join convert port use set put get call return take turn let want need
+    commit push pull rebase branch diff patch release tag bump version review approve request issue
+    file folder directory path line code function method class variable parameter argument type hint module package import library dependency
+    script command terminal shell output input log message comment docstring doc docs readme test tests unit suite lint linter format formatter
+    build compile error exception warning bug stack trace traceback crash fail failing failure debug
+    regex string list dict array loop query table column index schema migration database api endpoint request response server client
+    button page color colour css style font layout
+    name value result option flag config setting default example way thing problem approach idea
+    time fast faster slow speed performance complexity memory
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWord:
+    """A word of a prompt in an index: its rarity as a share of the greatest (of a word that nobody has used), and the terms that count as it.
+
+    `own` is the word's term as it is indexed; `relatives` may stand for it. `is_gram`: a pair of characters of a script without spaces.
+    """
+
+    own: str
+    rarity: float
+    relatives: frozenset[str] = frozenset()
+    is_gram: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What says that memory carries a prompt: each field is one weight's measure."""
+
+    score: float
+    matched: float
+    missing: float
+    routine_request: float
+    routine_question: float
+
+    @property
+    def sum(self) -> float:
+        """Above 0, memory carries the prompt."""
+        return (
+            CONSTANT
+            + SCORE_WEIGHT * self.score
+            + MATCHED_WEIGHT * self.matched
+            + MISSING_WEIGHT * math.log(1 + self.missing)
+            + ROUTINE_REQUEST_WEIGHT * self.routine_request
+            + ROUTINE_QUESTION_WEIGHT * self.routine_question
+        )
+
+
+def prompt_words(prompt: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[PromptWord, ...]:
+    """The words of a prompt in an index of a language."""
+    most = ranking.rarity(lexicon.total, 0)
+    relatives: dict[str, set[str]] = {}
+    for name, term, _, query_word in query.clauses(prompt, lexicon, language):
+        if name in ranking.OWN_FIELDS and term != query_word:
+            relatives.setdefault(query_word, set()).add(term)
+    asked = query_terms(prompt, language)
+    return (
+        *(PromptWord(term, lexicon.rarity_anywhere(term) / most, frozenset(relatives.get(term, ()))) for term in asked.words),
+        *(PromptWord(gram, 1.0, is_gram=True) for gram in asked.grams),
+    )
+
+
+def is_carried(prompt: str, words: Sequence[PromptWord], hits: Sequence[Hit], entries: int, language: str = ENGLISH) -> bool:
+    """True if memory carries a prompt.
+
+    Args:
+        prompt: as it was typed.
+        words: its words in this index.
+        hits: the answer, best first.
+        entries: the number of entries in the index.
+        language: of the index.
+    """
+    if not hits or not words:
+        return False
+    grams = [word for word in words if word.is_gram]
+    if len(grams) * 2 > len(words):
+        most = max(sum(word.own in hit_text for word in grams) for hit_text in (hit.text[:_MOST_CHARS] for hit in hits[:_LOOKED_AT]))
+        return most >= LEAST_CHARACTER_SHARE * len(grams)
+    return measure_evidence(prompt, words, hits, entries, language).sum > 0
+
+
+def measure_evidence(prompt: str, words: Sequence[PromptWord], hits: Sequence[Hit], entries: int, language: str = ENGLISH) -> Evidence:
+    """The evidence that memory carries a prompt; the hit that holds most of its rarity counts."""
+    rarities = [word.rarity * _share(word) for word in words]
+    matched = max(
+        sum(rarity * share for rarity, share in zip(rarities, _matches(words, hit, language), strict=True)) for hit in hits[:_LOOKED_AT]
+    )
+    routine = sum(word.own in _routine_terms() for word in words) / len(words)
+    is_question = bool(_QUESTION.search(prompt))
+    return Evidence(
+        score=hits[0].score / math.log(1 + max(1, entries)),
+        matched=matched,
+        missing=max(0.0, sum(rarities) - matched),
+        routine_request=0.0 if is_question else routine,
+        routine_question=routine if is_question else 0.0,
+    )
+
+
+def _share(word: PromptWord) -> float:
+    return (WEAK_SHARE if word.own in weak_terms() else 1.0) * (ROUTINE_SHARE if word.own in _routine_terms() else 1.0)
+
+
+def _matches(words: Sequence[PromptWord], hit: Hit, language: str) -> list[float]:
+    """For each word, how far a hit holds it, from 0 to 1."""
+    text = _terms_of(hit.text[:_MOST_CHARS], language)
+    heading = _terms_of(" ".join((*hit.section, hit.path.rpartition("/")[2])), language)
+    return [_match(word, text, heading) for word in words]
+
+
+def _match(word: PromptWord, text: Set[str], heading: Set[str]) -> float:
+    if word.own in text:
+        return 1.0
+    if word.own in heading:
+        return HEADING_SHARE
+    return RELATED_SHARE if any(relative in text or relative in heading for relative in word.relatives) else 0.0
+
+
+def _terms_of(text: str, language: str) -> set[str]:
+    """The terms of a text, in English and in the language of the index, and its pairs of characters in scripts without spaces."""
+    scripts = split_scripts(text)
+    pairs = {run[at : at + 2] for run in scripts.runs for at in range(len(run))}
+    words = folded(scripts.spaced)
+    return {stem(word, spoken) for spoken in {ENGLISH, language} for word in words} | pairs
+
+
+@cache
+def _routine_terms() -> frozenset[str]:
+    """Terms of any working session: they say what is to be done, and seldom about what."""
+    return frozenset(map(stem, _ROUTINE_WORDS.split()))

@@ -1,0 +1,56 @@
+"""Results of `context` and `flush`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mdmem.model.contexts import ContextBlock, PartResult
+from mdmem.model.flushes import FlushResult
+
+
+def context_json(block: ContextBlock) -> dict[str, Any]:
+    """A block and what it holds."""
+    return {
+        "text": block.text,
+        "tokens": block.tokens,
+        "budget": block.budget,
+        "commit": block.commit,
+        "stale": block.stale,
+        "parts": [_part_json(part) for part in block.parts],
+    }
+
+
+def _part_json(part: PartResult) -> dict[str, Any]:
+    return {
+        "part": part.part.value,
+        "tokens": part.tokens,
+        "shown": part.shown,
+        "left_out": part.left_out,
+        "entries": [
+            {"path": entry.path, "line": entry.line, "fact": entry.fact, "score": entry.score, "cut": entry.cut} for entry in part.entries
+        ],
+    }
+
+
+def flush_json(result: FlushResult) -> dict[str, Any]:
+    """The prompts where there are any, else how far the session is."""
+    if result.prompts is not None:
+        prompts = result.prompts
+        return {"system": prompts.system, "user": prompts.user, "day": prompts.day, "path": prompts.path}
+    return {
+        "due": result.due,
+        "tokens": result.tokens,
+        "threshold": result.threshold,
+        "cycle": result.cycle,
+        "flushed": result.flushed,
+    }
+
+
+def flush_text(result: FlushResult, check: bool) -> str:
+    """The prompts, the system's first; with `check` one line."""
+    if result.prompts is not None:
+        return f"{result.prompts.system}\n\n{result.prompts.user}"
+    if not check:
+        return ""
+    flushed = "never flushed" if result.flushed is None else f"last flushed in cycle {result.flushed}"
+    return f"{'due' if result.due else 'not due'}: {result.tokens} tokens of {result.threshold}, cycle {result.cycle}, {flushed}"

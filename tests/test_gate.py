@@ -1,0 +1,47 @@
+"""The gate: prompts that memory carries, and prompts that it does not."""
+
+import pytest
+from test_search_curated import QUESTIONS, TODAY
+from test_search_curated import index as index  # the fixture
+
+from mdmem.search.indexer import SearchIndex
+from mdmem.search.query import Filter, IndexQuery
+
+MISSED = ("home city", "What is the user allergic to?", "How much did the desk cost?")
+"""Memory has an answer to these, and more of their words are unknown to it than known."""
+
+
+def carries(index: SearchIndex, prompt: str) -> bool:
+    hits = [match.hit for match in index.search(IndexQuery(prompt, 8, Filter(valid_on=TODAY), TODAY))]
+    return index.carries(prompt, hits)
+
+
+def test_questions_of_a_curated_memory_pass(index: SearchIndex):
+    closed = [question for question, _ in QUESTIONS if not carries(index, question)]
+    assert set(closed) <= set(MISSED)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "yes",
+        "ok, go on",
+        "thanks, that works",
+        "run the tests again",
+        "fix the lint error in app.py",
+        "why does this function return None?",
+        "commit this with a good message",
+        "explain this function",
+        "When did Caroline go to the support group?",
+        "What did Joanna's brother bake for the party?",
+        "天気はどうですか",
+        "…",
+        "",
+    ],
+)
+def test_prompts_that_need_no_memory_do_not(index: SearchIndex, prompt: str):
+    assert not carries(index, prompt)
+
+
+def test_an_empty_index_carries_nothing():
+    assert not SearchIndex.in_memory().carries("anything", ())
