@@ -154,6 +154,19 @@ def test_a_duplicate_in_another_section_is_named_by_its_section() -> None:
     assert (advice.path, advice.change) == (TOPIC, Forget(fact("tea"), TOPIC))
 
 
+def test_of_very_many_duplicates_the_first_come_with_their_change() -> None:
+    file = curated("# M\n\n## A\n\n" + "".join(f"- tea {number}\n- tea {number}\n" for number in range(200)))
+    advice = [each for each in reviewed(file) if each.kind is AdviceKind.DUPLICATE]
+    assert [each.safe for each in advice] == [True] * 50 + [False] * 150
+    assert [each.change is not None for each in advice] == [each.safe for each in advice]
+    assert advice[-1].command == ("mdmem", "show", "MEMORY.md", "M > A")
+
+
+def test_what_only_many_lines_would_name_is_only_shown() -> None:
+    last = [each for each in reviewed(curated("# M\n\n## A\n\n" + "- tea\n" * 100)) if each.kind is AdviceKind.DUPLICATE][45]
+    assert (last.change, last.safe) == (None, False)
+
+
 def test_a_task_that_was_ticked_off_on_two_days_is_no_duplicate() -> None:
     days = "# Log\n\n## Monday\n\n- [x] water the plants in the kitchen\n- [ ] call Ana\n\n## Tuesday\n\n- [X] water the plants in the kitchen\n"
     assert reviewed(curated(days + "- [x] water the plants of the kitchen\n")) == ()

@@ -15,7 +15,7 @@ from mdmem.layout import CURATED_NAMES
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
 from mdmem.model.trail import Claim, Conflict
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.wording import number_of
 
 UNTOUCHED_DAYS = 180
@@ -23,6 +23,9 @@ UNTOUCHED_DAYS = 180
 _NEAR = 0.8
 """From this `word_overlap` on two facts may be one. Of lines of conversation, taken at random, none reach it by chance."""
 _NAMED = 3
+_MAX_REMOVALS = 50
+"""Of what could be taken out, so much comes with the change that does it: once these are done, the next review has the next ones."""
+_REMOVALS = frozenset((AdviceKind.SUPERSEDED, AdviceKind.EXPIRED, AdviceKind.DUPLICATE, AdviceKind.NEAR_DUPLICATE))
 _QUOTED = 60
 
 
@@ -98,7 +101,23 @@ def find_advice(
     of_files = [each for file in curated for each in (*_untouched(file, today), *_over_budget(file, budget))]
     advice = [*ended, *duplicates, *_near_duplicates(single), *map(_contradiction, conflicts), *of_files]
     order = list(AdviceKind)
-    return tuple(sorted(advice, key=lambda each: (order.index(each.kind), each.path, each.line)))
+    return tuple(_with_removals(sorted(advice, key=lambda each: (order.index(each.kind), each.path, each.line)), located))
+
+
+def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) -> Iterator[Advice]:
+    """The advice, the first pieces to take something out with the change that does it; each is worked out on a whole file."""
+    facts = {(fact.file.path, fact.line): fact for fact in located}
+    remaining = _MAX_REMOVALS
+    for each in advice:
+        fact = facts[each.path, each.line] if each.kind in _REMOVALS else None
+        if fact is None or fact.file.read_only or not remaining:
+            yield replace(each, safe=False) if each.safe else each
+            continue
+        remaining -= 1
+        change = find_removal(fact.file.document, fact.file.path, fact.item, fact.section)
+        yield replace(
+            each, safe=each.safe and change is not None, change=change, command=removal_command(change) if change else each.command
+        )
 
 
 def _locate(curated: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[_LocatedFact]:
@@ -145,7 +164,6 @@ def _quote(text: str) -> str:
 
 def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bool, related: tuple[FactId, ...] = ()) -> Advice:
     file, section = fact.file, fact.section
-    change = None if file.read_only else find_removal(file.document, file.path, fact.item, section)
     return Advice(
         kind=kind,
         path=file.path,
@@ -153,9 +171,8 @@ def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bo
         line=fact.line,
         facts=(fact.item.fact.id, *related),
         message=message,
-        command=removal_command(change) if change else show_command(file.document, file.path, section),
-        safe=safe and change is not None,
-        change=change,
+        command=show_command(file.document, file.path, section),
+        safe=safe,
     )
 
 

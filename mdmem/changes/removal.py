@@ -11,6 +11,9 @@ from mdmem.model import FilePath
 from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.startup.records import dataclass
 
+_MAX_LINES = 30
+"""Lines that name one among others that are alike; nobody reads a command with more."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Address:
@@ -46,8 +49,14 @@ def _cut(document: Document, path: FilePath, item: Item, section: Section | None
     start, end = item.start, item.end
     while start > first and (start == item.start or is_blank(document.lines[start])):
         start -= 1
-    while (start == item.start or not _is_unique(document.slice(start, end), own_text)) and (start, end) != (first, last):
+    while (
+        end - start < _MAX_LINES
+        and (start == item.start or not _is_unique(document.slice(start, end), own_text))
+        and (start, end) != (first, last)
+    ):
         start, end = (start - 1, end) if start > first else (start, end + 1)
+    if end - start >= _MAX_LINES and not _is_unique(document.slice(start, end), own_text):
+        return None
     old = _without_line_end(document.slice(start, end))
     new = _without_line_end(document.slice(start, item.start) + document.slice(item.end, end))
     change = EditSection(section=address.section, action=Action.REPLACE, text=old, replacement=new, file=path, nth=address.nth)
