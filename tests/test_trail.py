@@ -202,6 +202,17 @@ class TestLogs:
         require_current_as_of_each_day()
         assert [hit.status for hit in dated.search("green", history=True)] == [Status.REMOVED]
 
+    def test_a_side_commit_knows_nothing_of_what_was_said_here_since(self, dated: DatedMemory) -> None:
+        at, log = dated.at, Log("penguin", kind="fact", time="10:00")
+        dated.on("2026-01-10").apply(log)
+        at.git("switch", "-q", "-c", "side")
+        dated.on("2026-01-11").apply(Forget("penguin"))
+        at.git("switch", "-q", "main")
+        dated.on("2026-01-12").apply(Forget("penguin"))
+        dated.on("2026-01-10").apply(replace(log, again=True))
+        at.git("merge", "-q", "--no-edit", "side")
+        assert dated.texts("penguin") == ["penguin"]
+
     def test_of_those_in_several_logs_the_one_that_is_meant_is_retracted(self, dated: DatedMemory) -> None:
         for day, time in (("2026-01-10", "08:00"), ("2026-01-11", "09:00"), ("2026-01-12", "10:00")):
             dated.on("2026-01-12").apply(Log("the sky is green", day=day, time=time))

@@ -138,7 +138,15 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = line_origins(side_commits).lines if side_commits else {}
     stating = [side_commit for side_commit, _ in side_commits]
     changes += _confirmed_files(trail, commit, stating, pages, {change.path for change in changes})
-    step = build_step(commit, changes, trail, stating, merged_origins, is_log=lambda path: workspace.kind_of(path) is FileKind.DAILY)
+    step = build_step(
+        commit,
+        changes,
+        trail,
+        stating,
+        merged_origins,
+        is_log=lambda path: workspace.kind_of(path) is FileKind.DAILY,
+        page_at=pages.at_commit,
+    )
     trail.append(commit, step)
     pages.adopted = {path: commit_id for path, commit_id in pages.adopted.items() if commit_id != commit.commit}
 

@@ -16,18 +16,22 @@ from types import MappingProxyType
 from mdmem import layout
 from mdmem.document import lines_without_ends
 from mdmem.history.entry_matches import EntryMatches, match_in_file
-from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange, changed_revisions
+from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange, Page, changed_revisions
 from mdmem.history.messages import quoted_line
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import ChangedText, Statements
 from mdmem.history.step_builder import CommitClaims, StepBuilder
-from mdmem.model import FactId, FilePath
+from mdmem.model import CommitId, FactId, FilePath
 from mdmem.model.trail import Commit, MainlineCommit, MergedLine, Origin, Revision
 from mdmem.trail import Step
 
 
 def _is_daily(path: FilePath) -> bool:
     return layout.log_day(path) is not None
+
+
+def _unknown(commit: CommitId, path: FilePath) -> None:
+    return None
 
 
 def build_step(
@@ -37,6 +41,7 @@ def build_step(
     side_commits: Sequence[Commit] = (),
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = MappingProxyType({}),
     is_log: Callable[[FilePath], bool] = _is_daily,
+    page_at: Callable[[CommitId, FilePath], Page | None] = _unknown,
 ) -> Step:
     """Work out what a mainline commit did to occurrences, revisions and marks.
 
@@ -47,6 +52,7 @@ def build_step(
         side_commits: those that a merge brought in, oldest first.
         merged_origins: by file, the origin of each line (without white space around it) that these brought in.
         is_log: tells the logs, which are only appended to.
+        page_at: reads a file as a side commit has it; None where that has no such file.
     """
     itself = Commit(commit.commit, commit.time, commit.author, commit.message)
     sections = [ChangedSections.of(change) for change in changes]
@@ -61,6 +67,7 @@ def build_step(
         merged_origins=merged_origins,
         statements=stated[-1],
         is_log=is_log,
+        page_at=page_at,
     )
     builder.drop_reverted()
     builder.begin_entries(files)

@@ -61,6 +61,8 @@ class StepBuilder:
     statements: Statements
     is_log: Callable[[FilePath], bool]
     """Tells the logs, which are only appended to, from the files that are edited in place."""
+    page_at: Callable[[CommitId, FilePath], Page | None]
+    """Reads a file as a side commit has it."""
     ended: list[Ending] = field(default_factory=list)
     begun: list[Occurrence] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -319,8 +321,17 @@ class StepBuilder:
             return claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, abs(row)
 
         nearest = max(current, key=nearness)[1].entry
-        equal = (row for row, each in current if _location(each.entry) == _location(nearest))
-        return min(equal, key=lambda row: (row < 0, abs(row))), nearest.path
+        equal = (row for row, each in self._live_occurrences(fact) if _location(each.entry) == _location(nearest))
+        rows = sorted(equal, key=lambda row: (row < 0, abs(row)))
+        open_rows = [row for row in rows[: self._count_at(claims, nearest, len(rows))] if row in dict(current)]
+        return (open_rows[0], nearest.path) if open_rows else None
+
+    def _count_at(self, claims: CommitClaims, entry: Entry, count: int) -> int:
+        """Count those of `count` equal entries of a section that a commit knew of: a side commit knows nothing of what was said here since."""
+        if count < 2 or claims.commit.id == self.claims[-1].commit.id:
+            return count
+        page = self.page_at(claims.commit.id, entry.path)
+        return sum((each.section, each.fact) == (entry.section, entry.fact) for each in page.entries()) if page else count
 
     def _overrule(self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath) -> None:
         """Note that an occurrence stands though a commit says that it is over; a merge that keeps what a side took out decides that."""
