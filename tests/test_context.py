@@ -11,7 +11,8 @@ from commandline import TOKEN, Shell
 from commandline import shell as shell
 from workspaces import STATE
 
-from mdmem import events
+from mdmem import events, files
+from mdmem.given.sessions import update_record
 from mdmem.memory import Memory
 from mdmem.model.contexts import BuildContext, ContextPart, count_tokens
 from mdmem.queries.context.gather import is_typed
@@ -109,8 +110,8 @@ class TestSession:
         assert count_tokens(block(memory, "--budget", str(budget))["text"]) <= budget
 
     def test_what_is_tagged_pinned_comes_first_where_not_all_fits(self, memory: Shell):
+        memory.run("reindex")
         memory.write("MEMORY.md", MEMORY + "".join(f"- filler number {n} says nothing of use\n" for n in range(80)))
-        memory.git("commit", "-q", "-a", "-m", "filler")
         text = block(memory, "--budget", "200", "--without", "profile,tasks,days")["text"]
         assert "waits for the new cluster" in text
         assert "answers: short" in text
@@ -201,6 +202,29 @@ class TestPrompt:
         memory.run("reindex")
         (memory.folder / STATE / "given").write_text("in the way")
         assert "Frankfurt" in block(memory, "where is the staging server?", "--session", "s1")["text"]
+
+
+class TestResumed:
+    def test_the_block_of_its_start_is_known_until_memory_changes(self, memory: Shell):
+        opened = Memory.open(memory.folder, {"MDMEM_NOW": NOW, **memory.world.environment})
+        start = BuildContext(session="s1")
+        assert [opened.context(start).is_known for _ in range(2)] == [False, True]
+        assert not opened.context(BuildContext(session="s2")).is_known
+        memory.write("USER.md", "# User\n\n- name: Ines\n")
+        assert [opened.context(start).is_known for _ in range(2)] == [False, True]
+        update_record(opened.workspace.state, "s1", lambda record: record.in_next_cycle())
+        assert not opened.context(start).is_known
+        opened.close()
+
+    def test_an_index_that_is_behind_is_noted(self, memory: Shell):
+        memory.write("mdmem.toml", "lock_timeout = 0.1\n")
+        memory.run("reindex")
+        for number in range(40):
+            memory.write(f"memory/new-{number}.md", "- new\n")
+        with files.lock(memory.folder / STATE / files.INDEX_LOCK, 1):
+            answer = block(memory)
+        assert answer["stale"]
+        assert "## Notes\n- the index is behind: the newest changes may be missing" in answer["text"]
 
 
 class TestArguments:

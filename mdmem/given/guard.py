@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
-from mdmem.editors.likeness import resemble
 from mdmem.facts import normalise, parse_text, split_key
 from mdmem.model import FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem.editors import likeness
+else:
+    likeness = late.module("mdmem.editors.likeness")
 
 _BLOCK = late.pattern(r"(?is)<mdmem-context\b[^>]*>.*?(?:</mdmem-context\s*>|\Z)|&lt;mdmem-context\b.*?&lt;/mdmem-context\s*(?:>|&gt;)")
 _CLOSING = late.pattern(r"(?i)</mdmem-context\s*>")
@@ -43,7 +48,7 @@ def restates(text: str, entry: str) -> bool:
         if normalise(one.key) != normalise(other.key):
             return False
         return normalise(split_key(one.text, one.key)[1]) == normalise(split_key(other.text, other.key)[1])
-    return resemble(one.text, other.text)
+    return likeness.resemble(one.text, other.text)
 
 
 def drop_given(texts: Iterable[tuple[str, Iterable[str]]], given: Collection[str]) -> GuardedTexts:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdmem.errors import RepositoryProblem
-from mdmem.given import guard, sessions
-from mdmem.given.guard import GuardedTexts
+from mdmem.given import sessions
 from mdmem.model.contexts import BuildContext, ContextBlock, Purpose, part_counts
-from mdmem.queries import restated
 from mdmem.queries.context import gather
+from mdmem.startup import late
+from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.given import guard
+    from mdmem.given.guard import GuardedTexts
+    from mdmem.queries import restated
+else:
+    guard = late.module("mdmem.given.guard")
+    restated = late.module("mdmem.queries.restated")
 
 
 def session_of(workspace: Workspace, named: str | None) -> str | None:
@@ -26,16 +34,17 @@ def give_context(workspace: Workspace, request: BuildContext, say: Say, progress
     A record that cannot be written costs a repetition later, and nothing now.
     """
     session = session_of(workspace, request.session)
-    given = sessions.read_record(workspace.state, session).given if session else ()
-    block = gather.build_context(workspace, request, frozenset(given), say, progress)
-    if session and block.text:
+    record = sessions.read_record(workspace.state, session) if session else None
+    block = gather.build_context(workspace, request, frozenset(record.given if record else ()), say, progress)
+    if session and record and block.text:
         starts = request.block_purpose is Purpose.SESSION
+        block = replace(block, is_known=starts and record.block == sessions.block_hash(block.text))
         with suppress(OSError, RepositoryProblem):
             workspace.ensure_state()
             sessions.update_record(
                 workspace.state,
                 session,
-                lambda record: (record.with_block(block.text) if starts else record).with_given(block.ids),
+                lambda current: (current.with_block(block.text) if starts else current).with_given(block.ids),
             )
     return block
 
@@ -61,4 +70,4 @@ def drop_given(workspace: Workspace, texts: Sequence[str], session: str | None, 
     given = frozenset((*record.given, *record.before)) if record else frozenset()
     stripped = [text for text in map(guard.strip_blocks, texts) if text.strip()]
     guarded = guard.drop_given(restated.nearest_entries(workspace, stripped, say), given)
-    return GuardedTexts(guarded.kept, guarded.dropped + len(texts) - len(stripped))
+    return replace(guarded, dropped=guarded.dropped + len(texts) - len(stripped))

@@ -63,6 +63,7 @@ MODULES = frozenset(
         "mdmem.catchup.pages",
         "mdmem.given.guard",
         "mdmem.queries.blame",
+        "mdmem.queries.restated",
         "mdmem.queries.history",
         "mdmem.changes.purge",
         "mdmem.queries.show",

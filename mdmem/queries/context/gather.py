@@ -46,6 +46,7 @@ _HOST_TEXTS = (
     "This session is being continued from a previous conversation",
 )
 """The beginnings of prompts that a host wrote itself."""
+_BLOCK_NAME = "mdmem-context"
 _SLASH_COMMAND = late.pattern(r"/[A-Za-z][\w:.-]*(?:\s|$)")
 
 
@@ -67,10 +68,13 @@ def build_context(
         say: takes lines for the user.
         progress: called while the index is brought up to date.
     """
-    prompt = guard.strip_blocks(request.prompt) if request.prompt is not None else None
+    prompt = request.prompt
+    if prompt is not None and _BLOCK_NAME in prompt.casefold():
+        prompt = guard.strip_blocks(prompt)
     if request.block_purpose is Purpose.PROMPT and (prompt is None or not is_typed(prompt)):
         return ContextBlock(text="", tokens=0, budget=request.tokens, commit=workspace.repository.head(), stale=False)
-    index = fresh_index(workspace, say, progress, current=True)
+    # Only a search finds what is laid over an index that is behind; a list of entries does not.
+    index = fresh_index(workspace, say, progress, current=request.block_purpose is Purpose.PROMPT)
     try:
         return _build(workspace, request, prompt, index, given, say)
     except BrokenIndex:
