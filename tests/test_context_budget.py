@@ -128,11 +128,24 @@ class TestHeirs:
 
     def test_a_part_that_is_left_out_leaves_its_share(self):
         days = Offer(tuple(entry(n, "day " * 20, "memory/2026-03-05.md") for n in range(1, 80)), rest=rest)
-        pinned = Offer((entry(200, "pin"),))
-        offered = {ContextPart.PINNED: pinned, ContextPart.DAYS: days}
-        with_it, without_it = (
-            {filling.part: filling.tokens for filling in allot(offered, Purpose.SESSION, 1000, different, without)[0]}
-            for without in ((), ("pinned",))
+        pinned = Offer(tuple(entry(100 + n, "pin " * 20) for n in range(1, 40)), rest=rest)
+        both, alone = (
+            {filling.part: filling.tokens for filling in allot(offered, Purpose.SESSION, 1000, different)[0]}
+            for offered in ({ContextPart.PINNED: pinned, ContextPart.DAYS: days}, {ContextPart.DAYS: days})
         )
-        assert ContextPart.PINNED not in without_it
-        assert without_it[ContextPart.DAYS] >= with_it[ContextPart.DAYS]
+        assert alone[ContextPart.DAYS] > both[ContextPart.DAYS]
+
+    def test_found_has_its_share_however_full_the_others_are(self):
+        full = {
+            part: Offer(
+                tuple(entry(1000 * number + n, f"{part.value} " * 5, f"{part.value}.md") for n in range(200)),
+                part is ContextPart.FOUND,
+                rest,
+            )
+            for number, part in enumerate(SHARES[Purpose.SESSION])
+            if part not in (ContextPart.TAGS, ContextPart.NOTES)
+        }
+        fillings, room = allot(full, Purpose.SESSION, 2000, different, 80)
+        found = next(filling for filling in fillings if filling.part is ContextPart.FOUND)
+        assert found.tokens > 480
+        assert room >= 80

@@ -93,9 +93,7 @@ class Filling:
 Likeness = Callable[[Candidate, Candidate], bool]
 
 
-def allot(
-    offers: Mapping[ContextPart, Offer], purpose: Purpose, budget: int, alike: Likeness, without: Iterable[str] = ()
-) -> tuple[list[Filling], int]:
+def allot(offers: Mapping[ContextPart, Offer], purpose: Purpose, budget: int, alike: Likeness, kept: int = 0) -> tuple[list[Filling], int]:
     """Choose what the parts with entries show; and say how many tokens are left for those without.
 
     Args:
@@ -103,16 +101,19 @@ def allot(
         purpose: whose shares count.
         budget: the most tokens of the finished text.
         alike: True for two candidates of which `found` shows one.
-        without: parts that are left out.
+        kept: tokens for the parts without entries.
     """
-    shares = {part: share for part, share in SHARES[purpose].items() if part not in set(without)}
+    shares = SHARES[purpose]
     room = budget - FRAME_TOKENS
-    kept = sum(int(budget * shares.get(part, 0)) for part in (ContextPart.TAGS, ContextPart.NOTES)) if purpose is Purpose.SESSION else 0
+    if offers.get(ContextPart.FOUND, Offer()).candidates and ContextPart.FOUND in shares:
+        reserved = int(budget * shares[ContextPart.FOUND])
+    else:
+        reserved = 0
     fillings: dict[ContextPart, Filling] = {}
     shown: set[FactId] = set()
     standing: list[ContextPart] = [part for part in offers if part is not ContextPart.FOUND and part in shares]
     for part in standing:
-        fillings[part] = fill(part, offers[part], min(room - kept, int(budget * shares[part])), shown)
+        fillings[part] = fill(part, offers[part], min(room - kept - reserved, int(budget * shares[part])), shown)
         shown.update(candidate.id for candidate in fillings[part].shown)
         room -= fillings[part].tokens
     if ContextPart.FOUND in offers and ContextPart.FOUND in shares:

@@ -17,7 +17,7 @@ from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.queries import search
 from mdmem.queries.context import parts
 from mdmem.queries.context.budget import SHARES, Filling, Offer, allot
-from mdmem.queries.context.text import write_block
+from mdmem.queries.context.text import Paragraph, write_block
 from mdmem.search.query import Filter
 from mdmem.search.searcher import BrokenIndex
 from mdmem.startup import late
@@ -152,22 +152,24 @@ def _written(
     block: ContextBlock,
 ) -> ContextBlock:
     """The block of what was chosen."""
-    fillings, room = allot(offers, request.block_purpose, request.tokens, parts.say_the_same, request.without)
+    shares, kept = SHARES[request.block_purpose], 0
+    last_parts: list[tuple[PartResult, Paragraph | None]] = []
+    if ContextPart.TAGS in wanted and ContextPart.TAGS in shares:
+        listed = search.facts_in(workspace, index, ListFacts(limit=0), say)
+        last_parts.append(parts.tags_part(tags.count_tags(listed.facts), int(request.tokens * shares[ContextPart.TAGS])))
+        kept += last_parts[-1][0].tokens
+    has_notes = ContextPart.NOTES in wanted and ContextPart.NOTES in shares
+    if has_notes and parts.may_have_notes(offers.values(), index.stale):
+        kept += int(request.tokens * shares[ContextPart.NOTES])
+    fillings, room = allot(offers, request.block_purpose, request.tokens, parts.say_the_same, kept)
+    if last_parts and room < last_parts[0][0].tokens:
+        last_parts.clear()
+    if has_notes:
+        last_parts.append(parts.notes_part(fillings, index.stale, room - sum(result.tokens for result, _ in last_parts)))
+    results = [*map(_part_result, fillings), *(result for result, _ in last_parts)]
     paragraphs = [paragraph for filling in fillings for paragraph in filling.paragraphs()]
-    results = [_part_result(filling) for filling in fillings]
-    if request.block_purpose is Purpose.SESSION:
-        if ContextPart.TAGS in wanted:
-            listed = search.facts_in(workspace, index, ListFacts(limit=0), say)
-            result, paragraph = parts.tags_part(
-                tags.count_tags(listed.facts), min(room, int(request.tokens * SHARES[Purpose.SESSION][ContextPart.TAGS]))
-            )
-            results.append(result)
-            paragraphs += [paragraph] if paragraph else []
-            room -= result.tokens
-        if ContextPart.NOTES in wanted and paragraphs:
-            result, paragraph = parts.notes_part(fillings, index.stale, room)
-            results.append(result)
-            paragraphs += [paragraph] if paragraph else []
+    if paragraphs or any(result.part is ContextPart.TAGS for result, paragraph in last_parts if paragraph):
+        paragraphs += [paragraph for _, paragraph in last_parts if paragraph]
     text = write_block(paragraphs)
     ids = tuple(each.id for filling in fillings for each in filling.shown)
     return replace(block, text=text, tokens=count_tokens(text), parts=tuple(results), ids=ids)

@@ -180,6 +180,11 @@ def notes_part(fillings: Iterable[Filling], stale: bool, room: int) -> tuple[Par
     return result, Paragraph("Notes", tuple(lines[:count])) if count else None
 
 
+def may_have_notes(offers: Iterable[Offer], stale: bool) -> bool:
+    """True if there may be anything to note on what parts show."""
+    return stale or any(each.contradicts for offer in offers for each in offer.candidates)
+
+
 def _contradictions(shown: Iterable[Candidate]) -> list[str]:
     places: Mapping[FactId, str] = {each.fact: f"{clean_line(each.path)}:{each.line}" for each in shown if each.fact}
     pairs = {frozenset((each.fact, other)) for each in shown if each.fact for other in each.contradicts if other in places}
