@@ -64,7 +64,6 @@ def _silent(_: str) -> None:
 
 
 def _catch_up(workspace: Workspace) -> None:
-    """Let the index catch up in the background."""
     background.start_catching_up(workspace)
 
 
