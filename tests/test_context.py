@@ -208,12 +208,12 @@ class TestResumed:
     def test_the_block_of_its_start_is_known_until_memory_changes(self, memory: Shell):
         opened = Memory.open(memory.folder, {"MDMEM_NOW": NOW, **memory.world.environment})
         start = BuildContext(session="s1")
-        assert [opened.context(start).is_known for _ in range(2)] == [False, True]
-        assert not opened.context(BuildContext(session="s2")).is_known
+        assert [opened.context(start).unchanged for _ in range(2)] == [False, True]
+        assert not opened.context(BuildContext(session="s2")).unchanged
         memory.write("USER.md", "# User\n\n- name: Ines\n")
-        assert [opened.context(start).is_known for _ in range(2)] == [False, True]
+        assert [opened.context(start).unchanged for _ in range(2)] == [False, True]
         update_record(opened.workspace.state, "s1", lambda record: record.in_next_cycle())
-        assert not opened.context(start).is_known
+        assert not opened.context(start).unchanged
         opened.close()
 
     def test_an_index_that_is_behind_is_noted(self, memory: Shell):

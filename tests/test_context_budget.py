@@ -17,7 +17,7 @@ def entry(number: int, text: str, path: str = "MEMORY.md", worth: float = 0.0, i
         text=text,
         id=FactId(identity or f"{number:08x}"),
         fact=None,
-        place=(0, number),
+        position=(0, number),
         worth=worth,
     )
 

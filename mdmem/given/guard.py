@@ -41,27 +41,27 @@ def text_id(text: str) -> FactId:
 
 def restates(text: str, entry: str) -> bool:
     """True if a text says what an entry says, in nearly the same words: with the same numbers, names and negation, and the value of its key."""
-    one, other = parse_text(text), parse_text(entry)
-    if one.id == other.id:
+    claim, current = parse_text(text), parse_text(entry)
+    if claim.id == current.id:
         return True
-    if one.key is not None and other.key is not None:
-        if normalise(one.key) != normalise(other.key):
+    if claim.key is not None and current.key is not None:
+        if normalise(claim.key) != normalise(current.key):
             return False
-        return normalise(split_key(one.text, one.key)[1]) == normalise(split_key(other.text, other.key)[1])
-    return likeness.resemble(one.text, other.text)
+        return normalise(split_key(claim.text, claim.key)[1]) == normalise(split_key(current.text, current.key)[1])
+    return likeness.resemble(claim.text, current.text)
 
 
-def drop_given(texts: Iterable[tuple[str, Iterable[str]]], given: Collection[str]) -> GuardedTexts:
+def drop_given(texts: Iterable[tuple[str, Iterable[str]]], given_ids: Collection[str]) -> GuardedTexts:
     """The texts that are neither given nor current.
 
     Args:
         texts: each with the entries of memory that are nearest to it.
-        given: ids of what a session was given.
+        given_ids: of what a session was given.
     """
     kept: list[str] = []
     dropped = 0
     for text, entries in texts:
-        if text_id(text) in given or any(restates(text, entry) for entry in entries):
+        if text_id(text) in given_ids or any(restates(text, entry) for entry in entries):
             dropped += 1
         else:
             kept.append(text)

@@ -38,7 +38,7 @@ def give_context(workspace: Workspace, request: BuildContext, say: Say, progress
     block = gather.build_context(workspace, request, frozenset(record.given if record else ()), say, progress)
     if session and record and block.text:
         starts = request.block_purpose is Purpose.SESSION
-        block = replace(block, is_known=starts and record.block == sessions.block_hash(block.text))
+        block = replace(block, unchanged=starts and record.block == sessions.block_hash(block.text))
         with suppress(OSError, RepositoryProblem):
             workspace.ensure_state()
             sessions.update_record(
@@ -67,7 +67,7 @@ def drop_given(workspace: Workspace, texts: Sequence[str], session: str | None, 
     """The texts that say anything new: without blocks, and without what this session was given or memory holds."""
     named = session_of(workspace, session)
     record = sessions.read_record(workspace.state, named) if named else None
-    given = frozenset((*record.given, *record.before)) if record else frozenset()
+    given_ids = frozenset((*record.given, *record.before)) if record else frozenset()
     stripped = [text for text in map(guard.strip_blocks, texts) if text.strip()]
-    guarded = guard.drop_given(restated.nearest_entries(workspace, stripped, say), given)
+    guarded = guard.drop_given(restated.nearest_entries(workspace, stripped, say), given_ids)
     return replace(guarded, dropped=guarded.dropped + len(texts) - len(stripped))

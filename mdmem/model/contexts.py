@@ -127,7 +127,7 @@ class ContextBlock:
     """A block, empty where there is nothing to say, and what it holds.
 
     `carried`: the gate let the prompt's answer in (None: there was nothing to decide). `top`: the score of the first hit. `repeated`: entries
-    that were found and had been given to the session before. `ids`: of the entries that are shown. `is_known`: the session began with the same
+    that were found and had been given to the session before. `ids`: of the entries that are shown. `unchanged`: the session began with the same
     block before, and has had no compaction since.
     """
 
@@ -142,7 +142,7 @@ class ContextBlock:
     top: float | None = None
     repeated: int = 0
     ids: tuple[str, ...] = ()
-    is_known: bool = False
+    unchanged: bool = False
 
 
 def part_counts(block: ContextBlock) -> Mapping[str, tuple[int, int]]:

@@ -34,7 +34,7 @@ tokens. An answer is in a block of 375 tokens for 86.8 instead of 86.3 percent o
 class Candidate:
     """An entry that a part could show: `text` as it is printed, `heading` of its file, `id` of its content.
 
-    `place` orders what is printed; `worth` says what is chosen first where the part goes by it.
+    `position` orders what is printed; `worth` says what is chosen first where the part goes by it.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Candidate:
     text: str
     id: FactId
     fact: FactId | None
-    place: tuple[float, int]
+    position: tuple[float, int]
     key: str | None = None
     worth: float = 0.0
     score: float | None = None
@@ -118,10 +118,10 @@ def allot(offers: Mapping[ContextPart, Offer], purpose: Purpose, budget: int, al
         room -= fillings[part].tokens
     if ContextPart.FOUND in offers and ContextPart.FOUND in shares:
         others = [candidate for filling in fillings.values() for candidate in filling.shown]
-        found = fill(ContextPart.FOUND, offers[ContextPart.FOUND], room - kept, shown, alike, others)
-        fillings[ContextPart.FOUND] = found
-        shown.update(candidate.id for candidate in found.shown)
-        room -= found.tokens
+        answer = fill(ContextPart.FOUND, offers[ContextPart.FOUND], room - kept, shown, alike, others)
+        fillings[ContextPart.FOUND] = answer
+        shown.update(candidate.id for candidate in answer.shown)
+        room -= answer.tokens
     for part in _HEIRS:
         filling = fillings.get(part)
         if filling is not None and filling.left_out:
@@ -157,7 +157,7 @@ def fill(
         choice = _choose(candidates, offer.by_worth, room - -(-most // 4), alike, others)
     seen = {candidate.id for candidate in (*choice.chosen, *choice.alike)}
     left_out = [candidate for candidate in candidates if candidate.id not in seen]
-    shown = tuple(sorted(choice.chosen, key=lambda candidate: candidate.place))
+    shown = tuple(sorted(choice.chosen, key=lambda candidate: candidate.position))
     filling = Filling(part=part, shown=shown, tokens=choice.tokens, left_out=len(left_out))
     if not shown or not left_out or offer.rest is None:
         return filling

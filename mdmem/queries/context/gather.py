@@ -57,14 +57,14 @@ def is_typed(prompt: str) -> bool:
 
 
 def build_context(
-    workspace: Workspace, request: BuildContext, given: Collection[str], say: Say, progress: Progress | None = None
+    workspace: Workspace, request: BuildContext, given_ids: Collection[str], say: Say, progress: Progress | None = None
 ) -> ContextBlock:
     """The block for a session or a prompt.
 
     Args:
         workspace: whose memory it is.
         request: the arguments of the verb.
-        given: ids that the session has been given since its last compaction.
+        given_ids: of what the session has been given since its last compaction.
         say: takes lines for the user.
         progress: called while the index is brought up to date.
     """
@@ -76,13 +76,13 @@ def build_context(
     # Only a search finds what is laid over an index that is behind; a list of entries does not.
     index = fresh_index(workspace, say, progress, current=request.block_purpose is Purpose.PROMPT)
     try:
-        return _build(workspace, request, prompt, index, given, say)
+        return _build(workspace, request, prompt, index, given_ids, say)
     except BrokenIndex:
-        return _build(workspace, request, prompt, fresh_index(workspace, say, progress, full=True), given, say)
+        return _build(workspace, request, prompt, fresh_index(workspace, say, progress, full=True), given_ids, say)
 
 
 def _build(
-    workspace: Workspace, request: BuildContext, prompt: str | None, index: FreshIndex, given: Collection[str], say: Say
+    workspace: Workspace, request: BuildContext, prompt: str | None, index: FreshIndex, given_ids: Collection[str], say: Say
 ) -> ContextBlock:
     """The block by an index that is fresh."""
     block = ContextBlock(text="", tokens=0, budget=request.tokens, commit=index.commit, stale=index.stale, notes=index.notes)
@@ -94,7 +94,7 @@ def _build(
         answer = search.search_in(workspace, index, Search(query=prompt, limit=_number_asked(request.tokens)), say)
         gated = request.block_purpose is Purpose.PROMPT
         carried = bool(answer.hits) and (not gated or index.index.carries(prompt, answer.hits))
-        offer, repeated = parts.without_given(parts.found_offer(answer.hits, workspace.kind_of), given)
+        offer, repeated = parts.without_given(parts.found_offer(answer.hits, workspace.kind_of), given_ids)
         top = answer.hits[0].score if answer.hits else None
         block = replace(block, carried=carried if gated else None, top=top, repeated=repeated if carried else 0)
         if carried:

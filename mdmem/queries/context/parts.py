@@ -41,7 +41,7 @@ _TIME = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
 _STAMP = late.pattern(r"(?:\d{4}-\d{2}-\d{2} )?\d{2}:\d{2} ")
 
 
-def candidate(hit: Hit, heading: str, place: float, worth: float = 0.0, score: float | None = None, time: str = "") -> Candidate:
+def candidate(hit: Hit, heading: str, position: float, worth: float = 0.0, score: float | None = None, time: str = "") -> Candidate:
     """The entry of a hit as a block prints it."""
     text, cut = shorten(clean_line(hit.text))
     kind = f"[{hit.kind}] " if hit.kind not in (None, _PLAIN_KIND) else ""
@@ -53,7 +53,7 @@ def candidate(hit: Hit, heading: str, place: float, worth: float = 0.0, score: f
         text=f"{f'{time} ' if time else ''}{kind}{text}{contradicted}",
         id=entry_id(hit),
         fact=hit.fact,
-        place=(place, hit.start_line),
+        position=(position, hit.start_line),
         key=hit.key,
         worth=worth,
         score=score,
@@ -116,7 +116,7 @@ def _task(document: Document, path: FilePath, section: Section) -> Candidate:
         text=text,
         id=plain_id(f"{name} {goal} {last}"),
         fact=None,
-        place=(0, line),
+        position=(0, line),
         cut=cut,
     )
 
@@ -145,16 +145,16 @@ def found_offer(hits: Sequence[Hit], kind_of: Callable[[str], FileKind]) -> Offe
     return Offer(tuple(candidate(hit, "Found", files.index(hit.path), worth[id(hit)], hit.score) for hit in taken), by_worth=True)
 
 
-def say_the_same(one: Candidate, other: Candidate) -> bool:
+def say_the_same(left: Candidate, right: Candidate) -> bool:
     """True for two entries that share most of their words. Two values of a key, and what contradicts each other, are both shown."""
-    if one.key is not None or other.key is not None:
-        return one.id == other.id
-    if one.fact in other.contradicts or other.fact in one.contradicts:
+    if left.key is not None or right.key is not None:
+        return left.id == right.id
+    if left.fact in right.contradicts or right.fact in left.contradicts:
         return False
-    words, others = (set(normalise(each.text).split()) for each in (one, other))
-    if 2 * len(words & others) < _FEW_SAME_WORDS * (len(words) + len(others)):
+    left_words, right_words = (set(normalise(each.text).split()) for each in (left, right))
+    if 2 * len(left_words & right_words) < _FEW_SAME_WORDS * (len(left_words) + len(right_words)):
         return False
-    return likeness.word_overlap(one.text, other.text) >= _SAME_WORDS
+    return likeness.word_overlap(left.text, right.text) >= _SAME_WORDS
 
 
 def tags_part(counts: Sequence[TagCount], room: int) -> tuple[PartResult, Paragraph | None]:
@@ -195,7 +195,7 @@ def _line_tokens(heading: str, *lines: str) -> int:
     return count_tokens(heading_line(heading)) + sum(map(count_tokens, lines))
 
 
-def without_given(offer: Offer, given: Collection[str]) -> tuple[Offer, int]:
+def without_given(offer: Offer, given_ids: Collection[str]) -> tuple[Offer, int]:
     """An offer without what a session has been given, and how many entries that are."""
-    kept = tuple(each for each in offer.candidates if each.id not in given)
+    kept = tuple(each for each in offer.candidates if each.id not in given_ids)
     return Offer(kept, by_worth=offer.by_worth, rest=offer.rest), len(offer.candidates) - len(kept)
