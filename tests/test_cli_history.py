@@ -312,7 +312,7 @@ class TestMarks:
         done = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--reason", "two pets")
         assert re.fullmatch(r"resolved in MEMORY.md: Memory > Pets [0-9a-f]{10}\n", done.out)
         assert (year.now("conflicts").out, year.now("conflicts").err) == ("", "mdmem: no conflicts\n")
-        assert year.now("conflicts", "--json").answer == {"conflicts": []}
+        assert year.now("conflicts", "--json").answer == {"stale": False, "conflicts": []}
         assert list(year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--json").answer) == WRITE
 
 
@@ -351,7 +351,7 @@ class TestRevert:
         """A person's pending edits become a commit of their own, and what is staged stays staged."""
         year.shell.write("MEMORY.md", (year.shell.folder / "MEMORY.md").read_text() + "\n- by hand\n")
         done = year.now("revert", FIGMA)
-        assert done.err == "mdmem: committed the pending edits of MEMORY.md first, as yours\n"
+        assert done.err.startswith("mdmem: committed the pending edits of MEMORY.md first, as yours\n")
         assert "- by hand" in year.now("show", "MEMORY.md").out
         assert "A  staged.txt\n" in year.shell.git("status", "--porcelain")
 
@@ -359,7 +359,10 @@ class TestRevert:
 class TestLabels:
     def test_tags(self, year: Year):
         assert year.now("tags").out == "ci 1\ndeploy 1\nhouse 1\n"
-        assert year.now("tags", "--json").answer == {"tags": [{"tag": tag, "count": 1} for tag in ("ci", "deploy", "house")]}
+        assert year.now("tags", "--json").answer == {
+            "stale": False,
+            "tags": [{"tag": tag, "count": 1} for tag in ("ci", "deploy", "house")],
+        }
 
     def test_recall(self, year: Year):
         year.on("2026-05-10", "log", "CI is slow", "--tag", "ci")

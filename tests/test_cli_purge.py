@@ -84,7 +84,7 @@ class TestPurge:
     def test_a_dry_run_shows_the_plan_and_changes_nothing(self, shell: Shell):
         before = shell.snapshot()
         done = shell.run("forget", WORDS, "--purge", "--dry-run")
-        assert done.out.startswith("to purge: 1 files, 1 commits, 0 messages, 0 tags, 1 refs\n  ")
+        assert done.out.startswith("to purge: 1 file, 1 commit, 0 messages, 0 tags, 1 ref\n  ")
         assert (done.err, shell.snapshot()) == ("", before)
         assert WORDS not in done.out
 
@@ -105,7 +105,7 @@ class TestPurge:
         before = shell.snapshot()
         done = on_terminal(shell, *mdmem("forget", WORDS, "--purge"), typed=typed)
         assert (done.status, shell.snapshot()) == (status, before)
-        assert "to purge: 1 files" in done.out
+        assert "to purge: 1 file," in done.out
         assert "Purge it for good? [y/N]: " in done.out
         assert printed in done.out
         assert "Traceback" not in done.out

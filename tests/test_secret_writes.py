@@ -311,4 +311,4 @@ def test_an_edit_that_shrinks_leaves_a_warning_event(world: World, repository: P
     edit = EditSection("Long", Action.BODY, "- one")
     assert memory.apply(edit).commit
     assert memory.apply(append()).commit
-    assert [event.warnings for event in events.read_events(at.workspace.state)] == [("shrink",), ()]
+    assert [event.warnings for event in events.read_events(at.workspace.state)] == [("shrink", "weaker-source"), ()]

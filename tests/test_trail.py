@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import Desk, append, code_of, desk
 
-from mdmem import files
+from mdmem import files, lock_queue
 from mdmem.catchup import index, replay, trail_update
 from mdmem.document import parse
 from mdmem.errors import MdmemError
@@ -438,7 +438,7 @@ class TestDamagedTrail:
     def test_what_is_gone_from_history_while_the_lock_is_waited_for_is_not_brought_back(
         self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(files, "_NOTICE_SECONDS", 0.01)
+        monkeypatch.setattr(lock_queue, "_NOTICE_SECONDS", 0.01)
         change_employers(dated)
         workspace = dated.at.workspace
         with contextlib.ExitStack() as purging:

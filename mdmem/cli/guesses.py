@@ -7,14 +7,15 @@ none that reads leads to a command that takes something out.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Mapping, Sequence
+
+from mdmem.startup import late
 
 REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})
 """Commands that a word is led to only if the table says so, or if it is nearly the same."""
 _NEARLY_THE_SAME = 0.8
 _ALIKE = 0.7
-_PART = re.compile(r"[^\W_]+")
+_PART = late.pattern(r"[^\W_]+")
 """A part of a word such as list-facts, the first of which says what is meant."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ from mdmem.cli.call import Answer, Call
 from mdmem.cli.commands import COMMANDS, GROUPS
 from mdmem.errors import UsageProblem
 from mdmem.files import packaged
+from mdmem.startup import late
 
 if TYPE_CHECKING:
     import typer
@@ -43,11 +43,11 @@ _MEANT = {
     },
 }
 """The pages for other words."""
-_ALONE = re.compile(r"#|\||    |$")
+_ALONE = late.pattern(r"#|\||    |$")
 """The beginning of a heading, a row of a table, a line of code, or nothing: what belongs to no paragraph."""
-_ITEM = re.compile(r"- |\d+\. ")
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
-_CELL = re.compile(r"(?<!\\)\|")
+_ITEM = late.pattern(r"- |\d+\. ")
+_LINK = late.pattern(r"\[([^\]]+)\]\([^)]+\)")
+_CELL = late.pattern(r"(?<!\\)\|")
 
 
 def help_(

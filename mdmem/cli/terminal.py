@@ -12,15 +12,17 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-_CODE = re.compile(r"\x1b\[[0-9;]*m")
+from mdmem.startup import late
+
+_CODE = late.pattern(r"\x1b\[[0-9;]*m")
 """What switches colours; it takes no columns."""
-_PIECE = re.compile(r"\s+|(?:\x1b\[[0-9;]*m|\S)+")
-_MARK = re.compile(r"\s*(?:[-+*] ?|\d+\. )?")
+_PIECE = late.pattern(r"\s+|(?:\x1b\[[0-9;]*m|\S)+")
+_MARK = late.pattern(r"\s*(?:[-+*] ?|\d+\. )?")
 """The indentation of a line, with the mark of a list item or of a changed line."""
-_COLUMN = re.compile(r"\s*\S+(?: \S+)? {2,}")
+_COLUMN = late.pattern(r"\s*\S+(?: \S+)? {2,}")
 """A first column, which the lines that go on leave free."""
-_COMMAND = re.compile(r"\s*mdmem ")
-_SHELL_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
+_COMMAND = late.pattern(r"\s*mdmem ")
+_SHELL_WORD = late.pattern(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
 _RESET = "\x1b[0m"
 _LESS = {"LESS": "FRX", "LV": "-c"}
 """What git gives to its pager too: leave at once what fits, let colours through, do not clear the screen."""

@@ -200,6 +200,8 @@ class Trail:
 
         Other than ASCII letters have to be in the same case.
         """
+        if not _is_storable(key):
+            return ()
         word = key.strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         statement = f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL AND ({SPELLINGS_OF_KEY}) ORDER BY number"
         return self._store.all(parse_occurrence, statement, f"{word}:%", f"**{word}%", f"\\_\\_{word}%")
@@ -325,3 +327,8 @@ class Trail:
     def dump(self) -> tuple[tuple[object, ...], ...]:
         """All that the trail says, as a value that can be compared; rows are numbered by their order."""
         return verification.dump(self._store)
+
+
+def _is_storable(text: str) -> bool:
+    """True unless a text has a lone surrogate, which no file in UTF-8 has and SQLite refuses."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
