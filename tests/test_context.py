@@ -12,7 +12,7 @@ from commandline import shell as shell
 from workspaces import STATE
 
 from mdmem import events, files
-from mdmem.given.sessions import update_record
+from mdmem.given.sessions import read_record, update_record
 from mdmem.memory import Memory
 from mdmem.model.contexts import BuildContext, ContextPart, count_tokens
 from mdmem.queries.context.gather import is_typed
@@ -202,6 +202,22 @@ class TestPrompt:
         memory.run("reindex")
         (memory.folder / STATE / "given").write_text("in the way")
         assert "Frankfurt" in block(memory, "where is the staging server?", "--session", "s1")["text"]
+
+
+class TestCompacted:
+    def test_a_new_cycle_begins_and_the_one_before_counts_until_its_summary(self, memory: Shell):
+        opened = Memory.open(memory.folder, {"MDMEM_NOW": NOW, **memory.world.environment})
+        ask = BuildContext(prompt="where is the staging server?", session="s1")
+        assert opened.context(ask).text
+        assert not opened.context(ask).text
+        assert opened.context(BuildContext(session="s1", compacted=True, without=("days",))).text
+        record = read_record(opened.workspace.state, "s1")
+        assert record.cycle == 1
+        assert record.before
+        assert opened.context(ask).text, "it has forgotten what it was given"
+        assert opened.drop_given(["the staging server moved to Frankfurt"], "s1", is_summary=True).dropped == 1
+        assert not read_record(opened.workspace.state, "s1").before
+        opened.close()
 
 
 class TestResumed:

@@ -199,10 +199,10 @@ class Memory:
             event.measured(contexts.context_figures(request, block))
         return block
 
-    def drop_given(self, texts: Sequence[str], session: str | None = None) -> GuardedTexts:
+    def drop_given(self, texts: Sequence[str], session: str | None = None, is_summary: bool = False) -> GuardedTexts:
         """The texts that are new; what this session was given, or memory holds, is dropped and counted."""
         with self._record_event("guard", WriteOptions(session=session)) as event:
-            guarded = contexts.drop_given(self.workspace, texts, session, self._say)
+            guarded = contexts.drop_given(self.workspace, texts, session, is_summary, self._say)
             event.measured({"kept": len(guarded.kept), "dropped": guarded.dropped})
         return guarded
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mdmem.errors import RepositoryProblem
 from mdmem.given import sessions
+from mdmem.given.sessions import SessionRecord
 from mdmem.model.contexts import BuildContext, ContextBlock, Purpose, part_counts
 from mdmem.queries.context import gather
 from mdmem.startup import late
@@ -34,19 +35,22 @@ def give_context(workspace: Workspace, request: BuildContext, say: Say, progress
     A record that cannot be written costs a repetition later, and nothing now.
     """
     session = session_of(workspace, request.session)
+    if session and request.compacted:
+        _update(workspace, session, SessionRecord.in_next_cycle)
     record = sessions.read_record(workspace.state, session) if session else None
     block = gather.build_context(workspace, request, frozenset(record.given if record else ()), say, progress)
     if session and record and block.text:
         starts = request.block_purpose is Purpose.SESSION
         block = replace(block, unchanged=starts and record.block == sessions.block_hash(block.text))
-        with suppress(OSError, RepositoryProblem):
-            workspace.ensure_state()
-            sessions.update_record(
-                workspace.state,
-                session,
-                lambda current: (current.with_block(block.text) if starts else current).with_given(block.ids),
-            )
+        _update(workspace, session, lambda current: (current.with_block(block.text) if starts else current).with_given(block.ids))
     return block
+
+
+def _update(workspace: Workspace, session: str, change: Callable[[SessionRecord], SessionRecord]) -> None:
+    """Change the record of a session, if it can be written."""
+    with suppress(OSError, RepositoryProblem):
+        workspace.ensure_state()
+        sessions.update_record(workspace.state, session, change)
 
 
 def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, Any]:
@@ -63,11 +67,16 @@ def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, 
     }
 
 
-def drop_given(workspace: Workspace, texts: Sequence[str], session: str | None, say: Say) -> GuardedTexts:
-    """The texts that say anything new: without blocks, and without what this session was given or memory holds."""
+def drop_given(workspace: Workspace, texts: Sequence[str], session: str | None, is_summary: bool, say: Say) -> GuardedTexts:
+    """The texts that say anything new: without blocks, and without what this session was given or memory holds.
+
+    After the summary of a compaction, what the session was given in the cycle before is forgotten.
+    """
     named = session_of(workspace, session)
     record = sessions.read_record(workspace.state, named) if named else None
     given_ids = frozenset((*record.given, *record.before)) if record else frozenset()
     stripped = [text for text in map(guard.strip_blocks, texts) if text.strip()]
     guarded = guard.drop_given(restated.nearest_entries(workspace, stripped, say), given_ids)
+    if named and is_summary:
+        _update(workspace, named, SessionRecord.after_summary)
     return replace(guarded, dropped=guarded.dropped + len(texts) - len(stripped))

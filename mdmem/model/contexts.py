@@ -56,6 +56,7 @@ class BuildContext:
     - `budget`: the most tokens of the finished text; or a share of the model's `window`, by the `profile` of what it is used for.
     - `without`: parts that the host has in its prompt already.
     - `session`: what it was given since its last compaction is not found again.
+    - `compacted`: the session comes from a compaction just now, and has forgotten what it was given: a new cycle begins.
     - `most_characters`: a ceiling besides, for a host that cuts what is longer.
     """
 
@@ -66,6 +67,7 @@ class BuildContext:
     profile: str | None = None
     without: tuple[str, ...] = ()
     session: str | None = None
+    compacted: bool = False
     most_characters: int | None = None
 
     def __post_init__(self) -> None:
