@@ -163,6 +163,25 @@ class TestAnew:
         assert open_at(at.root / "sub", os.environ).repository.prefix == "sub/"
 
 
+@pytest.mark.usefixtures("known")
+class TestByAnAgent:
+    def trailers(self, at: Desk) -> set[str]:
+        return set(at.git("log", "-1", "--format=%(trailers)").split("\n"))
+
+    def test_existing_files_are_its_claim(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("MDMEM_ACTOR", "agent/main")
+        at = Desk(world, tmp_path / "old")
+        at.write("MEMORY.md", "- tea\n")
+        init(at.root)
+        assert {"Mdmem-Op: init", "Mdmem-Source: inferred", "Mdmem-Claimed-By: agent/main"} <= self.trailers(at)
+
+    def test_templates_claim_nothing(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("MDMEM_ACTOR", "agent/main")
+        at = Desk(world, tmp_path / "new")
+        init(at.root)
+        assert self.trailers(at) == {"Mdmem-Op: init", "Mdmem-Source: user-stated", ""}
+
+
 class TestIgnored:
     @pytest.mark.parametrize(
         ("rule", "named"), [("MEMORY.md", "MEMORY.md would"), ("*.md", "IDENTITY.md, MEMORY.md, SOUL.md, USER.md would")]

@@ -142,17 +142,18 @@ def compose_message(note: CommitNote, before: str, after: str) -> str:
     return "\n".join([subject, "", *_quoted([(before, after)]), *_trailers(trailers), ""])
 
 
-def compose_claimed_save(text: str, changes: Iterable[tuple[str, str]], agent: str) -> str:
+def compose_claimed_save(text: str, changes: Iterable[tuple[str, str]], agent: str, op: Op = Op.SAVE) -> str:
     """Write the message of pending edits that are committed while an agent is the actor, who may have made them or not.
 
     Args:
         text: the message without quotes and trailers.
         changes: the texts of the files before and after.
         agent: the actor.
+        op: the operation that commits them.
     """
     source = Source.INFERRED
     trailers = (
-        ("Op", Op.SAVE.value),
+        ("Op", op.value),
         ("Source", source.value),
         ("Confidence", f"{source.confidence:g}"),
         ("Actor", agent),

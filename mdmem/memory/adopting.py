@@ -7,14 +7,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mdmem import check, config, files, hookfiles, layout, repo
+from mdmem import check, config, files, history, hookfiles, layout, repo
 from mdmem.catchup.background import start_catching_up
+from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.events import EventRecorder
 from mdmem.listing import is_marked
 from mdmem.memory.guards import require_hooks_free
-from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Problem
+from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem
 from mdmem.model.reads import Initialise
 from mdmem.queries.other_markdown import other_markdown_note
 from mdmem.repo import Repository, commits
@@ -163,12 +164,21 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], is_new: b
         return None, notes
     order = commits.CommitOrder(
         paths=paths,
-        message="mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n",
+        message=_message(workspace, adopts=bool(existing)),
         date=repo.raw_date(workspace.now()),
         hook_timeout=workspace.settings.hook_timeout,
         identity=workspace.identity(),
     )
     return commits.commit(workspace.repository, order).id, notes
+
+
+def _message(workspace: Workspace, adopts: bool) -> str:
+    """The message of the first commit. An agent who has existing files committed claims them, as with `save`."""
+    actor = workspace.given_actor(None)
+    if not adopts or actor is None or not workspace.is_agent(actor):
+        return "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
+    refuse_errors(secrets_in_text("actor", actor), workspace.allowances())
+    return history.compose_claimed_save("mdmem: init", (), actor, Op.INIT)
 
 
 def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> dict[FilePath, tuple[Problem, ...]]:
