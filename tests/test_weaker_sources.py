@@ -115,6 +115,19 @@ def test_the_same_from_a_stronger_source_is_an_empty_commit(at: Desk) -> None:
     assert put(at, "k: 2", Source.AUTO).contradicts == (fact_id("k: 1"),)
 
 
+def test_a_log_s_entry_is_confirmed_too(at: Desk) -> None:
+    first = say(at, Log("rain"), Source.AUTO)
+    log = at.read(str(first.path))
+    done = say(at, Log("rain"), Source.USER_STATED)
+    assert (done.changed, done.op, done.added, done.path) == (True, Op.CONFIRM, (), first.path)
+    assert f"Mdmem-Confirms: {fact_id('rain')}" in at.git("log", "-1", "--format=%B").splitlines()
+    assert at.read(str(first.path)) == log
+    with trail_update.fresh_trail(at.workspace) as trail:
+        assert [each.origin.source for each in trail.occurrences_of(fact_id("rain")) if each.ended is None] == [Source.USER_STATED]
+    assert not say(at, Log("rain"), Source.USER_STATED).changed
+    assert not say(at, Log("rain"), Source.AUTO).changed
+
+
 def test_new_labels_from_a_stronger_source_confirm_too(at: Desk) -> None:
     put(at, "k: 1", Source.AUTO)
     done = put(at, "k: 1 #t", Source.USER_STATED)

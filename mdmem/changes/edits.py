@@ -12,7 +12,7 @@ from mdmem.document import Document, parse
 from mdmem.editors import EditResult, daily, section
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import PathProblem, SectionProblem
-from mdmem.facts import find_same_item, items, parse_item, write_item
+from mdmem.facts import Item, find_same_item, items, parse_item, write_item
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
 from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
@@ -166,15 +166,20 @@ def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Docume
 def _log(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
     start = document or parse(daily.new_log(files.template("daily.md"), _day(workspace, edit)))
     item = write_item(edit.text, kind=edit.kind, tags=edit.tags)
-    again = edit.again or (find_same_item(start, item) is not None and not _is_stated(workspace, path, start, item))
-    return EditedText(result=daily.log(start, _minute(workspace, edit), item, again), fact=parse_item(item).id)
+    fact = parse_item(item).id
+    stated = None if edit.again or find_same_item(start, item) is None else _stated_item(workspace, path, start, fact)
+    result = daily.log(start, _minute(workspace, edit), item, again=stated is None)
+    if stated is not None and foundations.find_foundations(workspace, path, start, [stated], edit.options).is_confirmed(stated):
+        result = replace(result, confirms=(fact,))
+    return EditedText(result=result, fact=fact)
 
 
-def _is_stated(workspace: Workspace, path: FilePath, document: Document, item: str) -> bool:
-    """True if a log holds an entry that counts still: neither superseded nor retracted, nor expired."""
-    fact, today = parse_item(item).id, workspace.now().date()
+def _stated_item(workspace: Workspace, path: FilePath, document: Document, fact: FactId) -> Item | None:
+    """The entry of a log that states a fact and counts still: neither superseded nor retracted, nor expired."""
+    today = workspace.now().date()
     same = [each for each in items(document) if each.fact.id == fact and (each.fact.until is None or each.fact.until >= today)]
-    return bool(lookup.current_locations(workspace, [lookup.FactLocation(path, document, each) for each in same]))
+    current = lookup.current_locations(workspace, [lookup.FactLocation(path, document, each) for each in same])
+    return current[0].item if current else None
 
 
 def _day(workspace: Workspace, edit: Log) -> date:
