@@ -116,6 +116,15 @@ class TestFill:
         offer = Offer((entry(1, "word " * 60, worth=10.0), entry(2, "word", worth=9.5)), by_worth=True)
         assert [each.line for each in fill(ContextPart.FOUND, offer, 30).shown] == [2]
 
+    def test_what_no_budget_could_hold_is_counted(self):
+        offer = Offer(tuple(entry(n, "word") for n in range(1, 6)), rest=rest, beyond=100)
+        filling = fill(ContextPart.PINNED, offer, 500)
+        assert filling.left_out == 100
+        assert [paragraph.heading for paragraph in filling.paragraphs()] == [
+            'Memory · MEMORY.md (5 of 105; the rest: memory_get "Projects")'
+        ]
+        assert filling.tokens <= 500
+
 
 class TestHeirs:
     def test_what_found_leaves_goes_to_the_days_and_then_to_the_curated_file(self):

@@ -60,12 +60,14 @@ class Candidate:
 class Offer:
     """What a part could show, best first. `by_worth`: chosen by worth and cost, else in this order.
 
-    `rest`: the name that shows what is left out; None where the heading is not to say so.
+    `rest`: the name that shows what is left out; None where the heading is not to say so. `beyond`: how many entries there are behind these,
+    which no budget could hold.
     """
 
     candidates: tuple[Candidate, ...] = ()
     by_worth: bool = False
     rest: Callable[[Sequence[Candidate]], str] | None = None
+    beyond: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +154,17 @@ def fill(
     """
     candidates = _each_once(offer.candidates, elsewhere)
     choice = _choose(candidates, offer.by_worth, room, alike, others)
-    if offer.rest is not None and len(choice.chosen) + len(choice.alike) < len(candidates):
-        most = len(f" ({_counted(len(candidates), len(candidates), _longest_rest(offer, candidates))})".encode())
+    total = len(candidates) + offer.beyond
+    if offer.rest is not None and len(choice.chosen) + len(choice.alike) < total:
+        most = len(f" ({_counted(total, total, _longest_rest(offer, candidates))})".encode())
         choice = _choose(candidates, offer.by_worth, room - -(-most // 4), alike, others)
     seen = {candidate.id for candidate in (*choice.chosen, *choice.alike)}
     left_out = [candidate for candidate in candidates if candidate.id not in seen]
     shown = tuple(sorted(choice.chosen, key=lambda candidate: candidate.position))
-    filling = Filling(part=part, shown=shown, tokens=choice.tokens, left_out=len(left_out))
-    if not shown or not left_out or offer.rest is None:
+    filling = Filling(part=part, shown=shown, tokens=choice.tokens, left_out=len(left_out) + offer.beyond)
+    if not shown or not filling.left_out or offer.rest is None:
         return filling
-    filling = replace(filling, rest=f"({_counted(len(shown), len(candidates), offer.rest(left_out))})")
+    filling = replace(filling, rest=f"({_counted(len(shown), total, offer.rest(left_out or candidates))})")
     return replace(filling, tokens=_tokens(filling.paragraphs()))
 
 

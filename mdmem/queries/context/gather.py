@@ -34,6 +34,8 @@ else:
 _LEAST_ASKED, _TIMES_ASKED, _MOST_ASKED = 24, 3, 300
 _ENTRY_TOKENS = 30
 """Of an entry with its share of a heading, as logs have them: by this the number of hits to ask for is reckoned."""
+_LEAST_ENTRY_TOKENS = 2
+"""Of an entry with its citation: a budget holds no more entries than by this."""
 _HOST_TEXTS = (
     "<task-notification",
     "<command-name>",
@@ -89,7 +91,7 @@ def _build(
     wanted = {part for part in ContextPart if part.value not in request.without}
     offers: dict[ContextPart, Offer] = {}
     if request.block_purpose is Purpose.SESSION:
-        offers |= {part: offer for part, offer in _standing_offers(workspace, index, say).items() if part in wanted}
+        offers |= {part: offer for part, offer in _standing_offers(workspace, index, request.tokens, say).items() if part in wanted}
     if prompt is not None and ContextPart.FOUND in wanted and is_typed(prompt):
         answer = search.search_in(workspace, index, Search(query=prompt, limit=_number_asked(request.tokens)), say)
         gated = request.block_purpose is Purpose.PROMPT
@@ -107,10 +109,11 @@ def _number_asked(tokens: int) -> int:
     return min(_MOST_ASKED, max(_LEAST_ASKED, _TIMES_ASKED * tokens // _ENTRY_TOKENS))
 
 
-def _standing_offers(workspace: Workspace, index: FreshIndex, say: Say) -> dict[ContextPart, Offer]:
+def _standing_offers(workspace: Workspace, index: FreshIndex, tokens: int, say: Say) -> dict[ContextPart, Offer]:
     """What the parts that need no prompt could show."""
     today = workspace.now().date()
     profiles = _profile_files(workspace)
+    most = tokens // _LEAST_ENTRY_TOKENS
 
     def entries(**conditions: Any) -> tuple[Hit, ...]:
         hits = index.index.entries(Filter(valid_on=today, **conditions), today)
@@ -120,10 +123,10 @@ def _standing_offers(workspace: Workspace, index: FreshIndex, say: Say) -> dict[
     curated = [hit for hit in entries(file=workspace.curated) if hit.path == workspace.curated]
     recent = [hit for hit in entries(since=today - timedelta(days=1), until=today) if workspace.kind_of(hit.path) is FileKind.DAILY]
     return {
-        ContextPart.PROFILE: parts.profile_offer(profile_hits, profiles),
-        ContextPart.PINNED: parts.pinned_offer(curated),
+        ContextPart.PROFILE: parts.profile_offer(profile_hits, profiles, most),
+        ContextPart.PINNED: parts.pinned_offer(curated, most),
         ContextPart.TASKS: _tasks(workspace),
-        ContextPart.DAYS: parts.days_offer(recent, today),
+        ContextPart.DAYS: parts.days_offer(recent, today, most),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mdmem.document import Document, Section, plain_title
@@ -35,6 +36,7 @@ _SAME_WORDS = 0.6
 _FEW_SAME_WORDS = 0.3
 """Entries that share less of their plain words are not looked at more closely."""
 _MOST_TAGS = 20
+_NAMES_KEPT = 256
 _LEVEL = 2
 _GOAL = "goal:"
 _TIME = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
@@ -67,27 +69,35 @@ def entry_id(hit: Hit) -> FactId:
     return hit.fact or plain_id(hit.text)
 
 
+@lru_cache(maxsize=_NAMES_KEPT)
+def _memory_get(name: str) -> str:
+    """How what is left out can be read, by its name."""
+    return f'memory_get "{clean_line(name)}"'
+
+
 def _file_rest(left_out: Sequence[Candidate]) -> str:
-    return f'memory_get "{clean_line(left_out[0].path)}"'
+    return _memory_get(left_out[0].path)
 
 
-def profile_offer(hits: Iterable[Hit], files: Sequence[FilePath]) -> Offer:
-    """The own text of the profiles, file by file."""
+def profile_offer(hits: Iterable[Hit], files: Sequence[FilePath], most: int) -> Offer:
+    """The own text of the profiles, file by file; at most so many entries are looked at, here as in the other parts."""
     ordered = sorted((hit for hit in hits if hit.path in files), key=lambda hit: (files.index(FilePath(hit.path)), hit.start_line))
-    return Offer(tuple(candidate(hit, "Profile", files.index(FilePath(hit.path))) for hit in ordered), rest=_file_rest)
+    candidates = tuple(candidate(hit, "Profile", files.index(FilePath(hit.path))) for hit in ordered[:most])
+    return Offer(candidates, rest=_file_rest, beyond=len(ordered[most:]))
 
 
-def pinned_offer(hits: Iterable[Hit]) -> Offer:
+def pinned_offer(hits: Iterable[Hit], most: int) -> Offer:
     """The curated file: what is tagged #pinned, then preferences, decisions, lessons, the rest; the newest first."""
     ordered = sorted(hits, key=lambda hit: (_pinned_rank(hit), -(hit.since.timestamp() if hit.since else math.inf), hit.start_line))
     sections = {(hit.path, hit.start_line): hit.section for hit in ordered}
+    beyond = {hit.section for hit in ordered[most:]}
 
     def rest(left_out: Sequence[Candidate]) -> str:
-        names = {sections[each.path, each.line] for each in left_out}
+        names = {sections[each.path, each.line] for each in left_out} | beyond
         (section,) = names if len(names) == 1 else ((),)
-        return f'memory_get "{clean_line(section[-1])}"' if section else _file_rest(left_out)
+        return _memory_get(section[-1]) if section else _file_rest(left_out)
 
-    return Offer(tuple(candidate(hit, "Memory", 0) for hit in ordered), rest=rest)
+    return Offer(tuple(candidate(hit, "Memory", 0) for hit in ordered[:most]), rest=rest, beyond=len(ordered[most:]))
 
 
 def _pinned_rank(hit: Hit) -> int:
@@ -121,14 +131,13 @@ def _task(document: Document, path: FilePath, section: Section) -> Candidate:
     )
 
 
-def days_offer(hits: Iterable[Hit], today: date) -> Offer:
+def days_offer(hits: Iterable[Hit], today: date, most: int) -> Offer:
     """Today and yesterday, the newest entries first."""
     names = {today: "Today", today - timedelta(days=1): "Yesterday"}
     recent = [(hit, hit.day) for hit in hits if hit.day in names]
     ordered = sorted(recent, key=lambda of_day: (of_day[1] or today, of_day[0].path, of_day[0].start_line), reverse=True)
-    return Offer(
-        tuple(candidate(hit, names[day or today], (day or today).toordinal(), time=_time(hit)) for hit, day in ordered), rest=_file_rest
-    )
+    candidates = tuple(candidate(hit, names[day or today], (day or today).toordinal(), time=_time(hit)) for hit, day in ordered[:most])
+    return Offer(candidates, rest=_file_rest, beyond=len(ordered[most:]))
 
 
 def _time(hit: Hit) -> str:
