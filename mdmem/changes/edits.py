@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from mdmem.changes import foundations, superseding
     from mdmem.editors import merge
     from mdmem.editors.key_values import Foundations
-    from mdmem.queries import dates
+    from mdmem.queries import dates, suggestions
 else:
     dates = late.module("mdmem.queries.dates")
     foundations = late.module("mdmem.changes.foundations")
     superseding = late.module("mdmem.changes.superseding")
     merge = late.module("mdmem.editors.merge")
+suggestions = late.module("mdmem.queries.suggestions")
 
 _SHOWN_LINES = 5
 
@@ -194,7 +195,12 @@ def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, docum
     if document is None:
         _require_create(workspace, edit, path)
         document = parse(task_notes.NEW_TASKS if path == layout.TASKS_PATH else "")
-    return EditedText(result=section.edit(document, edit))
+    try:
+        return EditedText(result=section.edit(document, edit))
+    except SectionProblem as problem:
+        if edit.after is not None:
+            raise
+        raise suggestions.with_suggestions(workspace, problem, edit.section, edit.file) from problem
 
 
 def _require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from mdmem.catchup import trail_update
+from mdmem.errors import SectionProblem
 from mdmem.history import section_texts
 from mdmem.history.sources import line_origin, restated
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
+from mdmem.queries import suggestions
 from mdmem.queries.section_revisions import memory_file, newest_revision, origin_commit, section_on_disk, shallow_notes
 from mdmem.workspace import Say, Workspace
 
@@ -17,7 +19,10 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
         SectionProblem, PathProblem: there is no such section.
     """
     path = memory_file(workspace, request.file)
-    section = section_on_disk(workspace, path, request.section, request.nth)
+    try:
+        section = section_on_disk(workspace, path, request.section, request.nth)
+    except SectionProblem as problem:
+        raise suggestions.with_suggestions(workspace, problem, request.section, request.file) from problem
     text = section.document.slice(section.start, section.end)
     with trail_update.fresh_trail(workspace, say) as trail:
         newest = newest_revision(workspace, trail, path, section)

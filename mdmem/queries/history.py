@@ -28,7 +28,7 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Commit, MainlineCommit, Revision
-from mdmem.queries import lookup
+from mdmem.queries import lookup, suggestions
 from mdmem.queries.section_revisions import find_newest_revision, memory_file, origin_commit, section_on_disk, shallow_notes
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
@@ -106,10 +106,18 @@ def _history_by_id(
     if id_prefix(reference):
         message = f"there is no section and no fact {reference!r}{f' in {path}' if path else ''}"
         raise FactProblem("fact-not-found", message, f"{verb('facts', 'everything')} lists the facts with their ids.") from problem
-    if similar := lookup.similar_facts_hint(trail, reference, path):
-        message = f"there is no section {reference[:80]!r}, and no fact that says just that"
-        raise SectionProblem("section-not-found", message, similar, **problem.details) from problem
-    raise problem
+    if not isinstance(problem, SectionProblem):
+        raise problem
+    raise suggestions.with_suggestions(workspace, _no_such_past(trail, reference, path, problem), reference, path) from problem
+
+
+def _no_such_past(trail: Trail, word: str, path: FilePath | None, problem: SectionProblem) -> SectionProblem:
+    """The failure of a word that means neither section nor key nor fact; it names facts with the word."""
+    hint = lookup.similar_facts_hint(trail, word, path)
+    if not hint:
+        hint = problem.hint if problem.details.get("near") else f"{verb('search')} QUERY finds words; {verb('outline')} lists sections."
+    message = f"there is no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
+    return SectionProblem(problem.code, message, hint, **problem.details)
 
 
 # Sections.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mdmem import check, files, layout
 from mdmem.addresses import find_section
 from mdmem.document import Document, Section, etag, parse_bytes, preamble_etag, section_etag, tree_etag
-from mdmem.errors import PathProblem
+from mdmem.errors import PathProblem, SectionProblem
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.startup import late
@@ -17,8 +17,11 @@ from mdmem.workspace import Workspace, missing_file, read_committed, two_curated
 
 if TYPE_CHECKING:
     import difflib
+
+    from mdmem.queries import suggestions
 else:
     difflib = late.module("difflib")
+    suggestions = late.module("mdmem.queries.suggestions")
 
 
 def _path(workspace: Workspace, file: str) -> FilePath:
@@ -66,7 +69,10 @@ def show_section(workspace: Workspace, request: Show) -> SectionView:
         return view(None, document.front, document.front, document.preamble_end, preamble_etag(document), etag(document, 0, total))
     if request.section is None:
         return view(None, 0, 0, total, preamble_etag(document), etag(document, 0, total))
-    section = find_section(document, request.section, request.nth)
+    try:
+        section = find_section(document, request.section, request.nth)
+    except SectionProblem as problem:
+        raise suggestions.with_suggestions(workspace, problem, request.section, request.file) from problem
     return view(section, section.start, section.body, section.end, section_etag(document, section), tree_etag(document, section))
 
 

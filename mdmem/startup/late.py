@@ -60,6 +60,7 @@ MODULES = frozenset(
         "mdmem.changes.contradict",
         "mdmem.changes.foundations",
         "mdmem.queries.dates",
+        "mdmem.queries.suggestions",
         "mdmem.catchup.pages",
         "mdmem.given.guard",
         "mdmem.queries.blame",

@@ -1,0 +1,76 @@
+"""What else in memory has the name that no section of a file has: for the hint of the failure."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import timedelta
+from itertools import islice
+
+from mdmem import files, layout
+from mdmem.addresses import matching_sections
+from mdmem.document import parse_bytes, plain_title
+from mdmem.errors import PathProblem, SectionProblem
+from mdmem.facts import holds_key, items
+from mdmem.model import PATH_SEPARATOR, FilePath
+from mdmem.wording import verb
+from mdmem.workspace import Workspace
+
+_MOST_NAMED = 3
+_MOST_READ = 2000
+_DAYS_AGO = {"today": 0, "yesterday": 1}
+
+
+def with_suggestions(workspace: Workspace, problem: SectionProblem, word: str | None, file: str | None) -> SectionProblem:
+    """The failure `section-not-found` with a hint that says what else the word names: a section or a file elsewhere, a day, a key.
+
+    Args:
+        workspace: the workspace.
+        problem: the failure; one of another code is given back as it is.
+        word: the word that was taken as a section; None where there was none.
+        file: the file that was named, where no other file is meant.
+    """
+    if problem.code != "section-not-found" or not word or not word.strip():
+        return problem
+    names = _files_named(workspace, word) if file is None else []
+    with_section, is_key = _holders(workspace, word)
+    sentences = []
+    if with_section and file is None:
+        sentences.append(f"It stands in {', '.join(with_section)}: name the file.")
+    elif names:
+        sentences.append(f"{names[0]} is a file: name it as one.")
+    if is_key:
+        sentences.append(f"It is a key: {verb('facts', 'key')} {shlex.quote(word)}.")
+    if not sentences:
+        return problem
+    similar = [problem.hint] if problem.details.get("near") else []
+    return SectionProblem(problem.code, problem.message, " ".join([*sentences, *similar]), **problem.details)
+
+
+def _files_named(workspace: Workspace, word: str) -> list[FilePath]:
+    """The memory files with this name, with or without folder and ending; the log of today or yesterday by that word."""
+    days_ago = _DAYS_AGO.get(word.casefold())
+    if days_ago is not None:
+        log = workspace.log_path(workspace.now().date() - timedelta(days=days_ago))
+        return [log] if (workspace.root / log).exists() else []
+    folded = word.casefold().removesuffix(".md")
+    paths = (path for path in workspace.memory_files() if not layout.is_outside(path))
+    return [path for path in paths if folded in (stem := path.casefold().removesuffix(".md"), stem.rpartition("/")[2])]
+
+
+def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:
+    """The first memory files with a section of this name, and whether a fact of one holds it as its key."""
+    name = plain_title(word.rpartition(PATH_SEPARATOR)[2]).casefold()
+    with_section: list[FilePath] = []
+    is_key = False
+    for path, listed in islice(workspace.memory_files().items(), _MOST_READ):
+        try:
+            data = files.read(listed.full_path) or b""
+        except PathProblem:
+            continue
+        if name not in data.decode("utf-8", "replace").casefold() or layout.is_outside(path):
+            continue
+        document = parse_bytes(data)
+        if len(with_section) < _MOST_NAMED and matching_sections(document, word):
+            with_section.append(path)
+        is_key = is_key or any(holds_key(item.fact, word) for item in items(document))
+    return with_section, is_key
