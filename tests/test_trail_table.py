@@ -438,6 +438,20 @@ def test_the_paths_that_the_end_of_a_contradiction_concerns(trail: Trail):
     assert trail.paths_since(2) == {PATHS[0]}
 
 
+@pytest.mark.parametrize("key", ["employer", "a long key of more than 24 bytes", "ключ от лодочного сарая", f"odd {ODD}", "50%_\\"])
+@pytest.mark.parametrize("spelling", ["{}: x", "**{}:** x", "**{}**: x", "__{}__: x"])
+def test_facts_that_begin_with_a_key(trail: Trail, key: str, spelling: str):
+    texts = [spelling.format(key), "works at Stripe", spelling.format(f"other {key}")]
+    append_steps(trail, Step(begun=[occurrence(1, text, fact=fact) for text, fact in zip(texts, FACTS, strict=False)]))
+    assert [each.entry.text for each in trail.occurrences_with_key(f" {key} ")] == texts[:1]
+
+
+def test_facts_of_a_key_in_capitals_or_ended_are_among_them_and_other_text_is_not(trail: Trail):
+    begun = [occurrence(1, "Employer: Acme"), occurrence(1, "employer: Acme", fact=None)]
+    append_steps(trail, Step(begun=begun), Step(ended=[Ending(1, entry("Employer: Acme"), Fate.REMOVED)]))
+    assert [(each.entry.text, each.ended) for each in trail.occurrences_with_key("employer")] == [("Employer: Acme", 2)]
+
+
 def test_merged_lines_go_with_their_merge(trail: Trail):
     append_steps(
         trail,
@@ -583,6 +597,7 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "live_revisions": lambda trail: trail.live_revisions(PATH),
     "all_began_at": lambda trail: trail.all_began_at(PATH, 3),
     "occurrences_of": lambda trail: trail.occurrences_of(FactId(f"{30:08x}")),
+    "occurrences_with_key": lambda trail: trail.occurrences_with_key("employer"),
     "ids_with_prefix": lambda trail: trail.ids_with_prefix("0000001"),
     "occurrences_ended": lambda trail: trail.occurrences_ended(20, 25),
     "predecessors_of": lambda trail: trail.predecessors_of(FactId(f"{30:08x}")),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 12
+TRAIL_VERSION = 13
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
+
+KEY_BYTES = 24
+"""So many bytes of a fact's text are in the index by which the facts of a key are found."""
+BEGINNING = f"CAST(substr(text, 1, {KEY_BYTES}) AS TEXT) COLLATE NOCASE"
+"""The expression of that index."""
 
 # `landmarks` are the mainline commits; `dated` is the author's time of a commit or, where that is earlier, the committer's, and `reached`
 # the latest of these up to a commit. `added` is the commit that brought a mark in: a mark that moved along
@@ -31,6 +36,7 @@ CREATE TABLE occurrences (
 CREATE INDEX occurrences_standing ON occurrences (path) WHERE ended IS NULL;
 CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
 CREATE INDEX occurrences_fact ON occurrences (fact) WHERE fact IS NOT NULL;
+CREATE INDEX occurrences_beginning ON occurrences ({BEGINNING}) WHERE fact IS NOT NULL;
 CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
 CREATE TABLE revisions (
     number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, path BLOB, section BLOB, nth INTEGER, quiet INTEGER, ended INTEGER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,9 +24,11 @@ from mdmem.trail.rows import (
     parse_revision,
     parse_side_commit,
 )
+from mdmem.trail.schema import KEY_BYTES
 from mdmem.trail.statements import (
     CLOSING_MARKS_CONDITION,
     PAIR_MARKS_CONDITION,
+    SELECT_BEGINNING_WITH,
     SELECT_COMMITS,
     SELECT_LIVE_MARKS_IN_FILE,
     SELECT_LIVE_OCCURRENCES,
@@ -40,13 +42,14 @@ from mdmem.trail.statements import (
     SELECT_REVISIONS,
     SELECT_SECTION_CHANGES,
     SELECT_SIDE_COMMITS,
-    SPELLINGS_OF_KEY,
 )
 from mdmem.trail.steps import Step
 from mdmem.trail.storage import Store, parse_rows
 
 _NO_LIMIT = -1
 _LAST_NUMBER = _LAST_TIME = 2**62
+_LAST_CHARACTER = b"\xff"
+"""Comes after every byte of UTF-8."""
 
 
 class Trail:
@@ -196,15 +199,13 @@ class Trail:
         return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
 
     def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
-        """Every occurrence of facts that may begin with a key and a colon, bold or not, live or ended, oldest first.
+        """Every occurrence of facts that begin as those of a key do, bold or not, live or ended, oldest first; the caller looks closer.
 
         Other than ASCII letters have to be in the same case.
         """
-        if not _is_storable(key):
-            return ()
-        word = key.strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        statement = f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL AND ({SPELLINGS_OF_KEY}) ORDER BY number"
-        return self._store.all(parse_occurrence, statement, f"{word}:%", f"**{word}%", f"\\_\\_{word}%")
+        beginnings = [blob(f"{spelling}{key.strip()}")[:KEY_BYTES] for spelling in ("", "**", "__")]
+        ranges = ((beginning, beginning + _LAST_CHARACTER) for beginning in beginnings)
+        return self._store.all(parse_occurrence, SELECT_BEGINNING_WITH, *chain.from_iterable(ranges))
 
     def fact_occurrences(self) -> tuple[Occurrence, ...]:
         """Every occurrence of every fact, live or ended, newest first. All of them are read."""
@@ -327,8 +328,3 @@ class Trail:
     def dump(self) -> tuple[tuple[object, ...], ...]:
         """All that the trail says, as a value that can be compared; rows are numbered by their order."""
         return verification.dump(self._store)
-
-
-def _is_storable(text: str) -> bool:
-    """True unless a text has a lone surrogate, which no file in UTF-8 has and SQLite refuses."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
