@@ -47,14 +47,18 @@ class Room:
 
 ROOMS = {
     "files": Room(
-        ("mdmem/files.py", "mdmem/listing.py", "mdmem/write_ahead.py"),
-        ("test_files", "test_durability", "test_recover", "test_templates", "test_apply_overtaken", "test_unindexed"),
+        ("mdmem/files.py", "mdmem/listing.py", "mdmem/lock_queue.py", "mdmem/write_ahead.py"),
+        (
+            *("test_files", "test_durability", "test_recover", "test_templates", "test_apply_overtaken", "test_unindexed"),
+            *("test_two_files", "test_own_notes", "test_adopting"),
+        ),
     ),
     "repo": Room(
         ("mdmem/repo/*.py",),
         (
             *("test_repo", "test_git_files", "test_locks", "test_durability", "test_recover", "test_apply*", "test_purge*", "test_doctor"),
-            *("test_history_replay", "test_hooks", "test_messages"),
+            *("test_history_replay", "test_hooks", "test_messages", "test_two_files", "test_pending", "test_own_notes", "test_adopting"),
+            "test_mixed_commits",
         ),
     ),
     "changes": Room(

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +154,11 @@ def record(before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md
     )
 
 
+def fields(**changed: object) -> dict[str, object]:
+    """The fields of a record of one file as they are stored, some of them changed."""
+    return {name: value for name, value in asdict(record()).items() if name != "second"} | changed
+
+
 def leave(at: Desk, record: write_ahead.Record) -> None:
     at.workspace.ensure_state()
     write_ahead.save_record(at.workspace.state, record)
@@ -198,7 +203,10 @@ class TestLeft:
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
         settled(at)
 
-    def test_what_a_person_saved_at_the_last_moment_is_put_back(self, at: Desk):
+    @pytest.mark.parametrize("exchange", [True, False], ids=["exchange", "no exchange"])
+    def test_what_a_person_saved_at_the_last_moment_is_put_back(self, at: Desk, monkeypatch: pytest.MonkeyPatch, exchange: bool):
+        if not exchange:
+            monkeypatch.setattr(files, "_renameat2", lambda: None)
         leave(at, record())
         at.write("MEMORY.md", AFTER)
         saved = SEED.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
@@ -301,13 +309,14 @@ class TestLeft:
         "text",
         [
             "",
-            json.dumps(asdict(record()))[:40],
+            json.dumps(fields())[:40],
             "[]",
             "7",
             "null",
-            json.dumps(asdict(record()) | {"path": 7}),
-            json.dumps(asdict(record()) | {"before": []}),
-            json.dumps(asdict(record()) | {"more": ""}),
+            *(json.dumps(fields(**{name: value})) for name in ("path", "after", "temporary", "message", "date") for value in (7, None)),
+            json.dumps(fields(before=[])),
+            json.dumps(fields(more="")),
+            *(json.dumps(fields(second=second)) for second in (None, [], {}, asdict(record().files[0]) | {"path": 7})),
             '{"path": "MEMORY.md"}',
             "\udcff",
         ],
@@ -316,14 +325,15 @@ class TestLeft:
         at.workspace.ensure_state()
         (at.workspace.state / "write-ahead.json").write_text(text, errors="surrogateescape")
         (at.workspace.state / TEMPORARY).write_text("half a rec")
+        at.write("MEMORY.md", AFTER)
         assert nothing_to_change(at) == ()
+        assert at.git("status", "--porcelain") == " M MEMORY.md\n"
+        at.git("checkout", "-q", "MEMORY.md")
         settled(at)
 
     @pytest.mark.parametrize("path", [f"../{TEMPORARY}", f".mdmem-/../../{TEMPORARY}", "mdmem.tmp"])
     def test_the_temporary_file_is_looked_for_nowhere_else(self, at: Desk, path: str):
-        leave(at, record())
-        state = at.workspace.state / "write-ahead.json"
-        state.write_text(json.dumps(asdict(record()) | {"temporary": path}))
+        leave(at, replace(record(), temporary=path))
         (at.root / ".mdmem-").mkdir()
         other = at.write(path, "not ours")
         nothing_to_change(at)
