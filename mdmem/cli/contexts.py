@@ -26,7 +26,7 @@ def context(
         int | None, typer.Option("--window", metavar="N", help="Tokens of the model's window: the budget is a share of it.")
     ] = None,
     profile: Annotated[
-        str | None, typer.Option("--profile", metavar="coding|general|knowledge", help="The share of the window: 10, 15 or 20 percent.")
+        str | None, typer.Option("--profile", metavar="SORT", help="coding, general or knowledge: 10, 15 or 20 percent of the window.")
     ] = None,
     without: Annotated[
         list[str] | None,
