@@ -23,6 +23,13 @@ class TestFactHistory:
             memory.history(ask) if isinstance(ask, ShowHistory) else memory.apply(ask)
         assert failure.value.hint == f"Facts with these words: {ids[3]} employer: works at Notion"
 
+    def test_a_key_is_answered_with_the_fact_that_holds_it(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-05-01").apply(Forget("employer"))
+        assert failure.value.code == "fact-not-found"
+        assert failure.value.hint == f"It is a key. Name its fact, by the id or the whole text: {ids[3]} employer: works at Notion"
+
     def test_one_that_holds_no_more(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
         with pytest.raises(MdmemError) as failure:

@@ -87,7 +87,7 @@ def _not_found(workspace: Workspace, reference: str) -> FactProblem:
     with trail_update.fresh_trail(workspace) as trail:
         fact = fact_by_text(trail, reference) or fact_by_id(trail, reference)
         if fact is None:
-            hint = similar_facts_hint(trail, reference) or f"{verb('facts')} lists them with their ids."
+            hint = _holder_hint(trail, reference) or similar_facts_hint(trail, reference) or f"{verb('facts')} lists them with their ids."
             return FactProblem("fact-not-found", f"there is no fact {reference[:_QUOTED]!r}", hint)
         current = [each.entry for each in trail.occurrences_of(fact) if each.ended is None and not trail.marks_of(each.number)]
     if current:
@@ -96,6 +96,14 @@ def _not_found(workspace: Workspace, reference: str) -> FactProblem:
     return FactProblem(
         "fact-not-found", f"{reference[:_QUOTED]!r} does not hold any more", f"{verb('history')} {fact} tells what became of it."
     )
+
+
+def _holder_hint(trail: Trail, key: str) -> str:
+    """A sentence that names the current facts with a key, for a key in the place of a fact; empty where it is none."""
+    current = (each.entry for each in trail.occurrences_with_key(key) if each.ended is None and not trail.marks_of(each.number))
+    texts = {entry.fact: entry.text for entry in current if _holds(entry.text, key)}
+    named = "; ".join(f"{fact} {' '.join(text.split())[:_QUOTED]}" for fact, text in list(texts.items())[:_MOST_NAMED])
+    return f"It is a key. Name its fact, by the id or the whole text: {named}" if named else ""
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
