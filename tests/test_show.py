@@ -373,6 +373,9 @@ def test_redacted():
 
 def test_saved():
     assert writes.saved_text(COMMIT, [FilePath("a.md"), FilePath("b.md")]) == "saved a.md, b.md 0123456789"
+    many = [FilePath(f"{number}.md") for number in range(300)]
+    assert writes.saved_text(COMMIT, many) == f"saved {', '.join(many[:9])}, 291 more 0123456789"
+    assert writes.saved_text(COMMIT, many[:10]) == f"saved {', '.join(many[:10])} 0123456789"
     assert writes.saved_text(None, []) == "nothing to save"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 from mdmem.addresses import join_path
@@ -10,6 +11,7 @@ from mdmem.model import CommitId, SectionPath, Status
 from mdmem.model.searches import Hit
 
 _SHORT_ID = 10
+_MOST_NAMES = 10
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -31,6 +33,13 @@ def steerless(text: str) -> str:
 def section_line(section: SectionPath) -> str:
     """A section's path on one line; a title may hold tabs and line ends."""
     return " ".join(join_path(section).split())
+
+
+def some_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The first of many names, and in place of the others how many they are."""
+    if len(names) <= _MOST_NAMES:
+        return tuple(names)
+    return (*names[: _MOST_NAMES - 1], f"{len(names) - _MOST_NAMES + 1:,} more")
 
 
 def iso(moment: date | None) -> str | None:

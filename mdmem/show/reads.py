@@ -9,7 +9,7 @@ from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
-from mdmem.show.formatting import one_line, section_line, short_id, steerless
+from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless
 from mdmem.wording import number_of
 
 
@@ -101,7 +101,7 @@ def status_text(status: WorkspaceStatus) -> str:
         *([f"not memory {number_of(status.other_markdown, 'other Markdown file')}"] if status.other_markdown else []),
         f"index      {number_of(status.entries, 'entry', 'entries')}, {'current' if status.current else 'behind (the next search catches up)'}",
         f"hooks      {', '.join(hooks)}",
-        *(f"uncommitted  {path}" for path in status.uncommitted),
+        *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
         *(f"next       {step}" for step in _next_steps(status)),
     ]

@@ -9,7 +9,7 @@ from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import WriteResult
-from mdmem.show.formatting import one_line, section_line, short_id
+from mdmem.show.formatting import one_line, section_line, short_id, some_of
 
 _MAX_KEPT = 60
 
@@ -89,4 +89,4 @@ def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, 
 
 def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
     """The commit of `save`, and its files."""
-    return one_line(f"saved {', '.join(paths)} {short_id(commit)}") if commit else "nothing to save"
+    return one_line(f"saved {', '.join(some_of(paths))} {short_id(commit)}") if commit else "nothing to save"
