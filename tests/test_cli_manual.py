@@ -36,6 +36,7 @@ class TestHelp:
         done = shell.run("help", "zebra")
         assert done.status == 2
         assert "file-format" in done.err.splitlines()[1]
+        assert "mdmem remember" in shell.run("help", "remmber").err.splitlines()[1]
 
 
 class TestPlainText:

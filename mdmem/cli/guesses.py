@@ -134,7 +134,9 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "--position --where": ("--after",),
     "--force --yes -y --assume-yes --no-confirm": ("--yes", "--allow"),
     "--full --rebuild --reset": ("--full",),
-    "--repair --mend": ("--fix",),
+    "--repair --mend --fix --apply --autofix": ("--fix", "--apply"),
+    "--status --state": ("--all", "--history"),
+    "--key --keys": ("SECTION|FACT|KEY",),
 }
 """For words that are no option of a command those that may be meant: the first that the command has. In capitals: an argument."""
 _MEANT = {word: meant for words, meant in OPTIONS.items() for word in words.split()}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli import app
+from mdmem.cli import app, guesses
 from mdmem.cli.call import Answer, Call
 from mdmem.cli.commands import COMMANDS, GROUPS
 from mdmem.errors import UsageProblem
@@ -67,7 +67,9 @@ def help_(
         return Answer({"topic": name, "text": text}, text)
     page = _MEANT.get(name, name).removesuffix(".md")
     if page not in TOPICS:
-        raise UsageProblem("there is no page or command of this name", f"The pages are: {', '.join(TOPICS)}.")
+        meant = guesses.meant_command(name, COMMANDS)
+        hint = f"The pages are: {', '.join(TOPICS)}."
+        raise UsageProblem("there is no page or command of this name", f"The command may be {meant}. {hint}" if meant else hint)
     text = packaged("docs", f"{page}.md")
     return Answer({"topic": page, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
 
