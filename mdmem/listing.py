@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,10 +57,14 @@ def markdown_paths(
 
 def _leaves_by_link(root: Path, folder: str) -> bool:
     """True if a folder named as one of the workspace is reached through a symbolic link."""
-    parts = folder.split("/")
-    if folder.startswith("/") or ".." in parts:
+    if folder.startswith("/") or ".." in folder.split("/"):
         return False
-    return root.is_symlink() or any((root / "/".join(parts[:count])).is_symlink() for count in range(1, len(parts) + 1))
+    return root.is_symlink() or any((root / each).is_symlink() for each in _folders_down_to(folder))
+
+
+def _folders_down_to(folder: str) -> Iterable[str]:
+    """A folder of a workspace and those above it, outermost first; none for the workspace's own."""
+    return accumulate(folder.split("/"), "{}/{}".format) if folder else ()
 
 
 def _scan(
@@ -113,8 +118,7 @@ def is_foreign(folder: Path) -> bool:
 
 def lies_elsewhere(root: Path, path: str) -> bool:
     """True if a folder on the way from a workspace to a file is another workspace or work tree."""
-    folders = path.split("/")[:-1]
-    return any(is_foreign(root / "/".join(folders[:count])) for count in range(1, len(folders) + 1))
+    return any(is_foreign(root / folder) for folder in _folders_down_to(path.rpartition("/")[0]))
 
 
 def note_paths(
@@ -134,8 +138,7 @@ def note_paths(
     """
     listed: dict[str, T] = {}
     for folder, deep in folders:
-        ways = ["/".join(folder.split("/")[:count]) for count in range(1, folder.count("/") + 2)] if folder else []
-        if not _leaves_by_link(root, folder) and not any(_is_left_out(root, way, skipped) for way in ways):
+        if not _leaves_by_link(root, folder) and not any(_is_left_out(root, each, skipped) for each in _folders_down_to(folder)):
             _scan_notes(root, folder, deep, skipped, read_status, listed, enter)
     return listed
 

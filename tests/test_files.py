@@ -484,9 +484,10 @@ class TestLock:
 
     def test_whoever_is_not_to_wait_starts_nothing(self, tmp_path: Path):
         before = set(threading.enumerate())
-        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 0):
+        with files.lock(tmp_path / "lock", 0):
+            with pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 0):
+                pass
             assert set(threading.enumerate()) <= before
-        assert set(threading.enumerate()) <= before
 
     def test_whoever_waits_for_a_second_at_most_says_nothing(self, tmp_path: Path):
         messages: list[str] = []
@@ -641,6 +642,88 @@ class TestMarkdownFiles:
         file = listing.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
         assert file.full_path == root / "memory/deep/er/f.md"
         assert file.status.st_size == len("memory/deep/er/f.md")
+
+
+class TestNotes:
+    """Files of a person's notes: what is hidden, left out or another's is passed over, at any depth."""
+
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        root = tmp_path / "root"
+        notes = ("a.md", "A.MD", "c.txt", "n/b.md", "n/deep/c.md", "n/deep/er/d.md", "n.d/e.md")
+        hidden = (".h/x.md", "n/.h/x.md", "n/.h/in/x.md", "n/deep/.h.d/x.md")
+        foreign = ("n/w/MEMORY.md", "n/w/x.md", "n/w/in/x.md", "n/g/.git/x.md", "n/g/x.md", "n/g/in/x.md")
+        for path in (*notes, *hidden, *foreign):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(path)
+        (root / "n" / "link.md").symlink_to("b.md")
+        (root / "n" / "linked").symlink_to("deep")
+        os.mkfifo(root / "n" / "pipe.md")
+        return root
+
+    @pytest.mark.parametrize(
+        ("folders", "skipped", "expected"),
+        [
+            ([], [], []),
+            ([("", False)], [], ["A.MD", "a.md"]),
+            ([("", False)], ["a.md"], ["A.MD"]),
+            ([("", True)], [], ["A.MD", "a.md", "n.d/e.md", "n/b.md", "n/deep/c.md", "n/deep/er/d.md"]),
+            ([("", True)], ["n/deep/"], ["A.MD", "a.md", "n.d/e.md", "n/b.md"]),
+            ([("", True)], ["n/", "n.d/e.md"], ["A.MD", "a.md"]),
+            ([("n", False), ("n.d", True)], [], ["n.d/e.md", "n/b.md"]),
+            ([("n/deep", False)], [], ["n/deep/c.md"]),
+            ([("n/deep", True)], ["n/deep/er/d.md"], ["n/deep/c.md"]),
+            ([("n/deep/er", True)], ["n/deep/"], []),
+            ([("n/deep/er", True)], ["n/"], []),
+            *(([(folder, True)], [], []) for folder in (".h", "n/.h", "n/.h/in", "n/deep/.h.d", "n/w", "n/w/in", "n/g", "n/g/in")),
+            *(([(folder, True)], [], []) for folder in ("n/linked", "n/linked/er", "none", "n/none", "a.md")),
+        ],
+    )
+    def test_what_is_listed(self, root: Path, folders: list[tuple[str, bool]], skipped: list[str], expected: list[str]):
+        assert sorted(listing.note_paths(root, folders, skipped, lambda status: status)) == expected
+
+    def test_what_is_entered(self, root: Path):
+        entered: list[tuple[str, str, bool]] = []
+        listing.note_paths(root, [("", False), ("n/deep", True)], [], lambda status: status, lambda *each: entered.append(each))
+        expected = [("", "", False), ("/n/deep", "n/deep/", True), ("/n/deep/er", "n/deep/er/", True)]
+        assert entered == [(f"{root}{folder}", start, deep) for folder, start, deep in expected]
+
+    def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
+        gone = (root / "n" / "b.md").stat().st_ino
+
+        def read_status(status: os.stat_result) -> int:
+            if status.st_ino == gone:
+                raise FileNotFoundError
+            return status.st_size
+
+        def enter(folder: str, start: str, deep: bool) -> None:
+            if start == "n/deep/er/":
+                shutil.rmtree(folder)
+
+        listed = listing.note_paths(root, [("n", True)], [], read_status, enter)
+        assert listed == {"n/deep/c.md": len("n/deep/c.md")}
+
+    @pytest.mark.parametrize(
+        ("path", "expected"),
+        [
+            *((path, False) for path in ("a.md", "n/b.md", "n/deep/er/d.md", "n/none/x.md", "MEMORY.md")),
+            *((path, True) for path in ("n/w/x.md", "n/w/in/x.md", "n/g/x.md", "n/g/in/none.md", "n/w/none/none/x.md")),
+        ],
+    )
+    def test_what_lies_in_another_workspace_or_work_tree(self, root: Path, path: str, expected: bool):
+        (root / "MEMORY.md").touch()
+        (root / ".git").mkdir()
+        assert listing.lies_elsewhere(root, path) is expected
+
+    @pytest.mark.parametrize("name", ["MEMORY.md", "mdmem.toml"])
+    def test_what_makes_a_folder_a_workspace(self, tmp_path: Path, name: str):
+        assert not listing.is_marked(tmp_path)
+        (tmp_path / name).mkdir()
+        assert not listing.is_marked(tmp_path)
+        (tmp_path / name).rmdir()
+        (tmp_path / name).touch()
+        assert listing.is_marked(tmp_path)
+        assert listing.is_foreign(tmp_path)
 
 
 class TestRecord:
