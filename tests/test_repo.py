@@ -21,7 +21,7 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, commits, first_parent, process, runner
+from mdmem.repo import Repository, commits, first_parent, ignored, index_bits, process, runner
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.startup.launch import INTERRUPTIONS
 
@@ -365,6 +365,61 @@ class TestReading:
         assert first_parent.commits_between(opened(at), CommitId(fourth), CommitId(second)) is None
         assert first_parent.commits_between(opened(at), CommitId(A), CommitId(second)) is None
 
+    def test_the_newest_commits_of_a_file_and_the_first_of_several(self, at: Desk):
+        repository, path = opened(at), FilePath("memory/[a].md")
+        assert first_parent.first_touch(repository, [path], CommitId(at.git("rev-parse", "HEAD").strip())) is None
+        assert first_parent.newest_commits(repository, path, 3) == []
+        made = []
+        for number in range(4):
+            at.write(path, f"- {number}\n")
+            at.write("memory/a.md", f"- {number}\n")
+            made.append(at.commit(path, "memory/[[]a].md"))
+            at.commit("another")
+        at.git("switch", "-q", "-c", "side", "HEAD~")
+        at.write(path, "- aside\n")
+        at.commit("aside")
+        at.git("switch", "-q", "main")
+        at.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+        merge = CommitId(at.git("rev-parse", "HEAD").strip())
+        assert first_parent.newest_commits(repository, path, 3) == [merge, made[3], made[2]]
+        assert first_parent.newest_commits(repository, path, 99) == [merge, *reversed(made)]
+        assert first_parent.first_touch(repository, [path, FilePath("memory/none.md")], merge) == made[0]
+        assert first_parent.first_touch(repository, [path, FilePath("MEMORY.md")], merge) == at.git("rev-parse", "main~9").strip()
+
+    def test_nothing_was_committed_yet(self, world: World, repository: Path):
+        assert first_parent.newest_commits(repo.discover(repository), FilePath("a.md"), 1) == []
+
+    def test_a_history_that_cannot_be_read_is_no_empty_one(self, at: Desk):
+        at.write("MEMORY.md", "x\n")
+        head = CommitId(at.commit())
+        seed = CommitId(at.git("rev-parse", "HEAD~").strip())
+        (at.root / ".git" / "objects" / seed[:2] / seed[2:]).unlink()
+        with pytest.raises(MdmemError) as failure:
+            first_parent.commits_between(opened(at), None, head)
+        assert failure.value.code == "broken-repository"
+
+    def test_from_a_boundary_on_all_files_came_with_it(self, world: World, repository: Path):
+        at = desk(world, repository, "sub")
+        for path in ("memory/a.MD", "c.txt"):
+            at.write(path, "- a\n")
+        (at.root / "link.md").symlink_to("MEMORY.md")
+        (repository / "outside.md").write_text("x")
+        at.git("add", "-A", repository)
+        boundary = CommitId(at.commit("boundary"))
+        at.write("memory/a.MD", "- b\n")
+        head = CommitId(at.commit("next"))
+        first, second = first_parent.iterate_commits(opened(at), [boundary, head], boundary)
+        assert (first.commit.id, first.commit.message, first.parents) == (boundary, "boundary\n", ())
+        assert {(change.path, change.before_path, change.before) for change in first.changes} == {
+            (path, path, None) for path in ("MEMORY.md", "memory/a.MD")
+        }
+        assert {change.after for change in first.changes} == {
+            at.git("rev-parse", f"{boundary}:sub/{path}").strip() for path in ("MEMORY.md", "memory/a.MD")
+        }
+        assert [(change.path, second.parents) for change in second.changes] == [("memory/a.MD", (boundary,))]
+        (unbounded, _) = first_parent.iterate_commits(opened(at), [boundary, head])
+        assert [change.path for change in unbounded.changes] == ["memory/a.MD"]
+
     def test_a_file_that_two_branches_removed_has_its_last_name(self, at: Desk):
         at.write("memory/t.md", "- a\n")
         above = CommitId(at.commit("t"))
@@ -412,6 +467,74 @@ class TestReading:
         (repository / "outside.md").write_text("x")
         assert opened(at).pending() == ["memory/ü a.md"]
         assert opened(at).tracked() == {"MEMORY.md"}
+
+
+class TestIgnored:
+    """In a workspace below the root, with rules above it, in it, and in git's own folder."""
+
+    @pytest.fixture
+    def at(self, world: World, repository: Path) -> Desk:
+        at = desk(world, repository, "sub")
+        (repository / ".gitignore").write_text("drafts/\n/sub/above.md\n")
+        at.write(".gitignore", "*.tmp.md\n")
+        (repository / ".git" / "info" / "exclude").write_text("mine.md\n")
+        (repository / "outside.md").write_text("x")
+        for path in ("drafts/a.md", "memory/a.md", "memory/a.tmp.md", "memory/tracked.tmp.md", "above.md", "mine.md", ":colon.md", "t.txt"):
+            at.write(path, "x\n")
+        at.git("add", "-f", "memory/tracked.tmp.md", "t.txt")
+        at.write("gone.md", "x\n")
+        at.commit("more", "gone.md")
+        (at.root / "gone.md").unlink()
+        return at
+
+    @pytest.mark.parametrize(
+        ("paths", "expected"),
+        [
+            ([], set()),
+            (["memory/a.md", ":colon.md", "none.md", "memory/tracked.tmp.md"], set()),
+            (
+                ["drafts/a.md", "drafts/none.md", "above.md", "mine.md", ":x.tmp.md"],
+                {"drafts/a.md", "drafts/none.md", "above.md", "mine.md", ":x.tmp.md"},
+            ),
+            (["memory/a.tmp.md", "memory/a.md", "memory/above.md", "\n .tmp.md"], {"memory/a.tmp.md", "\n .tmp.md"}),
+        ],
+    )
+    def test_of_these(self, at: Desk, paths: list[str], expected: set[str]):
+        assert ignored.ignored(at.root, map(FilePath, paths)) == expected
+
+    def test_all(self, at: Desk):
+        assert ignored.ignored_paths(at.root) == {"drafts/", "memory/a.tmp.md", "above.md", "mine.md"}
+
+    def test_what_git_tracks_or_would_take(self, at: Desk):
+        expected = {"MEMORY.md", "memory/a.md", "memory/tracked.tmp.md", ":colon.md", "gone.md"}
+        assert ignored.markdown_not_ignored(at.root) == expected
+
+    def test_where_git_fails(self, tmp_path: Path, world: World):
+        for call in (lambda: ignored.ignored(tmp_path, [FilePath("a.md")]), lambda: ignored.ignored_paths(tmp_path)):
+            with pytest.raises(MdmemError, match=r"git (check-ignore|ls-files): fatal: not a git repository") as failure:
+                call()
+            assert failure.value.code == "git-failed"
+
+
+@pytest.mark.parametrize("folder", ["", "sub"])
+def test_files_that_git_does_not_look_at(world: World, repository: Path, folder: str):
+    at = desk(world, repository, folder)
+    for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md"):
+        at.write(path, "x\n")
+    at.commit("more")
+    assert index_bits.read_bits(at.root) == {}
+    at.git("update-index", "--assume-unchanged", "a.md", "memory/\u00fc [x].md")
+    at.git("update-index", "--skip-worktree", "b.md", "memory/\u00fc [x].md")
+    expected = {"a.md": ("assume-unchanged",), "b.md": ("skip-worktree",), "memory/\u00fc [x].md": ("assume-unchanged", "skip-worktree")}
+    assert index_bits.read_bits(at.root) == expected
+    for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md", "none.md"):
+        bits = index_bits.read_bits(at.root, [FilePath(path)])
+        assert bits == {each: names for each, names in expected.items() if each == path}
+        commits.clear_bits(opened(at), FilePath(path), bits.get(FilePath(path), ()))
+    assert index_bits.read_bits(at.root) == {}
+    for name, names in expected.items():
+        commits.set_bits(opened(at), FilePath(name), names)
+    assert index_bits.read_bits(at.root) == expected
 
 
 @pytest.mark.parametrize(
