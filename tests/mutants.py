@@ -65,23 +65,19 @@ ROOMS = {
         ("mdmem/changes/*.py",),
         (
             *("test_apply*", "test_pending", "test_recover", "test_durability", "test_transaction", "test_write_outcome", "test_tasks"),
-            *(
-                "test_review",
-                "test_contradictions",
-                "test_purge*",
-                "test_trail",
-                "test_secret_writes",
-                "test_cli_writes",
-                "test_cli_history",
-            ),
+            *("test_review", "test_contradictions", "test_purge*", "test_trail", "test_secret_writes", "test_repeats", "test_superseding"),
+            *("test_weaker_sources", "test_two_files", "test_revert", "test_cli_writes", "test_cli_history", "test_cli_purge"),
         ),
     ),
     "document": Room(
         ("mdmem/document.py", "mdmem/addresses.py"), ("test_document", "test_addresses", "test_scan", "test_editors_*", "test_show")
     ),
     "facts": Room(
-        ("mdmem/facts.py", "mdmem/fact_names.py"),
-        ("test_facts", "test_editors_facts", "test_entries", "test_chains", "test_contradictions"),
+        ("mdmem/facts.py", "mdmem/fact_names.py", "mdmem/editors/item_labels.py", "mdmem/editors/key_values.py"),
+        (
+            *("test_facts", "test_editors_facts", "test_editors_key_values", "test_entries", "test_chains", "test_contradictions"),
+            *("test_weaker_sources", "test_superseding", "test_repeats"),
+        ),
     ),
 }
 STRICT = {"files", "repo", "changes"}

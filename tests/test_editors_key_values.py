@@ -125,3 +125,30 @@ def test_when_foundations_are_needed(before: str, words: str, own: str, needed: 
     for options in (WriteOptions(), WriteOptions(supersedes="other")):
         change = Remember(words, section="A", options=options)
         assert needs_foundations(change, similar_items(parse(before), change), SOURCES[own]) is needed
+
+
+@pytest.mark.parametrize(
+    ("standing", "guarded_against"),
+    [
+        ("auto", set()),
+        ("inferred", {"auto"}),
+        ("user", {"auto", "inferred", "claimed"}),
+        ("claimed", {"auto", "inferred", "claimed"}),
+    ],
+)
+def test_whose_change_takes_out_what_is_better_founded(standing: str, guarded_against: set[str]) -> None:
+    (item,) = items(parse("- tea\n"))
+    assert {own for own in SOURCES if Foundations({item.start: SOURCES[standing]}, SOURCES[own]).is_better(item)} == guarded_against
+
+
+def test_only_the_users_own_word_takes_out_nothing_better() -> None:
+    assert [name for name, foundation in SOURCES.items() if not foundation.may_be_weaker] == ["user"]
+
+
+@pytest.mark.parametrize(("length", "shown"), [(60, "k: " + "a" * 57), (61, "k: " + "a" * 57)])
+def test_values_that_could_be_meant_are_quoted_shortened(length: int, shown: str) -> None:
+    with pytest.raises(FactProblem) as caught:
+        put(f"## A\n\n- k: {'a' * (length - 3)}\n- k: b\n", "k: c", "inferred")
+    first, second = caught.value.details["facts"]
+    assert caught.value.hint.startswith(f"They are: {first['id']} {shown}; {second['id']} k: b. Replace")
+    assert first["text"] == f"k: {'a' * (length - 3)}"
