@@ -35,6 +35,12 @@ def items_matching(facts: Iterable[Item], name: str) -> tuple[Item, ...]:
     return by_id
 
 
+def names_any(name: str, facts: Collection[FactId]) -> bool:
+    """True if a name, text or id, means one of some facts."""
+    prefix = id_prefix(name)
+    return not {parse_text(name).id, parse_item(name).id}.isdisjoint(facts) or any(prefix and each.startswith(prefix) for each in facts)
+
+
 def id_prefix(word: str) -> str:
     """A word that has the form of an id or of its beginning, folded; empty for any other word."""
     prefix = word.strip().casefold()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mdmem.document import parse
 from mdmem.editors.item_labels import rewrite_item
 from mdmem.errors import FactProblem, TextProblem
-from mdmem.fact_names import id_prefix, items_matching
+from mdmem.fact_names import id_prefix, items_matching, names_any
 from mdmem.facts import (
     fact_id,
     find_held_key,
@@ -237,6 +237,25 @@ def test_what_may_be_an_id(word: str, prefix: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "is_any"),
+    [
+        ("tea", True),
+        ("- Tea", True),
+        ("[fact] tea #t", True),
+        (fact_id("tea"), True),
+        (f" {fact_id('tea')[:6].upper()} ", True),
+        (fact_id("tea")[:5], False),
+        (fact_id("tea")[1:], False),
+        ("coffee", False),
+        ("", False),
+    ],
+)
+def test_names_of_some_facts(name: str, is_any: bool) -> None:
+    assert names_any(name, {fact_id("milk"), fact_id("tea")}) is is_any
+    assert not names_any(name, set())
+
+
+@pytest.mark.parametrize(
     ("item", "found"), [("* Tea  and CAKE #t", 0), ("- 日本語", 2), ("- ✓ (until 2026-01-01)", 3), ("- cake", None), ("- 日本", None)]
 )
 def test_the_same_said_before(item: str, found: int | None) -> None:
@@ -335,7 +354,7 @@ def test_a_text_that_is_the_id_of_another_is_ambiguous() -> None:
     listed = items(parse(f"- tea\n- {other}\n"))
     with pytest.raises(FactProblem) as caught:
         items_matching(listed, other)
-    assert caught.value.code == "ambiguous"
+    assert (caught.value.code, caught.value.details["facts"]) == ("ambiguous", [listed[1].fact.id, other])
     assert items_matching(listed[1:], other) == listed[1:]
     assert items_matching(listed, "tea") == listed[:1]
 

@@ -1,13 +1,16 @@
 """`supersedes`: what it names goes out of a file that is edited in place, and is marked in a day's log."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk, refused
 
+from mdmem.errors import FactProblem
 from mdmem.facts import fact_id
-from mdmem.model.writes import Action, Change, EditSection, Log, Remember, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.wording import field, verb
 
 SEED = "# Memory\n\n## Facts\n\n- shell: zsh\n- tea\n\n## Other\n\n- tea\n\n- editor: vi\n  - with tabs\n\ntext\n"
 ZSH, VI = fact_id("shell: zsh"), fact_id("editor: vi\n- with tabs")
@@ -69,8 +72,68 @@ def test_of_several_the_one_in_the_edited_section_is_meant(at: Desk) -> None:
     assert at.read("memory/topic.md") == "- tea\n"
 
 
-def test_a_log_does_not_only_mark_it(at: Desk) -> None:
-    refused(at, Log("no more tabs", options=WriteOptions(supersedes=VI)), "supersede-in-place")
+@pytest.mark.parametrize(
+    ("change", "old", "command"),
+    [
+        (Log("no tabs"), VI, [verb("remember"), "'no tabs'", field("section"), "'Memory > Other'", field("supersedes"), VI]),
+        (Log("fish"), "milk", [verb("remember"), "fish", field("file"), "'memory/my list.md'", field("supersedes"), fact_id("milk")]),
+        (Forget("rain"), VI, [verb("forget"), VI]),
+        (Forget("rain"), "milk", [verb("forget"), fact_id("milk"), field("file"), "'memory/my list.md'"]),
+    ],
+)
+def test_a_days_log_does_not_only_mark_it(at: Desk, change: Log | Forget, old: str, command: list[str]) -> None:
+    at.write("memory/my list.md", "- milk\n")
+    at.commit()
+    at.apply(Log("rain"))
+    change = replace(change, options=WriteOptions(supersedes=old))
+    refused(at, change, "supersede-in-place")
+    with pytest.raises(FactProblem) as caught:
+        at.apply(change)
+    assert caught.value.hint == " ".join(command)
+    assert caught.value.details["path"] == ("MEMORY.md" if old == VI else "memory/my list.md")
+
+
+def test_what_the_same_fact_has_superseded_is_not_superseded_again(at: Desk) -> None:
+    at.apply(Log("rain"))
+    change = edit("Other", "- sun", "rain")
+    assert at.apply(change).changed
+    at.apply(EditSection("Other", Action.REPLACE, "- sun\n"))
+    again = at.apply(change)
+    assert (again.changed, again.supersedes) == (True, ())
+    refused(at, edit("Other", "- snow", "rain"), "fact-not-found")
+
+
+def test_one_that_a_person_wrote_again_in_the_section_goes_again(at: Desk) -> None:
+    change = edit("Facts", "- shell: fish", "shell: zsh")
+    at.apply(change)
+    at.write("MEMORY.md", at.read("MEMORY.md").replace("- shell: fish\n", "- shell: fish\n- shell: zsh\n"))
+    at.commit()
+    done = at.apply(change)
+    assert (done.changed, done.removed) == (True, (ZSH,))
+    assert "zsh" not in at.read("MEMORY.md")
+
+
+@pytest.mark.parametrize("elsewhere", ["MEMORY.md", "memory/topic.md", "memory/2026-03-01.md"])
+@pytest.mark.parametrize(
+    "change", [edit("Facts", "- water", "tea"), Remember("water", section="Facts", options=WriteOptions(supersedes="tea"))]
+)
+def test_a_repeat_takes_out_nothing_that_stands_elsewhere(at: Desk, elsewhere: str, change: Change) -> None:
+    if elsewhere != "MEMORY.md":
+        at.write("MEMORY.md", SEED.replace("- tea\n\n- editor", "- editor"))
+        at.write(elsewhere, "# T\n\n## 10:00\n\n- tea\n")
+        at.commit()
+    at.apply(change)
+    before = at.tree_state()
+    assert not at.apply(change).changed
+    refused(at, replace(change, options=replace(change.options, actor="agent/other")), "fact-not-found")
+    assert at.tree_state() == before
+
+
+def test_of_items_with_one_id_the_one_of_the_edited_section_goes_out(at: Desk) -> None:
+    at.write("MEMORY.md", "## A\n\n- tea\n\n## B\n\n- TEA\n\n## C\n\n- tea #t\n")
+    at.commit()
+    at.apply(edit("B", "- water", "tea"))
+    assert at.read("MEMORY.md") == "## A\n\n- tea\n\n## B\n\n- water\n\n## C\n\n- tea #t\n"
 
 
 def test_what_is_not_taken_out_leaves_the_file(at: Desk) -> None:

@@ -6,7 +6,7 @@ on the file as it was before, it gives the file as it is afterwards. What it mad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 
 from mdmem import files, layout
 from mdmem.addresses import join_path, matching_sections
@@ -16,8 +16,8 @@ from mdmem.changes.edits import FileEdit, edit_text
 from mdmem.document import Document, decode, parse, parse_bytes, plain_title, preamble_etag, section_etag, tree_etag
 from mdmem.editors import EditResult
 from mdmem.errors import MdmemError
-from mdmem.fact_names import id_prefix, items_matching
-from mdmem.facts import holds_key, items, parse_item, parse_text, write_item
+from mdmem.fact_names import items_matching, names_any
+from mdmem.facts import holds_key, items, parse_item, write_item
 from mdmem.history import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
@@ -97,13 +97,7 @@ def _carried_out(workspace: Workspace, edit: EditSection | Remember, path: FileP
     result, named = edited.result, edit.options.supersedes
     is_done = change.after is not None and result.text == change.after.text and result.op == change.note.op
     superseded = {old for old, _ in change.note.supersedes}
-    return result if is_done and (named is None or edited.superseded in superseded or _names_any(named, superseded)) else None
-
-
-def _names_any(name: str, facts: Collection[FactId]) -> bool:
-    """True if a name, text or id, means one of some facts."""
-    prefix = id_prefix(name)
-    return {parse_text(name).id, parse_item(name).id} & set(facts) != set() or any(prefix and each.startswith(prefix) for each in facts)
+    return result if is_done and (named is None or edited.superseded in superseded or names_any(named, superseded)) else None
 
 
 def _unchanged(path: FilePath, document: Document, section: SectionPath, options: WriteOptions, op: Op) -> WriteResult:

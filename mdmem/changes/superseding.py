@@ -10,7 +10,7 @@ from mdmem.document import Document, parse
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem
-from mdmem.fact_names import items_matching
+from mdmem.fact_names import items_matching, names_any
 from mdmem.facts import Item, items
 from mdmem.history.notes import parse_message
 from mdmem.model import FactId, FileKind, FilePath
@@ -34,28 +34,30 @@ def without_superseded(
     Of several items the one in the edited section is meant.
 
     Raises:
-        FactProblem: `fact-ambiguous`. SectionProblem: `body-escapes-section`.
+        FactProblem: `fact-ambiguous`; `fact-not-found`: an edit like this one took it out, and what stands elsewhere was not meant.
+        SectionProblem: `body-escapes-section`.
     """
     candidates = items_matching(items(document), name)
+    in_section = [each for each in candidates if document.path_at(each.start) == result.section]
+    if result.text == document.text and not in_section and _is_done(workspace, path, result, name):
+        if candidates or lookup.current_locations(workspace, lookup.locate_fact(workspace, name, tuple(FileKind))):
+            raise FactProblem("fact-not-found", f"{name[:80]!r} went out of this section already, and stands elsewhere too", _HINT)
+        return result, None
     edited = parse(result.text)
     if not candidates or len(items_matching(items(edited), name)) != len(candidates):
         return result, None  # it is elsewhere, or the edit itself took it out
-    in_section = [each for each in candidates if document.path_at(each.start) == result.section]
-    if result.text == document.text and not in_section and _is_done(workspace, path, result, candidates):
-        return result, None  # what stands elsewhere with the same words was not meant
     item = _meant(workspace, path, document, in_section, candidates, name)
     number = _with_id(document, item.fact.id).index(item)
     text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
     return replace(result, text=text), item.fact.id
 
 
-def _is_done(workspace: Workspace, path: FilePath, result: EditResult, candidates: tuple[Item, ...]) -> bool:
-    """True if one of the newest commits took one of these facts out for an edit of the same section."""
+def _is_done(workspace: Workspace, path: FilePath, result: EditResult, name: str) -> bool:
+    """True if one of the newest commits took what a name means out for an edit of the same section."""
     repository, section = workspace.repository, history.section_name(result.section)
     commits = first_parent.read_commits(repository, first_parent.newest_commits(repository, path, _MOST_COMMITS))
     notes = [parse_message(commit.commit.message) for commit in commits]
-    facts = {item.fact.id for item in candidates}
-    return any(note.section == section and facts.intersection(old for old, _ in note.supersedes) for note in notes)
+    return any(note.section == section and names_any(name, {old for old, _ in note.supersedes}) for note in notes)
 
 
 def _with_id(document: Document, fact: FactId) -> list[Item]:
