@@ -19,12 +19,17 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mdmem.errors import MdmemError, StorageProblem
 from mdmem.model import CommitId
-from mdmem.model.searches import Quality
+from mdmem.startup import late
 from mdmem.startup.records import asdict, dataclass, field, replace
+
+if TYPE_CHECKING:
+    from mdmem.model import searches
+else:
+    searches = late.module("mdmem.model.searches")
 
 EVENTS_NAME, OLDER_EVENTS_NAME = "events.jsonl", "events.1.jsonl"
 MAX_BYTES = 1_000_000
@@ -68,7 +73,7 @@ class Event:
     warnings: tuple[str, ...] = ()
     bug: str | None = None
     time: datetime = field(default_factory=_now)
-    quality: Quality | None = None
+    quality: searches.Quality | None = None
     figures: Mapping[str, Any] | None = None
 
 
@@ -166,7 +171,7 @@ class EventRecorder:
         outcome = Outcome.DONE if changed else Outcome.UNCHANGED
         self._event = replace(self._event, outcome=outcome, path=path, commit=commit, warnings=warnings)
 
-    def searched(self, quality: Quality) -> None:
+    def searched(self, quality: searches.Quality) -> None:
         """Set the quality of a search's answer."""
         self._event = replace(self._event, quality=quality)
 
@@ -291,8 +296,8 @@ def _parse_event(line: bytes) -> Event | None:
     return event if event.time.tzinfo and math.isfinite(event.ms) else None
 
 
-def _parse_quality(values: Mapping[str, Any]) -> Quality:
-    return Quality(
+def _parse_quality(values: Mapping[str, Any]) -> searches.Quality:
+    return searches.Quality(
         words=int(values["words"]),
         hits=int(values["hits"]),
         first=_parse_number(values.get("first")),

@@ -55,3 +55,10 @@ def test_no_module_compiles_a_pattern_while_it_is_loaded():
         inside = {id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)}
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and id(node) not in inside]
         assert not [ast.unparse(call) for call in calls if ast.unparse(call.func) == "re.compile"], path
+
+
+def test_the_table_names_what_is_bound_late_and_nothing_else():
+    program = Path(mdmem.__file__).parent
+    bound = {name for path in program.rglob("*.py") for name in re.findall(r'late\.module\("([^"]+)"\)', path.read_text(encoding="utf-8"))}
+    assert bound - late.MODULES == set(), "not in the table"
+    assert late.MODULES - bound == set(), "in the table, and never used"

@@ -7,7 +7,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from mdmem import files, layout
-from mdmem.changes import task_notes
 from mdmem.document import Document, parse
 from mdmem.editors import EditResult, daily, section
 from mdmem.editors import facts as fact_editor
@@ -23,7 +22,7 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace, missing_file
 
 if TYPE_CHECKING:
-    from mdmem.changes import foundations, superseding
+    from mdmem.changes import foundations, superseding, task_notes
     from mdmem.editors import merge
     from mdmem.editors.key_values import Foundations
     from mdmem.queries import dates, suggestions
@@ -32,7 +31,8 @@ else:
     foundations = late.module("mdmem.changes.foundations")
     superseding = late.module("mdmem.changes.superseding")
     merge = late.module("mdmem.editors.merge")
-suggestions = late.module("mdmem.queries.suggestions")
+    suggestions = late.module("mdmem.queries.suggestions")
+    task_notes = late.module("mdmem.changes.task_notes")
 
 _SHOWN_LINES = 5
 

@@ -26,6 +26,11 @@ from mdmem.workspace import Say, Workspace
 _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 
+def review(workspace: Workspace, say: Say) -> ReviewResult:
+    """Advise on what could be tidied in the curated files; nothing is changed."""
+    return ReviewResult(gather_advice(workspace, say))
+
+
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     """Say what could be tidied in the curated files as they are."""
     today = workspace.now().date()

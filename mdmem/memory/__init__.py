@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING
 from mdmem import changes
 from mdmem.events import EventRecorder
 from mdmem.model import CommitId, FilePath, Problem
-from mdmem.model.reviews import ReviewResult
-from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
 from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
 from mdmem.startup import late
-from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, refresh
 
 if TYPE_CHECKING:
@@ -33,8 +30,9 @@ if TYPE_CHECKING:
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
-    from mdmem.queries import blame, history, search, show
-    from mdmem.search import tags as tag_catalogue
+    from mdmem.model.reviews import ReviewResult
+    from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
+    from mdmem.queries import blame, history, labels, search, show
     from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
     doctor = late.module("mdmem.doctor")
@@ -48,13 +46,13 @@ else:
     guards = late.module("mdmem.memory.guards")
     blame = late.module("mdmem.queries.blame")
     history = late.module("mdmem.queries.history")
+    labels = late.module("mdmem.queries.labels")
     purge = late.module("mdmem.changes.purge")
     show = late.module("mdmem.queries.show")
     review = late.module("mdmem.changes.review")
     search = late.module("mdmem.queries.search")
     tasks = late.module("mdmem.changes.tasks")
     pending = late.module("mdmem.changes.pending")
-    tag_catalogue = late.module("mdmem.search.tags")
     secrets = late.module("mdmem.secrets")
     stats = late.module("mdmem.stats")
 
@@ -284,7 +282,7 @@ class Memory:
     def review(self) -> ReviewResult:
         """Advise on what could be tidied in the curated files."""
         with self._record_event("review"):
-            return ReviewResult(review.gather_advice(self.workspace, self._say))
+            return review.review(self.workspace, self._say)
 
     def apply_advice(self, options: WriteOptions) -> ReviewResult:
         """Carry out the advice that is safe, one commit each, and return the rest.
@@ -307,14 +305,11 @@ class Memory:
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
         """List the facts with at least one of these tags: those with most of them first, then the newest. A limit of 0 is none."""
-        request = ListFacts(any_tags=tags, limit=limit)
-        listed = self.facts(replace(request, limit=0))
-        return replace(listed, facts=tuple(tag_catalogue.most_tagged(listed.facts, tags)[: limit or None]))
+        return labels.recall(self.workspace, tags, limit, self._say, self._progress)
 
     def tags(self) -> TagCatalogue:
         """List the tags, most used first."""
-        listed = self.facts(ListFacts(limit=0))
-        return TagCatalogue(tag_catalogue.count_tags(listed.facts), listed.stale, listed.notes)
+        return labels.tag_catalogue(self.workspace, self._say, self._progress)
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """Check memory files as they are on disk.

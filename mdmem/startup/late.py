@@ -25,7 +25,6 @@ MODULES = frozenset(
         "git",  # 60: only where history is walked
         "markdown_it",  # 45: only for Markdown that the scanner hands over
         "mistune",  # 12: only for text on a terminal
-        "typer",  # 150: only for what the short way in leaves to it
         # Of Python's own library, what an everyday command does not need: 1 to 3 each.
         "difflib",
         "html",
@@ -36,7 +35,7 @@ MODULES = frozenset(
         "zoneinfo",  # only where a time zone is set
         # Rooms of one verb, or of few: together some 40 ms.
         "mdmem.cli",  # so that an interruption while it is loaded is heard
-        "mdmem.cli.app",
+        "mdmem.cli.app",  # with Typer: 150
         "mdmem.cli.editor",
         "mdmem.cli.terminal",
         "mdmem.doctor",
@@ -71,8 +70,11 @@ MODULES = frozenset(
         "mdmem.catchup.replay",
         "mdmem.changes.revert",
         "mdmem.changes.review",
+        "mdmem.model.searches",
+        "mdmem.queries.labels",
         "mdmem.queries.search",
         "mdmem.catchup.entry_states",  # with SQLite
+        "mdmem.changes.task_notes",
         "mdmem.changes.tasks",
         "mdmem.queries.as_of",
         "mdmem.queries.other_markdown",
@@ -88,9 +90,8 @@ MODULES = frozenset(
         "mdmem.repo.mixed_commits",
         "mdmem.repo.staged_changes",
         "mdmem.search.gate",
-        "mdmem.search.tags",
         "mdmem.secrets",  # a hundred regular expressions
-        "mdmem.show.contexts",
+        "mdmem.search.tags",
         "mdmem.show.figures",
         "mdmem.show.hits",
         "mdmem.show.maintenance",

@@ -1,0 +1,22 @@
+"""Facts by their labels, and the labels that there are."""
+
+from __future__ import annotations
+
+from mdmem.model.searches import FactList, ListFacts, TagCatalogue
+from mdmem.queries import search
+from mdmem.search.tags import count_tags, most_tagged
+from mdmem.startup.records import replace
+from mdmem.workspace import Progress, Say, Workspace
+
+
+def recall(workspace: Workspace, tags: tuple[str, ...], limit: int, say: Say, progress: Progress | None = None) -> FactList:
+    """The facts with at least one of these tags: those with most of them first, then the newest. A limit of 0 is none."""
+    request = ListFacts(any_tags=tags, limit=limit)
+    listed = search.facts(workspace, replace(request, limit=0), say, progress)
+    return replace(listed, facts=tuple(most_tagged(listed.facts, tags)[: limit or None]))
+
+
+def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
+    """The tags of the facts that stand, the most used first."""
+    listed = search.facts(workspace, ListFacts(limit=0), say, progress)
+    return TagCatalogue(count_tags(listed.facts), listed.stale, listed.notes)
