@@ -1,8 +1,9 @@
-"""The family of expected failures, and `report`, which alone turns a failure into a message and an exit status.
+"""The family of expected failures; `report`, which alone turns a failure into a message and an exit status, and `attempt` for a server.
 
     MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
     ├── DateProblem               2  `ambiguous-date`: digits that could be two dates
+    ├── PackageProblem               `missing-package`
     ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `reserved-actor`
     ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
     │                                `not-memory`
@@ -71,6 +72,10 @@ class DateProblem(MdmemError):
     exit_status = 2
 
 
+class PackageProblem(MdmemError):
+    """A package that an optional part of the program needs is not installed."""
+
+
 class WorkspaceProblem(MdmemError):
     """No workspace is here, or its settings cannot be used."""
 
@@ -136,13 +141,40 @@ def json_line(value: Mapping[str, Any]) -> str:
 def _print_failure(
     failure: MdmemError, as_json: bool, translate: Callable[[str], str] = wording.plain, fit: Callable[[str], str] = str
 ) -> None:
-    message, hint = translate(failure.message), translate(failure.hint)
     if as_json:
-        print(json_line({"error": failure.code, "message": message, "hint": hint, **failure.details}), file=sys.stderr)
+        print(json_line(failure_json(failure, translate)), file=sys.stderr)
         return
+    message, hint = translate(failure.message), translate(failure.hint)
     print(fit(f"mdmem: {printable(message)}"), file=sys.stderr)
     if hint:
         print(fit(f"hint: {printable(hint)}"), file=sys.stderr)
+
+
+def failure_json(failure: MdmemError, translate: Callable[[str], str] = wording.plain) -> dict[str, Any]:
+    """A failure as a JSON object, its sentences in the words of a door."""
+    return {"error": failure.code, "message": translate(failure.message), "hint": translate(failure.hint), **failure.details}
+
+
+def attempt(work: Callable[[], str], translate: Callable[[str], str] = wording.plain) -> str | dict[str, Any]:
+    """Do one piece of work of a server that lives on: its text, or the JSON object of its failure. The traceback of a bug goes to standard error."""
+    try:
+        return work()
+    except MdmemError as failure:
+        return failure_json(failure, translate)
+    except OSError as failure:
+        return failure_json(_storage_problem(failure), translate)
+    except Exception as bug:
+        traceback.print_exc()
+        return failure_json(_bug(bug))
+
+
+def _storage_problem(failure: OSError) -> StorageProblem:
+    where = f": {failure.filename}" if failure.filename else ""
+    return StorageProblem(f"{failure.strerror or failure}{where}")
+
+
+def _bug(bug: Exception) -> MdmemError:
+    return MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem.")
 
 
 def _interrupted(as_json: bool) -> int:
@@ -176,14 +208,13 @@ def report(
     except KeyboardInterrupt:
         return _interrupted(as_json)
     except OSError as failure:
-        where = f": {failure.filename}" if failure.filename else ""
-        _print_failure(StorageProblem(f"{failure.strerror or failure}{where}"), as_json, translate)
+        _print_failure(_storage_problem(failure), as_json, translate)
         return 1
     except Exception as bug:
         if isinstance(bug.__cause__, KeyboardInterrupt):  # while a class was created
             return _interrupted(as_json)
         if as_json:
-            _print_failure(MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem."), as_json)
+            _print_failure(_bug(bug), as_json)
         else:
             traceback.print_exc()
             print("mdmem: this is a bug in mdmem", file=sys.stderr)

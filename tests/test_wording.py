@@ -15,8 +15,8 @@ from mdmem.errors import UsageProblem, report
 from mdmem.wording import field, plain, verb
 
 PACKAGE = Path(wording.__file__).parent
-CORE = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in ("cli", "show", "hookfiles.py")]
-"""All but the command line, what it shows, and the hooks, which are shell scripts."""
+CORE = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in ("cli", "mcp", "show", "hookfiles.py")]
+"""All but the doors, what they show, and the hooks, which are shell scripts."""
 FLAG = re.compile(r"(?:^|[\s(])--?[a-z][a-z-]*")
 OTHERS = re.compile(r"\b(?:git|iconv) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--format=.*")
 """Flags of other programs."""

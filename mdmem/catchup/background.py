@@ -52,6 +52,13 @@ def start_catching_up(workspace: Workspace) -> threading.Thread | None:
     return last.waiting
 
 
+def wait_for_catch_up(workspace: Workspace, seconds: float) -> None:
+    """Wait for the process that this one started last, but no longer than so many seconds."""
+    waiting = workspace.resources.get(_CatchUp).waiting
+    if waiting is not None:
+        waiting.join(seconds)
+
+
 def _wait_for(child: int) -> None:
     with suppress(ChildProcessError):  # somebody else has waited for it
         os.waitpid(child, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,11 +39,16 @@ _LONG = frozenset(
 """Commands that may take long and ask for nothing. `init` makes a commit, which git may have to sign; so do two others with some options."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status."""
+def main(arguments: Sequence[str] | None = None, rooms: Mapping[str, Callable[[Call], int]] | None = None) -> int:
+    """Run one command and return the exit status.
+
+    Args:
+        arguments: the words; without them those of the process.
+        rooms: commands that are carried out elsewhere, in a room that the command line does not know.
+    """
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
-    return report(lambda: _run(words), _wants_json(words), _in_flags_without_secrets, fitted)
+    return report(lambda: _run(words, rooms or {}), _wants_json(words), _in_flags_without_secrets, fitted)
 
 
 def _in_flags_without_secrets(message: str) -> str:
@@ -51,12 +56,14 @@ def _in_flags_without_secrets(message: str) -> str:
     return in_flags(secrets.redact(message))
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(words: Sequence[str], rooms: Mapping[str, Callable[[Call], int]]) -> int:
     if _COMPLETION in os.environ:
         return app.complete()
     call = fast_parser.parse(words, TABLE) or app.parse(words)
     if call is None:
         return 0
+    if call.command in rooms:
+        return rooms[call.command](call)
     with _progress(call):
         answer = command(call.command)(call, **call.values)
     if call.as_json:

@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "task done": ("tasks", "task_done"),
     "task show": ("tasks", "task_show"),
     "flush": ("contexts", "flush"),
+    "mcp": ("contexts", "mcp"),
     "review": ("tasks", "review"),
     "save": ("writing", "save"),
     "check": ("maintenance", "check_"),

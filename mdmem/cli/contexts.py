@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
+from mdmem.errors import UsageProblem
 from mdmem.model.contexts import BuildContext
 from mdmem.model.flushes import Flush
 from mdmem.show import contexts
@@ -89,3 +90,16 @@ def flush(
     )
     result = open_memory(call).flush(request)
     return Answer(contexts.flush_json(result), contexts.flush_text(result, check))
+
+
+def mcp(
+    call: Call,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Only the tools that read.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Serve memory to an agent's host as tools (MCP).
+
+    Tools search, read and write; the server ends with its input. It serves the first workspace from here upwards, or MDMEM_WORKSPACE.
+    It needs the extra: pip install 'mdmem[mcp]'. mdmem help mcp tells how a host is set up.
+    """
+    raise UsageProblem("the server is a process of its own: it is started by the program mdmem")

@@ -22,6 +22,7 @@ TOPICS = {
     "install": "Install, upgrade, uninstall; completion in the shell",
     "agents": "How an agent uses mdmem",
     "context": "The block of an agent's prompt, and what comes before a compaction",
+    "mcp": "The server for Claude Code, Codex and other hosts (MCP)",
     "commands": "Every command and option",
     "file-format": "What the files look like; settings",
     "errors": "What can go wrong, by code",
@@ -40,6 +41,7 @@ _MEANT = {
         "command": "commands",
         "flush": "context",
         "block": "context",
+        "server": "mcp",
     },
 }
 """The pages for other words."""
@@ -62,7 +64,7 @@ def help_(
     if not name:
         rows = "\n".join(f"{page:<12}  {about}" for page, about in TOPICS.items())
         return Answer({"topics": list(TOPICS)}, rows, ("mdmem help TOPIC shows one of these, mdmem help COMMAND the help of a command",))
-    if name in COMMANDS or name in GROUPS:
+    if name not in TOPICS and (name in COMMANDS or name in GROUPS):
         text = app.help_text(name.split())
         return Answer({"topic": name, "text": text}, text)
     page = _MEANT.get(name, name).removesuffix(".md")

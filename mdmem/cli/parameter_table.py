@@ -213,6 +213,10 @@ TABLE: ParameterTable = {
         ("silent", ("--silent",), str, 'NO_REPLY', False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "mcp": (
+        ("read_only", ("--read-only",), bool, False, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "review": (
         ("apply", ("--apply",), bool, False, False),
         ("actor", ("--actor",), str, None, False),

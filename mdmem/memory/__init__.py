@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mdmem.memory import adopting, contexts, figures, flushing, guards
     from mdmem.memory.adopting import InitResult
     from mdmem.model.contexts import BuildContext, ContextBlock
-    from mdmem.model.flushes import Flush, FlushResult
+    from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
@@ -89,6 +89,10 @@ class Memory:
         """Let go of what is kept open between calls: the index, watches of the kernel. What is needed again is opened again."""
         self._workspace.resources.close()
 
+    def await_catch_up(self, seconds: float) -> None:
+        """Wait for the process that brings the index up to date after a write of this one, but no longer than so many seconds."""
+        background.wait_for_catch_up(self._workspace, seconds)
+
     @property
     def workspace(self) -> Workspace:
         """The workspace by its settings and its repository as they are now.
@@ -105,6 +109,10 @@ class Memory:
         actor = (options and options.actor) or workspace.actor
         session = options.session if options else None
         return EventRecorder(workspace.state, verb, *(name and secrets.redact(name) for name in (actor, session)))
+
+    def record_call(self, tool: str, actor: str, session: str | None) -> EventRecorder:
+        """An event recorder for the call of a server's tool, which what it does may follow as events of their own."""
+        return self._record_event(tool, WriteOptions(actor=actor, session=session))
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns.
@@ -211,6 +219,10 @@ class Memory:
             event.done(result.prompts is not None)
             event.measured(flushing.flush_figures(result))
         return result
+
+    def flush_prompts(self) -> FlushPrompts:
+        """The prompts that have a session write down what it knows, whether or not it is near its compaction; nothing is marked."""
+        return flushing.write_prompts(self.workspace)
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""

@@ -10,7 +10,7 @@ from mdmem import files
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.given import sessions, transcript
 from mdmem.given.sessions import SessionRecord
-from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
+from mdmem.model.flushes import SILENT, Flush, FlushPrompts, FlushResult
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
@@ -44,7 +44,7 @@ def flush(workspace: Workspace, request: Flush) -> FlushResult:
         record = sessions.update_record(workspace.state, session, mark)
     except (OSError, RepositoryProblem):
         return replace(result, due=False)
-    return replace(result, due=won, flushed=record.flushed, prompts=_prompts(workspace, request.silent) if won else None)
+    return replace(result, due=won, flushed=record.flushed, prompts=write_prompts(workspace, request.silent) if won else None)
 
 
 def flush_figures(result: FlushResult) -> Mapping[str, int | bool]:
@@ -81,7 +81,7 @@ def _is_writable(workspace: Workspace) -> bool:
     return os.access(folders[0], os.W_OK) and (not log.exists() or os.access(log, os.W_OK))
 
 
-def _prompts(workspace: Workspace, silent: str) -> FlushPrompts:
+def write_prompts(workspace: Workspace, silent: str = SILENT) -> FlushPrompts:
     """The two prompts, by the user's clock."""
     day = workspace.now().date()
     path = workspace.log_path(day)

@@ -9,6 +9,8 @@ from mdmem.wording import field
 
 _MOST = 1_000_000_000
 _MOST_SILENT = 100
+SILENT = "NO_REPLY"
+"""The answer where there is nothing to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Flush:
     soft: int = 4_000
     session: str | None = None
     check: bool = False
-    silent: str = "NO_REPLY"
+    silent: str = SILENT
 
     def __post_init__(self) -> None:
         """Refuse numbers out of their range, and anything but a transcript or both figures."""

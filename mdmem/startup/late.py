@@ -46,6 +46,10 @@ MODULES = frozenset(
         "mdmem.editors.merge",
         "mdmem.hookfiles",
         "mdmem.lock_queue",
+        "mdmem.mcp.arguments",
+        "mdmem.mcp.door",  # with all of memory: when a client was answered first
+        "mdmem.mcp.server",  # with the SDK, 600
+        "mdmem.mcp.serving",
         "mdmem.memory.adopting",
         "mdmem.catchup.background",
         "mdmem.catchup.boundary",

@@ -1,0 +1,118 @@
+"""Check the arguments of a call by the tool's definition, before anything is opened. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mdmem.errors import UsageProblem
+from mdmem.mcp.tools import Schema, ToolDefinition
+from mdmem.startup import late
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = late.module("difflib")
+
+_MEANT = {
+    "q": "query",
+    "n": "limit",
+    "max_results": "limit",
+    "tag": "tags",
+    "label": "tags",
+    "heading": "section",
+    "path": "file",
+    "content": "text",
+    "fact": "text",
+    "id": "fact",
+    "etag": "expect",
+    "new": "with",
+    "old": "replace",
+    "command": "action",
+}
+"""Names that models give arguments in place of ours; each leads to its own only where the tool has that one."""
+_NEARLY = 0.6
+
+
+def check_arguments(tool: ToolDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a call, with defaults; what is null counts as not given.
+
+    Raises:
+        UsageProblem: an argument is unknown, missing, of the wrong type, or does not go with another.
+    """
+    values = {name: value for name, value in given.items() if value is not None}
+    for name in values:
+        if name not in tool.arguments:
+            raise UsageProblem(f"{tool.name} has no argument {name[:40]!r}", _nearest(name, tool))
+    for name in tool.required:
+        if name not in values:
+            raise UsageProblem(f"{tool.name} needs {name}", f"It takes {', '.join(tool.arguments)}.")
+    for name, value in values.items():
+        _require_type(name, value, tool.arguments[name])
+    defaults = {name: schema["default"] for name, schema in tool.arguments.items() if "default" in schema}
+    if rule := _RULES.get(tool.name):
+        rule(values)
+    return defaults | values
+
+
+def _nearest(name: str, tool: ToolDefinition) -> str:
+    meant = nearest_name(name, tool.arguments) or _MEANT.get(name.casefold(), "")
+    return f"Did you mean {meant}?" if meant in tool.arguments else f"It takes {', '.join(tool.arguments)}."
+
+
+def nearest_name(name: str, names: Collection[str]) -> str:
+    """The one of some names that another is most like; empty if it is like none."""
+    return next(iter(difflib.get_close_matches(name.casefold(), names, n=1, cutoff=_NEARLY)), "")
+
+
+def _require_type(name: str, value: Any, schema: Schema) -> None:
+    """Refuse a value that is not as the schema has it."""
+    match schema["type"]:
+        case "string" if not isinstance(value, str):
+            raise UsageProblem(f"{name} must be a text")
+        case "string" if "enum" in schema and value not in schema["enum"]:
+            raise UsageProblem(f"{name} is {value[:40]!r}, which is none of its choices", f"It takes {', '.join(schema['enum'])}.")
+        case "boolean" if not isinstance(value, bool):
+            raise UsageProblem(f"{name} must be true or false")
+        case "integer" if not isinstance(value, int) or isinstance(value, bool):
+            raise UsageProblem(f"{name} must be a whole number")
+        case "integer" if not schema["minimum"] <= value <= schema["maximum"]:
+            raise UsageProblem(f"{name} is {value}, which is not from {schema['minimum']} to {schema['maximum']}")
+        case "array" if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise UsageProblem(f"{name} must be a list of texts", f'As in: {{"{name}": ["ops"]}}')
+
+
+def _check_search(values: Mapping[str, Any]) -> None:
+    has_query = bool(values.get("query", "").strip())
+    if not has_query and not values.get("tags"):
+        raise UsageProblem("memory_search needs query or tags")
+    if not has_query:
+        for name in ("since", "until", "history", "as_of"):
+            if values.get(name):
+                raise UsageProblem(f"{name} goes with query")
+
+
+def _check_edit(values: Mapping[str, Any]) -> None:
+    actions = [name for name in ("body", "append", "replace", "delete") if values.get(name) not in (None, False)]
+    if len(actions) != 1:
+        raise UsageProblem("give exactly one of body, append, replace (with `with`), delete")
+    if ("with" in values) is not (actions == ["replace"]):
+        raise UsageProblem("replace and with go together")
+    if actions[0] in ("body", "delete") and not values.get("expect"):
+        raise UsageProblem(f"{actions[0]} needs expect", "memory_get of the section ends with its etag: give that.")
+
+
+def _check_task(values: Mapping[str, Any]) -> None:
+    action = values["action"]
+    needed = {"list": (), "show": ("name",)}.get(action, ("name", "text"))
+    for name in needed:
+        if name not in values:
+            raise UsageProblem(f"{action} needs {name}")
+
+
+_RULES: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+    "memory_search": _check_search,
+    "memory_edit": _check_edit,
+    "memory_task": _check_task,
+}
+"""Which arguments go together, by tool."""

@@ -1,0 +1,224 @@
+"""The calls of the tools: each fills an argument record, makes one call on Memory and writes the answer as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from posixpath import normpath
+from typing import Any
+
+from mdmem import layout
+from mdmem.addresses import join_path
+from mdmem.errors import PathProblem, SectionProblem, json_line
+from mdmem.fact_names import id_prefix
+from mdmem.mcp import texts
+from mdmem.memory import Memory
+from mdmem.model import Source
+from mdmem.model.contexts import BuildContext, Purpose
+from mdmem.model.history import ShowHistory
+from mdmem.model.reads import Show
+from mdmem.model.searches import Hit, ListFacts, Search
+from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
+from mdmem.show import history as histories
+from mdmem.show import writes
+from mdmem.startup.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool with its checked arguments, and who calls in which session."""
+
+    tool: str
+    values: Mapping[str, Any]
+    actor: str
+    session: str | None
+
+    @property
+    def options(self) -> WriteOptions:
+        """The options of a write."""
+        return WriteOptions(
+            source=Source(self.values.get("source", Source.INFERRED)),
+            actor=self.actor,
+            session=self.session,
+            reason=self.values.get("reason"),
+            supersedes=self.values.get("supersedes"),
+        )
+
+
+def answer(memory: Memory, call: ToolCall) -> str:
+    """The text of a tool's answer; the call is an event of its own.
+
+    Raises:
+        MdmemError: it was refused or failed.
+    """
+    with memory.record_call(call.tool, call.actor, call.session):
+        return _ANSWERS[call.tool](memory, call)
+
+
+# Reading.
+
+
+def _search(memory: Memory, call: ToolCall) -> str:
+    values = call.values
+    tags = tuple(tag.removeprefix("#") for tag in values.get("tags", ()))
+    if not values.get("query", "").strip():
+        return texts.facts_text(memory.recall(tags, values["limit"]))
+    request = Search(
+        query=values["query"],
+        limit=values["limit"],
+        tags=tags,
+        since=values.get("since"),
+        until=values.get("until"),
+        history=values.get("history", False),
+        as_of=values.get("as_of"),
+    )
+    return texts.search_text(memory.search(request))
+
+
+def _get(memory: Memory, call: ToolCall) -> str:
+    name, file = call.values.get("name"), call.values.get("file")
+    if name is not None and layout.is_markdown(name) and file is None:
+        name, file = None, name
+        whole = True
+    else:
+        whole = False
+    if file is not None:
+        require_memory_file(memory, file)
+    if call.values.get("history"):
+        return _history(memory, name, file)
+    if name is None:
+        return texts.section_text(memory.show(Show(file=file))) if whole else texts.outline_text(memory.outline(file))
+    try:
+        return texts.section_text(memory.show(Show(file=file, section=name)))
+    except SectionProblem as problem:
+        if problem.code != "section-not-found":
+            raise
+        facts = _facts_named(memory, name, file)
+        if not facts:
+            raise
+        return texts.bounded(map(texts.hit_line, facts), "memory_search", _section_etag(memory, facts))
+
+
+def _history(memory: Memory, name: str | None, file: str | None) -> str:
+    past = memory.history(ShowHistory(target=name, file=file))
+    lines = texts.clean(histories.history_text(past, words=True, colour=False)).split("\n")
+    return texts.bounded(lines, "memory_get of a section or a fact", (*histories.also_notes(past), *map(texts.clean, past.notes)))
+
+
+def _facts_named(memory: Memory, name: str, file: str | None) -> list[Hit]:
+    """The facts that a word means: by their exact text, else by their key, else by the id or the beginning of it; current ones first."""
+    listed = memory.facts(ListFacts(file=file, everything=True, limit=0)).facts
+    word, prefix = " ".join(name.split()).casefold(), id_prefix(name)
+    readings: tuple[Callable[[Hit], bool], ...] = (
+        lambda hit: " ".join(hit.text.split()).casefold() == word,
+        lambda hit: hit.key is not None and hit.key.casefold() == word,
+        lambda hit: bool(prefix) and hit.fact is not None and hit.fact.startswith(prefix),
+    )
+    for reads in readings:
+        if facts := [hit for hit in listed if reads(hit)]:
+            return sorted(facts, key=lambda hit: hit.status != "current")
+    return []
+
+
+def _section_etag(memory: Memory, facts: list[Hit]) -> tuple[str, ...]:
+    """The section of the first of some facts and its etag, where that can be told."""
+    with suppress(SectionProblem, PathProblem):
+        view = memory.show(Show(file=facts[0].path, section=join_path(facts[0].section)))
+        return (f"section {texts.clean(join_path(view.section))}", f"etag {view.etag}")
+    return ()
+
+
+def require_memory_file(memory: Memory, file: str) -> None:
+    """Refuse a file that is not memory: this door leads nowhere else.
+
+    Raises:
+        PathProblem: `not-memory`, `bad-path`.
+    """
+    workspace = memory.workspace
+    path = normpath(file)
+    is_memory = path in workspace.memory_files() if layout.is_outside(path) else workspace.kind_of(layout.parse_path(file)).is_memory
+    if not is_memory:
+        raise PathProblem("not-memory", f"{file[:80]} is not memory", "memory_get without a name lists the sections of MEMORY.md.")
+
+
+def _context(memory: Memory, call: ToolCall) -> str:
+    request = BuildContext(prompt=call.values.get("prompt"), purpose=Purpose.SESSION, budget=call.values["budget"], session=call.session)
+    return memory.context(request).text or texts.NO_MATCH
+
+
+# Writing.
+
+
+def _written(result: WriteResult) -> str:
+    return json_line(writes.write_json(result))
+
+
+def _remember(memory: Memory, call: ToolCall) -> str:
+    values = call.values
+    change = Remember(
+        text=values["text"],
+        section=values.get("section"),
+        key=values.get("key"),
+        kind=values.get("kind"),
+        tags=tuple(values.get("tags", ())),
+        until=values.get("until"),
+        options=call.options,
+    )
+    return _written(memory.apply(change))
+
+
+def _log(memory: Memory, call: ToolCall) -> str:
+    values = call.values
+    change = Log(text=values["text"], kind=values.get("kind"), tags=tuple(values.get("tags", ())), options=call.options)
+    return _written(memory.apply(change))
+
+
+def _edit(memory: Memory, call: ToolCall) -> str:
+    values = call.values
+    if values.get("file") is not None:
+        require_memory_file(memory, values["file"])
+    change = EditSection.of(
+        values["section"],
+        body=values.get("body"),
+        append=values.get("append"),
+        replace=values.get("replace"),
+        replacement=values.get("with"),
+        delete=values.get("delete", False),
+        file=values.get("file"),
+        expect=values.get("expect"),
+        options=call.options,
+    )
+    return _written(memory.apply(change))
+
+
+def _forget(memory: Memory, call: ToolCall) -> str:
+    return _written(memory.apply(Forget(call.values["fact"], options=call.options)))
+
+
+def _task(memory: Memory, call: ToolCall) -> str:
+    name, text = call.values.get("name", ""), call.values.get("text", "")
+    match call.values["action"]:
+        case "start":
+            result = memory.start_task(name, text, call.options)
+            notes = {} if result.changed else {"text": texts.clean(memory.show_task(name).text)}
+            return json_line(writes.write_json(result) | notes)
+        case "note":
+            return _written(memory.note_task(name, text, call.options))
+        case "done":
+            return _written(memory.end_task(name, text, call.options))
+        case "show":
+            return texts.section_text(memory.show_task(name))
+        case _:
+            return texts.bounded([f"- {texts.clean(task)}" for task in memory.tasks()] or ["No tasks."], "memory_task show")
+
+
+_ANSWERS: Mapping[str, Callable[[Memory, ToolCall], str]] = {
+    "memory_search": _search,
+    "memory_get": _get,
+    "memory_context": _context,
+    "memory_remember": _remember,
+    "memory_log": _log,
+    "memory_edit": _edit,
+    "memory_forget": _forget,
+    "memory_task": _task,
+}

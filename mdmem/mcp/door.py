@@ -1,0 +1,79 @@
+"""One memory, opened at the first call that needs it, and the calls of a client on it. May be used by several threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mdmem import secrets
+from mdmem.errors import attempt
+from mdmem.mcp import arguments, calls, resources, texts, tools
+from mdmem.mcp.phrases import in_arguments
+from mdmem.memory import Memory
+
+_UNEXPANDED = "${"
+"""A value that holds this is a variable that the host did not fill in: it counts as unset."""
+_EXPANDED_BY_HOSTS = ("MDMEM_WORKSPACE", "MDMEM_SESSION")
+_MOST_NAME = 40
+
+
+class Door:
+    """The way from a server to a memory. An answer is a text, and True if it is a failure: then it is one JSON object."""
+
+    def __init__(self, folder: str | None, environment: Mapping[str, str]) -> None:
+        self._folder = Path(folder) if folder else None
+        self._environment = {
+            name: value for name, value in environment.items() if not (name in _EXPANDED_BY_HOSTS and _UNEXPANDED in value)
+        }
+        self._lock = threading.Lock()
+        self._memory: Memory | None = None
+
+    def call_tool(self, name: str, given: Mapping[str, Any], client: str) -> tuple[str, bool]:
+        """The answer of a tool."""
+
+        def work() -> str:
+            values = arguments.check_arguments(tools.TOOLS[name], given)
+            session = self._environment.get("MDMEM_SESSION") or None
+            call = calls.ToolCall(tool=name, values=values, actor=actor_of(client), session=session)
+            return calls.answer(self._open(client), call)
+
+        return _attempt(work)
+
+    def read_resource(self, uri: str, client: str) -> tuple[str, bool]:
+        """The text of a resource."""
+        return _attempt(lambda: resources.read_resource(self._open(client), uri))
+
+    def prompt_text(self, name: str, client: str) -> tuple[str, bool]:
+        """The text of a prompt."""
+        return _attempt(lambda: resources.prompt_text(self._open(client), name))
+
+    def _open(self, client: str) -> Memory:
+        """The memory; what does not say who does something is done by the client.
+
+        Raises:
+            MdmemError: there is no workspace yet, or it cannot be used. The next call tries again.
+        """
+        with self._lock:
+            if self._memory is None:
+                self._memory = Memory.open(self._folder, self._environment | {"MDMEM_ACTOR": actor_of(client)})
+            return self._memory
+
+    def close(self, seconds: float) -> None:
+        """Let go of everything; wait for a while until the index has caught up with what was written."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.await_catch_up(seconds)
+                self._memory.close()
+
+
+def _attempt(work: Callable[[], str]) -> tuple[str, bool]:
+    answer = attempt(work, in_arguments)
+    return (answer, False) if isinstance(answer, str) else (texts.failure_text(answer), True)
+
+
+def actor_of(client: str) -> str:
+    """The actor that a client is, by the name that it gives itself."""
+    word = "-".join("".join(c if c.isalnum() or c in "._-" else " " for c in secrets.redact(client)).split())
+    return f"mcp/{word[:_MOST_NAME] or 'client'}"

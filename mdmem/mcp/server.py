@@ -1,0 +1,213 @@
+"""The server itself, by the official SDK: what a client asks, and how it is answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from mdmem import __version__
+from mdmem.mcp import tools
+from mdmem.mcp.streams import AnswerStream, OpenRequests, RequestStream
+from mdmem.startup import late
+
+if TYPE_CHECKING:
+    from mdmem.mcp import arguments, door
+else:
+    arguments = late.module("mdmem.mcp.arguments")
+    door = late.module("mdmem.mcp.door")
+
+_AT_ONCE = 8
+"""Calls that run at the same time; more wait."""
+_FINISHING_SECONDS = 10
+"""After a signal: how long calls that are under way may take."""
+_CATCHING_UP_SECONDS = 1.5
+"""At the end of input: how long the index may take to catch up. A client closes by force after two seconds."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_INTERRUPTED = 130
+
+Context = ServerRequestContext[Any, Any]
+Answer = tuple[str, bool]
+
+
+class Answers:
+    """The answers to one client. The memory, and all that it needs, is loaded at the first call."""
+
+    def __init__(self, folder: str | None, environment: Mapping[str, str], read_only: bool) -> None:
+        self._folder, self._environment = folder, environment
+        self._offered = tools.offered(read_only)
+        self._door: door.Door | None = None
+        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+
+    async def list_tools(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        """List the tools."""
+        return types.ListToolsResult(tools=[_tool(tool) for tool in self._offered.values()])
+
+    async def call_tool(self, context: Context, request: types.CallToolRequestParams) -> types.CallToolResult:
+        """Call a tool in a thread.
+
+        Raises:
+            MCPError: there is no such tool.
+        """
+        name = request.name
+        if name not in self._offered:
+            if name in tools.TOOLS:
+                raise MCPError(types.INVALID_PARAMS, f"{name} is switched off: this server only reads")
+            meant = arguments.nearest_name(name, self._offered)
+            hint = f"did you mean {meant}?" if meant else f"the tools are {', '.join(self._offered)}"
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {name[:40]!r}; {hint}")
+        text, failed = await self._run(lambda opened: opened.call_tool(name, request.arguments or {}, _client(context)))
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
+
+    async def list_resources(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        """List the resources: the block. Files are read by the template."""
+        about = "The memory block for the start of a session"
+        resource = types.Resource(uri=tools.CONTEXT_URI, name="context", description=about, mime_type="text/markdown")
+        return types.ListResourcesResult(resources=[resource])
+
+    async def list_templates(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+        """List the templates of resources: a memory file by its path."""
+        template = types.ResourceTemplate(
+            uri_template=f"{tools.FILE_URI}{{+path}}",
+            name="file",
+            description="A memory file, by its path in the workspace: MEMORY.md, memory/2026-03-05.md",
+            mime_type="text/markdown",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(self, context: Context, request: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        """Read a resource.
+
+        Raises:
+            MCPError: there is none, or it cannot be read.
+        """
+        uri = str(request.uri)
+        text = _required(await self._run(lambda opened: opened.read_resource(uri, _client(context))))
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type="text/markdown", text=text)])
+
+    async def list_prompts(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        """List the prompts."""
+        return types.ListPromptsResult(prompts=[types.Prompt(name=name, description=about) for name, about in tools.PROMPTS.items()])
+
+    async def get_prompt(self, context: Context, request: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """Get a prompt.
+
+        Raises:
+            MCPError: there is no such prompt, or memory cannot be read.
+        """
+        name = request.name
+        if name not in tools.PROMPTS:
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name[:40]!r}; the prompts are {', '.join(tools.PROMPTS)}")
+        text = _required(await self._run(lambda opened: opened.prompt_text(name, _client(context))))
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(description=tools.PROMPTS[name], messages=[message])
+
+    async def _run(self, work: Callable[[door.Door], Answer]) -> Answer:
+        """Do some work in a thread. A write that its client no longer waits for is finished all the same."""
+
+        def with_door() -> Answer:
+            if self._door is None:
+                self._door = door.Door(self._folder, self._environment)
+            return work(self._door)
+
+        return await anyio.to_thread.run_sync(with_door, limiter=self._limiter)
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        if self._door is not None:
+            self._door.close(_CATCHING_UP_SECONDS)
+
+
+def _required(answer: Answer) -> str:
+    """The text of an answer.
+
+    Raises:
+        MCPError: it is a failure.
+    """
+    text, failed = answer
+    if failed:
+        failure = json.loads(text)
+        raise MCPError(types.INVALID_PARAMS, f"{failure['message']}. {failure['hint']}".rstrip(), failure)
+    return text
+
+
+def _client(context: Context) -> str:
+    """The name that the client gives itself."""
+    params = context.session.client_params
+    return params.client_info.name if params is not None else ""
+
+
+def _tool(tool: tools.ToolDefinition) -> types.Tool:
+    values = {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.schema,
+        "annotations": {
+            "readOnlyHint": not tool.writes,
+            "destructiveHint": tool.destructive,
+            "idempotentHint": tool.idempotent or not tool.writes,
+            "openWorldHint": False,
+        },
+    }
+    return types.Tool.model_validate(values | ({"_meta": {"anthropic/alwaysLoad": True}} if tool.always else {}))
+
+
+def _server(answers: Answers) -> Server[Any]:
+    return Server(
+        "mdmem",
+        version=__version__,
+        instructions=tools.INSTRUCTIONS,
+        on_list_tools=answers.list_tools,
+        on_call_tool=answers.call_tool,
+        on_list_resources=answers.list_resources,
+        on_list_resource_templates=answers.list_templates,
+        on_read_resource=answers.read_resource,
+        on_list_prompts=answers.list_prompts,
+        on_get_prompt=answers.get_prompt,
+    )
+
+
+async def _serve(answers: Answers) -> None:
+    """Serve the client of this process until its input ends.
+
+    Where it ends otherwise, the process is left at once, since the thread that reads the input cannot be woken.
+    """
+    server, requests = _server(answers), OpenRequests()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_leave_on_signal, requests)
+        async with stdio_server() as (source, sink):
+            incoming, outgoing = RequestStream(source, sink, requests), AnswerStream(sink, requests)
+            try:
+                await server.run(incoming, outgoing, server.create_initialization_options())
+            except anyio.get_cancelled_exc_class():  # nobody reads the answers any more
+                os._exit(0)
+        tasks.cancel_scope.cancel()
+
+
+async def _leave_on_signal(requests: OpenRequests) -> None:
+    """Leave at a signal, when the calls that are under way are answered."""
+    with anyio.open_signal_receiver(*_SIGNALS) as signals:
+        async for _ in signals:
+            await requests.drain(_FINISHING_SECONDS)
+            os._exit(_INTERRUPTED)
+
+
+def run(folder: str | None, environment: Mapping[str, str], read_only: bool) -> None:
+    """Serve the client of this process until its input ends, or it is gone."""
+    answers = Answers(folder, environment, read_only)
+    try:
+        anyio.run(_serve, answers)
+    except* BrokenPipeError:
+        pass  # the host is gone
+    finally:
+        answers.close()

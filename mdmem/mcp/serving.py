@@ -1,0 +1,30 @@
+"""Start the server, or say what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from mdmem.errors import PackageProblem
+from mdmem.startup import late
+
+if TYPE_CHECKING:
+    from mdmem.mcp import server
+else:
+    server = late.module("mdmem.mcp.server")
+
+_PACKAGES = ("mcp", "mcp_types", "anyio")
+"""What the extra brings; `mcp_types` is there from the second version of the SDK on."""
+
+
+def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -> int:
+    """Serve over standard input and output until the input ends; return the exit status.
+
+    Raises:
+        PackageProblem: `missing-package`: the SDK is not installed.
+    """
+    if any(find_spec(name) is None for name in _PACKAGES):
+        raise PackageProblem("missing-package", "the server needs the MCP SDK: pip install 'mdmem[mcp]'")
+    server.run(folder, environment, read_only)
+    return 0

@@ -1,0 +1,128 @@
+"""Results as the one text that a model reads. Pure: no secret in it, nothing that steers a terminal, never more than it should hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mdmem import secrets
+from mdmem.addresses import join_path
+from mdmem.errors import json_line, printable
+from mdmem.mcp.phrases import in_arguments
+from mdmem.model.reads import Outline, SectionView
+from mdmem.model.searches import FactList, Hit, SearchResult
+from mdmem.show.formatting import hit_remarks, section_line, short_id
+
+MOST_CHARACTERS = 8000
+NO_MATCH = "No match."
+BEHIND = "The index is behind."
+_ROOM = 300
+"""Characters kept for what stands below a text that was cut."""
+
+
+def clean(text: str) -> str:
+    """A text of memory without secrets, and with everything visible that could hide or steer."""
+    return printable(secrets.redact(text.replace("\r\n", "\n")))
+
+
+def bounded(lines: Iterable[str], how: str, last: Sequence[str] = ()) -> str:
+    """Lines as one text of bounded length: where some do not fit, a line says how many, and `how` to get them. `last` always stand."""
+    entries = list(lines)
+    room = MOST_CHARACTERS - sum(len(line) + 1 for line in last)
+    shown = 0
+    used = 0
+    for entry in entries:
+        used += len(entry) + 1
+        if used > room - (_ROOM if shown + 1 < len(entries) else 0):
+            break
+        shown += 1
+    if shown == len(entries):
+        return "\n".join((*entries, *last))
+    if not shown:
+        entries[0] = f"{entries[0][: room - _ROOM].rstrip()}…"
+        shown = 1
+    left = len(entries) - shown
+    more = [f"… {left:,} more: {how}"] if left else [f"… the rest: {how}"]
+    return "\n".join((*entries[:shown], *more, *last))
+
+
+def hit_line(hit: Hit) -> str:
+    """An entry with its citation, on as many lines as it has."""
+    kind = f"[{hit.kind}] " if hit.kind else ""
+    tags = "".join(f" #{tag}" for tag in hit.tags)
+    marks = "".join(f" {mark}" for mark in ((f"[{hit.fact}]",) if hit.fact else ()) + hit_remarks(hit))
+    text = clean(hit.text.strip()).replace("\n", "\n  ")
+    return f"- {printable(hit.path, keep='')}:{hit.start_line} {kind}{text}{clean(tags)}{marks}"
+
+
+def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
+    """Lines below an answer: that the index is behind, and what the core has to say."""
+    said = [clean(in_arguments(note)) for note in notes]
+    return [*([BEHIND] if stale else []), *said]
+
+
+def search_text(result: SearchResult) -> str:
+    """The answer to a search."""
+    as_of = [f"Memory as of {result.as_of}, commit {short_id(result.commit)}."] if result.as_of else []
+    days = [f"{name}: {day}" for name, day in (("since", result.since), ("until", result.until)) if day]
+    return _listed(result.hits, [*as_of, *days, *_notes(result.stale, result.notes)])
+
+
+def facts_text(listed: FactList) -> str:
+    """Facts by their labels."""
+    left_out = [f"{len(listed.facts)} of {listed.total}: memory_search with limit"] if 0 < len(listed.facts) < listed.total else []
+    return _listed(listed.facts, [*left_out, *_notes(listed.stale, listed.notes)])
+
+
+def _listed(hits: Sequence[Hit], notes: Sequence[str]) -> str:
+    return bounded([hit_line(hit) for hit in hits] or [NO_MATCH], "memory_search with limit, or memory_get NAME", notes)
+
+
+def section_text(view: SectionView) -> str:
+    """A section, or a whole file, with its citation above it and its etag below."""
+    name = f" {section_line(view.section)}" if view.section else ""
+    subsections = [f"subsections: {'; '.join(join_path(path) for path in view.subsections)}"] if view.section and view.subsections else []
+    lines = clean(view.text.strip("\r\n")).split("\n")
+    below = [clean(line)[: _ROOM * 2] for line in subsections]
+    etag = view.etag if view.section else view.tree_etag
+    how = "memory_search, or memory_get NAME of a part"
+    return bounded([f"# {clean(view.path)}:{view.start_line}{clean(name)}", *lines], how, [*below, f"etag {etag}"])
+
+
+def outline_text(outline: Outline) -> str:
+    """The sections of a file, indented, each with line and etag."""
+    rows = [
+        f"{'  ' * (len(row.section) - 1)}- :{row.line} {clean(section_line(row.section[-1:]))} (etag {row.etag})"
+        for row in outline.sections
+    ]
+    return bounded([f"# {clean(outline.path)}", *rows], "memory_get NAME")
+
+
+def failure_text(failure: Mapping[str, Any]) -> str:
+    """A failure as one JSON object of bounded length, without secrets."""
+    shown = {name: _without_secrets(value) for name, value in failure.items()}
+    text = json_line(shown)
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return json_line({name: _shortened(value) for name, value in shown.items()})
+
+
+def _without_secrets(value: Any) -> Any:
+    match value:
+        case str():
+            return secrets.redact(value)
+        case list() | tuple():
+            return [_without_secrets(each) for each in value]
+        case dict():
+            return {name: _without_secrets(each) for name, each in value.items()}
+    return value
+
+
+def _shortened(value: Any) -> Any:
+    """A value of a failure of which there is too much: a text is cut, of a list the first few stay."""
+    match value:
+        case str() if len(value) > MOST_CHARACTERS // 4:
+            return f"{value[: MOST_CHARACTERS // 4]}… (the rest: memory_get)"
+        case list():
+            return [_shortened(each) for each in value[:4]]
+    return value

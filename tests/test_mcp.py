@@ -1,0 +1,213 @@
+"""What the server offers, how calls are checked, and how answers read: everything but memory and the SDK."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mdmem import wording
+from mdmem.errors import UsageProblem, attempt
+from mdmem.mcp import texts
+from mdmem.mcp.arguments import check_arguments
+from mdmem.mcp.door import actor_of
+from mdmem.mcp.phrases import in_arguments
+from mdmem.mcp.tools import INSTRUCTIONS, PROMPTS, TOOLS, offered
+from mdmem.model import Status
+from mdmem.model.reads import Outline, OutlineRow, SectionView
+from mdmem.model.searches import Hit, SearchResult
+
+TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
+READING = ["memory_search", "memory_get", "memory_context"]
+LOADED = ["memory_search", "memory_get", "memory_remember", "memory_log"]
+
+
+def hit(text: str = "tea", line: int = 7, **values: Any) -> Hit:
+    fields: dict[str, Any] = dict.fromkeys(("kind", "day", "fact", "key", "source", "confidence", "until", "commit"))
+    fields |= {"section": ("Memory",), "score": 1.0, "tags": (), "status": Status.CURRENT, "uncommitted": False}
+    return Hit(**{**fields, "path": "MEMORY.md", "start_line": line, "end_line": line, "text": text, **values})
+
+
+def answer(*hits: Hit, **values: Any) -> str:
+    return texts.search_text(SearchResult(**{"query": "q", "commit": None, "stale": False, "hits": hits, **values}))
+
+
+class TestTools:
+    def test_are_these(self):
+        assert list(TOOLS) == [*READING, "memory_remember", "memory_log", "memory_edit", "memory_forget", "memory_task"]
+        assert list(offered(read_only=True)) == READING
+        assert [tool.name for tool in TOOLS.values() if tool.always] == LOADED
+        assert [tool.name for tool in TOOLS.values() if tool.destructive] == ["memory_edit", "memory_forget"]
+
+    def test_instructions_are_short(self):
+        assert len(INSTRUCTIONS) <= 600
+        assert "\n" not in INSTRUCTIONS
+
+    @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+    def test_a_schema_refuses_what_it_does_not_name(self, tool: Any):
+        assert tool.schema["additionalProperties"] is False
+        assert set(tool.required) <= set(tool.arguments)
+        assert tool.description.endswith(".")
+
+    def test_prompts_are_described(self):
+        assert list(PROMPTS) == ["flush", "heartbeat"]
+        assert all(PROMPTS.values())
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("tool", "given", "values"),
+        [
+            ("memory_search", {"query": "tea"}, {"query": "tea", "limit": 8}),
+            ("memory_search", {"tags": ["ops"], "limit": 3, "since": None}, {"tags": ["ops"], "limit": 3}),
+            ("memory_get", {}, {}),
+            ("memory_context", {}, {"budget": 2000}),
+            ("memory_log", {"text": "t"}, {"text": "t", "source": "inferred"}),
+            ("memory_edit", {"section": "S", "append": "a", "delete": False}, {"section": "S", "append": "a", "delete": False}),
+            ("memory_edit", {"section": "S", "replace": "a", "with": ""}, {"section": "S", "replace": "a", "with": ""}),
+            ("memory_edit", {"section": "S", "body": "", "expect": "e"}, {"section": "S", "body": "", "expect": "e"}),
+            ("memory_task", {"action": "list"}, {"action": "list"}),
+        ],
+    )
+    def test_are_taken(self, tool: str, given: dict[str, Any], values: dict[str, Any]):
+        assert check_arguments(TOOLS[tool], given) == values
+
+    @pytest.mark.parametrize(
+        ("tool", "given", "message", "hint"),
+        [
+            ("memory_search", {"querry": "tea"}, "no argument 'querry'", "Did you mean query?"),
+            ("memory_search", {"q": "tea"}, "no argument 'q'", "Did you mean query?"),
+            ("memory_get", {"zzz": 1}, "no argument 'zzz'", "It takes name, file, history."),
+            ("memory_search", {}, "needs query or tags", ""),
+            ("memory_search", {"query": " "}, "needs query or tags", ""),
+            ("memory_search", {"tags": []}, "needs query or tags", ""),
+            ("memory_search", {"tags": ["a"], "since": "monday"}, "since goes with query", ""),
+            ("memory_search", {"query": "a", "limit": 51}, "limit is 51, which is not from 1 to 50", ""),
+            ("memory_search", {"query": "a", "limit": "8"}, "limit must be a whole number", ""),
+            ("memory_search", {"query": "a", "limit": True}, "limit must be a whole number", ""),
+            ("memory_search", {"query": ["a"]}, "query must be a text", ""),
+            ("memory_search", {"query": "a", "tags": "ops"}, "tags must be a list", '{"tags": ["ops"]}'),
+            ("memory_search", {"query": "a", "tags": [1]}, "tags must be a list", ""),
+            ("memory_search", {"query": "a", "history": "yes"}, "history must be true or false", ""),
+            ("memory_context", {"budget": 8001}, "budget is 8001", ""),
+            ("memory_log", {}, "memory_log needs text", "It takes text"),
+            ("memory_log", {"text": None}, "memory_log needs text", ""),
+            ("memory_log", {"content": "t"}, "no argument 'content'", "Did you mean text?"),
+            ("memory_remember", {"text": "t", "source": "user"}, "none of its choices", "user-stated, inferred, auto"),
+            ("memory_edit", {"section": "S"}, "give exactly one of", ""),
+            ("memory_edit", {"section": "S", "append": "a", "delete": True}, "give exactly one of", ""),
+            ("memory_edit", {"section": "S", "replace": "a"}, "replace and with go together", ""),
+            ("memory_edit", {"section": "S", "append": "a", "with": "b"}, "replace and with go together", ""),
+            ("memory_edit", {"section": "S", "body": "b"}, "body needs expect", "memory_get"),
+            ("memory_edit", {"section": "S", "delete": True}, "delete needs expect", "memory_get"),
+            ("memory_task", {"action": "begin"}, "none of its choices", "start, note, done"),
+            ("memory_task", {"action": "note", "name": "N"}, "note needs text", ""),
+            ("memory_task", {"action": "show"}, "show needs name", ""),
+        ],
+    )
+    def test_are_refused(self, tool: str, given: dict[str, Any], message: str, hint: str):
+        with pytest.raises(UsageProblem) as refused:
+            check_arguments(TOOLS[tool], given)
+        assert message in refused.value.message
+        assert hint in refused.value.hint
+
+
+class TestTexts:
+    def test_a_hit_has_its_citation_and_its_id(self):
+        found = hit("tea, green", kind="preference", tags=("home",), fact="1f3c9a2b", near=True)
+        assert answer(found) == "- MEMORY.md:7 [preference] tea, green #home [1f3c9a2b] (near)"
+
+    def test_further_lines_stay_in_their_item(self):
+        assert answer(hit("one\ntwo")) == "- MEMORY.md:7 one\n  two"
+
+    def test_no_match_and_an_index_that_is_behind_are_texts(self):
+        assert answer() == "No match."
+        assert answer(stale=True) == "No match.\nThe index is behind."
+        assert answer(hit(), stale=True, notes=("why",)) == "- MEMORY.md:7 tea\nThe index is behind.\nwhy"
+
+    def test_no_secret_and_nothing_that_steers(self):
+        assert TOKEN not in answer(hit(f"the token is {TOKEN}"))
+        assert "\x1b" not in answer(hit("red \x1b[31m"))
+        assert TOKEN not in texts.failure_text({"error": "section-changed", "text": f"token {TOKEN}", "facts": [{"text": TOKEN}]})
+
+    def test_what_is_too_much_is_counted(self):
+        text = answer(*(hit("word " * 100, line) for line in range(50)))
+        assert len(text) <= texts.MOST_CHARACTERS
+        assert text.endswith("more: memory_search with limit, or memory_get NAME")
+        assert text.count("\n- ") + 1 + int(text.rsplit("… ", 1)[1].split()[0]) == 50
+
+    def test_one_entry_that_is_too_long_is_cut(self):
+        text = answer(hit("word " * 5000))
+        assert 7000 < len(text) <= texts.MOST_CHARACTERS
+
+    @pytest.mark.parametrize("lines", [3, 5000])
+    def test_a_section_ends_with_its_etag(self, lines: int):
+        view = SectionView(
+            path="MEMORY.md",
+            section=("Memory", "Work"),
+            level=2,
+            text="\n" + "- a fact of some length\n" * lines,
+            etag="abc",
+            tree_etag="def",
+            start_line=3,
+            end_line=9,
+            commit=None,
+            uncommitted=False,
+            subsections=(("Memory", "Work", "Employer"),),
+        )
+        text = texts.section_text(view)
+        assert text.startswith("# MEMORY.md:3 Memory > Work\n- a fact")
+        assert text.endswith("subsections: Memory > Work > Employer\netag abc")
+        assert len(text) <= texts.MOST_CHARACTERS
+        assert ("more: " in text) is (lines > 100)
+
+    def test_an_outline_is_indented(self):
+        rows = (OutlineRow(("Memory",), 1, 1, "a", 2), OutlineRow(("Memory", "Work"), 2, 3, "b", 2))
+        assert texts.outline_text(Outline("MEMORY.md", rows)) == "# MEMORY.md\n- :1 Memory (etag a)\n  - :3 Work (etag b)"
+
+    def test_a_long_failure_stays_json(self):
+        text = texts.failure_text({"error": "section-changed", "message": "m", "hint": "", "etag": "e", "text": "x" * 50_000})
+        assert len(text) <= texts.MOST_CHARACTERS
+        assert json.loads(text)["etag"] == "e"
+
+
+class TestPhrases:
+    @pytest.mark.parametrize(
+        ("message", "said"),
+        [
+            (f"{wording.field('replacement')} is empty", "with is empty"),
+            (
+                f"{wording.verb('init')} makes one; {wording.field('workspace')} names one.",
+                "mdmem init makes one; MDMEM_WORKSPACE names one.",
+            ),
+            (f"Read it ({wording.verb('show')})", "Read it (memory_get)"),
+            (wording.verb("remember", "supersedes"), "memory_remember with supersedes"),
+            (wording.verb("facts", "everything"), "mdmem facts --all"),
+            (wording.verb("reindex", "full"), "mdmem reindex --full"),
+        ],
+    )
+    def test_of_the_tools(self, message: str, said: str):
+        assert in_arguments(message) == said
+
+    @pytest.mark.parametrize(
+        ("client", "actor"),
+        [("claude-code", "mcp/claude-code"), ("", "mcp/client"), ("a b\nMdmem-Op: x", "mcp/a-b-Mdmem-Op-x"), ("x" * 90, f"mcp/{'x' * 40}")],
+    )
+    def test_a_client_is_an_actor(self, client: str, actor: str):
+        assert actor_of(client) == actor
+
+
+def test_a_bug_is_an_answer_and_its_traceback_is_shown(capsys: pytest.CaptureFixture[str]):
+    def failing() -> str:
+        raise ZeroDivisionError("by nothing")
+
+    assert attempt(failing) == {"error": "bug", "message": "ZeroDivisionError: by nothing", "hint": "This is a bug in mdmem."}
+    assert "in failing" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_an_answer():
+    def failing() -> str:
+        raise OSError(28, "No space left on device", "x")
+
+    failure = attempt(failing)
+    assert isinstance(failure, dict)
+    assert failure["error"] == "storage"
