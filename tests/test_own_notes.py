@@ -144,6 +144,13 @@ class TestPaths:
         configure(at, 'paths = ["**/*.md"]')
         assert Memory(at.workspace).empty_answer_notes() == ()
 
+    def test_a_new_file_that_is_left_out_is_said(self, at: Desk):
+        done = at.apply(Remember("panels", file="ideas.md", create=True))
+        assert (done.changed, done.warnings) == (True, ("not-memory",))
+        assert "ideas.md is not searched" in done.notes[0]
+        assert at.apply(Remember("more panels", file="ideas.md")).warnings == ()
+        assert at.apply(Remember("panels", file="memory/ideas.md", create=True)).warnings == ()
+
     def test_an_index_by_other_settings_is_built_anew(self, at: Desk):
         configure(at, 'paths = ["*.md"]')
         assert paths(at) == {"Solar roof.md"}

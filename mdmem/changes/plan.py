@@ -137,6 +137,9 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         warnings = (*warnings, "weaker-source")
         named = "; ".join(f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}" for item in better[:_MOST_NAMED])
         notes.append(f"weaker-source: this is {edit.options.source}, and takes out what is better founded: {named}")
+    if before is None and not workspace.kind_of(path).is_memory:
+        warnings = (*warnings, "not-memory")
+        notes.append(f"not-memory: {path} is not searched: a file below memory/ is, or one that the setting paths takes in")
     return replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
 
 
