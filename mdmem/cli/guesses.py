@@ -92,7 +92,7 @@ OF_GROUPS: Mapping[str, Mapping[str, str]] = {
 """The same for the second word of a command."""
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "--limit --max --count --top --top-k --topk --k -k -l --num --number --max-results --results --size --n --first --last": ("-n",),
+    "--limit --max --count --top --top-k --topk --k -l --num --number --max-results --results --size --n --first --last": ("-n",),
     "--tags --label --labels -t --topic --keyword --keywords --categories --hashtag": ("--tag",),
     "--content --text --body --message --entry --value --data --input --fact --note --memory --description -m -c": (
         *("TEXT", "--body", "-m", "--reason", "FACT", "OUTCOME"),
@@ -136,6 +136,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "--full --rebuild --reset": ("--full",),
     "--repair --mend --fix --apply --autofix": ("--fix", "--apply"),
     "--status --state": ("--all", "--history"),
+    "-k": ("-n", "--key", "--kind"),
     "--key --keys": ("SECTION|FACT|KEY",),
 }
 """For words that are no option of a command those that may be meant: the first that the command has. In capitals: an argument."""

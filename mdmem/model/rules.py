@@ -27,6 +27,17 @@ def require_range(name: str, value: float | None, low: int, high: int) -> None:
         raise UsageProblem(f"{field(name)} is {shown}, which is not from {low} to {high}")
 
 
+def require_single_tags(tags: Iterable[str]) -> None:
+    """Refuse what holds several tags in the place of one.
+
+    Raises:
+        UsageProblem: the first of them.
+    """
+    for tag in tags:
+        if "," in tag or len(tag.split()) > 1:
+            raise UsageProblem(f"{tag!r} cannot be a tag", f"Give {field('tags')} once for each label.")
+
+
 def require_no_trailer(name: str, text: str | None) -> None:
     """Refuse a text for a commit message with a line that reads as a trailer of mdmem's.
 

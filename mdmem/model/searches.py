@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, SectionPath, Source, Status
-from mdmem.model.rules import require_range
+from mdmem.model.rules import require_range, require_single_tags
 from mdmem.startup.records import dataclass
 from mdmem.wording import field
 
@@ -38,7 +38,8 @@ class Search:
     explain: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of their range, and `history` together with `as_of`."""
+        """Refuse several tags in one, numbers out of their range, and `history` together with `as_of`."""
+        require_single_tags(self.tags)
         require_range("limit", self.limit, 1, _MAX_HITS)
         require_range("min_confidence", self.min_confidence, 0, 1)
         require_range("recent_days", self.recent_days, 1, _MAX_DAYS)
@@ -65,7 +66,8 @@ class ListFacts:
     limit: int = 100
 
     def __post_init__(self) -> None:
-        """Refuse a number below 0."""
+        """Refuse several tags in one, and a number below 0."""
+        require_single_tags((*self.tags, *self.any_tags))
         require_range("limit", self.limit, 0, _MAX_LISTED)
 
 
