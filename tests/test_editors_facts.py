@@ -86,7 +86,10 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
             "## A\n\n- k: b <!-- c -->\n  more #u (until 2026-05-01) #v ^new\n  - x\n",
         ),
         ("## A\r\n\r\n1. **K:** a ^id\r\n   - x\r\n2. y\r\n", "b", {"key": "k"}, "## A\r\n\r\n1. **K:** b ^id\r\n   - x\r\n2. y\r\n"),
+        ("## A\n\n- k: a #X\n  more\n", "k: b", {}, "## A\n\n- k: b #X\n  more\n"),
+        ("## A\n\n- k: a\n  - x (until 2026-04-01)\n", "k: b", {}, "## A\n\n- k: b\n  - x\n"),
         # Further lines of the new text replace the others, but not the lists.
+        ("## A\n\n- k: a\n  boX\n  - x\n", "k: b\nc", {}, "## A\n\n- k: b\n  c\n  - x\n"),
         ("## A\n\n- k: a ^id\n  more\n  - x\n\n  and\n", "k: b\nc", {}, "## A\n\n- k: b\n  c ^id\n  - x\n\n  and\n"),
         ("## A\n\n- k: a\n\n  ```\n  - code\n  ```\n\n  - x\n", "k: b\n\nc", {"tags": ("t",)}, "## A\n\n- k: b #t\n\n  c\n  - x\n"),
         ("## A\n\n- k: a\n  - x\n", "k: b\n- y", {}, "## A\n\n- k: b\n  - y\n"),

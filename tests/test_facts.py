@@ -277,6 +277,7 @@ def test_an_id_of_what_cannot_be_encoded() -> None:
         ("- x  (until 2026-01-01) #b <!-- c -->", None, ("d",), None, "- x #d <!-- c -->"),
         ("- x #b ^id", None, (), DAY, "- x (until 2026-03-05) ^id"),
         ("- #b", None, ("d",), None, "- #b"),
+        ("- x\n  y\n  z\n  w\n  - dd", None, ("t",), None, "- x\n  y\n  z\n  w #t\n  - dd"),
         ("- #b", "fact", ("d",), DAY, "- [fact] #b (until 2026-03-05) #d"),
         ("- x ^id\n  - y #b (until 2026-01-01)", None, ("d",), DAY, "- x #d ^id\n  - y #b (until 2026-03-05)"),
         ("- x #a (until 2026-01-01)\n  - y #b\n", None, ("d",), DAY, "- x #a (until 2026-03-05) #d\n  - y\n"),
