@@ -11,9 +11,10 @@ from workspaces import NOW, Desk, desk
 
 from mdmem.check import refusals
 from mdmem.errors import MdmemError
-from mdmem.memory import Memory, staged_problems
+from mdmem.memory import Memory, initialise, staged_problems
 from mdmem.model import FileKind
 from mdmem.model.history import ShowHistory
+from mdmem.model.reads import Initialise
 from mdmem.model.searches import Hit, Search
 from mdmem.model.writes import EditSection, Log, Remember, Save
 
@@ -143,6 +144,15 @@ class TestPaths:
         assert (memory.status().paths, memory.status().other_markdown) == ({"*.md": 1}, 2)
         configure(at, 'paths = ["**/*.md"]')
         assert Memory(at.workspace).empty_answer_notes() == ()
+
+    def test_where_the_daily_notes_are_is_said_too(self, at: Desk):
+        for path in ("Daily/2026-03-01.md", "Daily/2026-03-02.md", "2026-03-03.md", "Daily/2026-03-03 trip.md"):
+            at.write(path, "- rain\n")
+        (note,) = initialise(Initialise(str(at.root), False), os.environ).notes
+        assert note.endswith('in mdmem.toml takes them in, daily = "Daily/%Y-%m-%d.md" has log write there')
+        configure(at, 'daily = "Daily/%Y-%m-%d.md"')
+        (note,) = initialise(Initialise(str(at.root), False), os.environ).notes
+        assert note.endswith("takes them in")
 
     def test_a_new_file_that_is_left_out_is_said(self, at: Desk):
         done = at.apply(Remember("panels", file="ideas.md", create=True))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from mdmem.listing import is_foreign
 from mdmem.model import FileKind, FilePath
 from mdmem.repo import ignored
+from mdmem.startup import late
 from mdmem.workspace import Workspace
 
 _NAMED = 3
+_DAILY_NOTE = late.pattern(r"((?:.*/)?)\d{4}-\d{2}-\d{2}\.md")
 
 
 def other_markdown(workspace: Workspace) -> tuple[FilePath, ...]:
@@ -39,4 +44,11 @@ def other_markdown_note(workspace: Workspace) -> str | None:
     glob = "**/*.md" if any("/" in path for path in paths) else "*.md"
     files = "1 Markdown file is" if len(paths) == 1 else f"{len(paths):,} Markdown files are"
     globs = ", ".join(f'"{each}"' for each in dict.fromkeys((*workspace.settings.paths, glob)))
-    return f"{files} not memory and not searched ({names}): paths = [{globs}] in mdmem.toml takes them in"
+    setting = "" if workspace.settings.daily else _daily_setting(paths)
+    return f"{files} not memory and not searched ({names}): paths = [{globs}] in mdmem.toml takes them in{setting}"
+
+
+def _daily_setting(paths: Iterable[FilePath]) -> str:
+    """The setting that has `log` write where most of some files are daily notes; empty where there are none."""
+    folders = Counter(match[1] for path in paths if (match := _DAILY_NOTE.fullmatch(path)))
+    return "".join(f', daily = "{folder}%Y-%m-%d.md" has log write there' for folder, _ in folders.most_common(1))
