@@ -89,11 +89,12 @@ def test_the_official_client(at: Desk, mode: Any):
     assert sorted(each.name for each in at.workspace.state.iterdir() if "tmp" in each.name) == []
 
 
-def test_lines_that_are_no_messages_are_answered_and_calls_at_the_end_of_input_too(at: Desk):
-    answers = served(at, (*HELLO, "no json {", '{"neither": 1}', call(2, "memory_log", text="at the end"), call(3, "memory_get")))
+def test_lines_that_are_no_messages_are_answered_and_so_are_calls_when_the_input_ends(at: Desk):
+    gets = [call(number, "memory_get") for number in range(3, 9)]
+    answers = served(at, (*HELLO, "no json {", '{"neither": 1}', call(2, "memory_log", text="at the end"), *gets))
     assert answers[None]["error"]["code"] in (-32700, -32600)
     assert json.loads(answers[2]["result"]["content"][0]["text"])["changed"] is True
-    assert answers[3]["result"]["isError"] is False
+    assert [answers[number]["result"]["isError"] for number in range(3, 9)] == [False] * 6
 
 
 def test_read_only(at: Desk):

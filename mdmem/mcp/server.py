@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ class Answers:
         self._folder, self._environment = folder, environment
         self._offered = tools.offered(read_only)
         self._door: door.Door | None = None
+        self._opening = threading.Lock()
         self._limiter = anyio.CapacityLimiter(_AT_ONCE)
 
     async def list_tools(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -116,8 +118,9 @@ class Answers:
         """Do some work in a thread. A write that its client no longer waits for is finished all the same."""
 
         def with_door() -> Answer:
-            if self._door is None:
-                self._door = door.Door(self._folder, self._environment)
+            with self._opening:
+                if self._door is None:
+                    self._door = door.Door(self._folder, self._environment)
             return work(self._door)
 
         return await anyio.to_thread.run_sync(with_door, limiter=self._limiter)
