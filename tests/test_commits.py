@@ -1,0 +1,250 @@
+"""Commits that git makes for us: which one is ours, what it holds, and how it is taken back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import SEED, Desk, desk
+
+from mdmem import repo
+from mdmem.errors import MdmemError
+from mdmem.model import CommitId, FilePath
+from mdmem.repo import Identity, Repository, commits
+
+PATH = FilePath("MEMORY.md")
+SUBJECT = "MEMORY.md: append Work"
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    """A workspace below the root."""
+    return desk(world, repository, "sub")
+
+
+@pytest.fixture(params=[True, False], ids=["read", "git"])
+def opened(at: Desk, request: pytest.FixtureRequest) -> Repository:
+    """The repository, of which git's own files may be read, or may not."""
+    opened = repo.discover(at.root)
+    return opened if request.param else replace(opened, is_simple=False)
+
+
+def head(at: Desk) -> CommitId:
+    return CommitId(at.git("rev-parse", "HEAD").strip())
+
+
+def order(**changed: object) -> commits.CommitOrder:
+    return replace(
+        commits.CommitOrder(paths=[PATH], message=f"{SUBJECT}\n\nMdmem-Op: append\n", date="@1 +0000", hook_timeout=30), **changed
+    )
+
+
+class TestOurs:
+    """The commit that git may have made though it, or a hook, failed afterwards."""
+
+    @pytest.mark.parametrize(
+        ("steps", "expected"),
+        [
+            ([], None),
+            (["another"], None),
+            (["ours"], "ours"),
+            (["another", "ours", "another"], "ours"),
+            (["ours elsewhere"], None),
+            (["prefixed by a hook"], "prefixed by a hook"),
+            (["ours", "ours elsewhere"], "ours"),
+        ],
+    )
+    def test_which_it_is(self, at: Desk, opened: Repository, steps: list[str], expected: str | None):
+        before, made = head(at), {}
+        at.commit(SUBJECT)
+        before = head(at)
+        for number, step in enumerate(steps):
+            path = "other.md" if "elsewhere" in step else PATH
+            at.write(path, f"{number}\n")
+            subject = {"another": "another", "prefixed by a hook": f"[X-1] {SUBJECT}"}.get(step, SUBJECT)
+            made[step] = at.commit(f"{subject}\n\nbody", path)
+        assert commits.commit_made_after(opened, before, [PATH], f"{SUBJECT}\n\nMdmem-Op: append\n") == (
+            made[expected] if expected else None
+        )
+
+    def test_the_first_of_a_branch(self, at: Desk, opened: Repository):
+        assert commits.commit_made_after(opened, None, [PATH], "seed") == head(at)
+        assert commits.commit_made_after(opened, None, [PATH], "another") is None
+
+    def test_on_a_branch_without_a_commit(self, at: Desk, opened: Repository):
+        before = head(at)
+        at.git("checkout", "-q", "--orphan", "new")
+        assert commits.commit_made_after(opened, before, [PATH], "seed") is None
+
+    def test_one_of_no_path(self, at: Desk, opened: Repository):
+        before = head(at)
+        at.git("commit", "-q", "--allow-empty", "-m", SUBJECT)
+        assert commits.commit_made_after(opened, before, [], SUBJECT) == head(at)
+        assert commits.commit_made_after(opened, before, [PATH], SUBJECT) is None
+
+    def test_a_hook_that_fails_after_it_does_not_undo_it(self, at: Desk, opened: Repository):
+        at.write(PATH, "x\n")
+        at.hook("post-commit", "exit 1")
+        made = commits.commit(opened, order())
+        assert (made.id, made.is_indexed) == (head(at), True)
+        assert at.subjects()[0] == SUBJECT
+
+    def test_a_hook_that_takes_too_long_after_it_does_not_undo_it(self, at: Desk, opened: Repository):
+        at.write(PATH, "x\n")
+        at.hook("post-commit", "exec sleep 60")
+        assert commits.commit(opened, order(hook_timeout=2)).id == head(at)
+        assert at.git("status", "--porcelain") == ""
+
+    @pytest.mark.parametrize("path", ["MEMORY.md", "new.md"])
+    def test_a_hook_that_takes_too_long_before_it_leaves_nothing(self, at: Desk, opened: Repository, path: str):
+        at.write(path, "x\n")
+        before = at.tree_state()
+        at.hook("pre-commit", "exec sleep 60")
+        with pytest.raises(MdmemError, match=r"longer than 0\.3 s") as failure:
+            commits.commit(opened, order(paths=[FilePath(path)], hook_timeout=0.3))
+        assert failure.value.code == "hook-timeout"
+        assert at.tree_state() == before
+
+
+class TestForHooks:
+    @pytest.mark.parametrize(
+        ("changed", "expected"),
+        [
+            ({}, "1/"),
+            ({"allow": ()}, "/"),
+            ({"allow": ("secret", "bad-date")}, "/bad-date,secret"),
+            ({"hookless": True}, None),
+        ],
+    )
+    def test_whose_commit_it_is(self, at: Desk, opened: Repository, changed: dict[str, object], expected: str | None):
+        at.write(PATH, "x\n")
+        log = Path(at.world.home, "said")
+        at.hook("pre-commit", f'echo "$MDMEM_COMMIT/$MDMEM_ALLOW" >{log}')
+        commits.commit(opened, order(**changed))
+        assert (log.read_text().strip() if log.exists() else None) == expected
+
+    def test_by_whom_git_does_not_know(self, at: Desk, opened: Repository):
+        at.git("config", "--remove-section", "user")
+        at.write(PATH, "x\n")
+        commits.commit(opened, order(identity=Identity("Agent", "agent@example.org")))
+        assert at.git("log", "-1", "--format=%an <%ae> %cn <%ce>") == "Agent <agent@example.org> Agent <agent@example.org>\n"
+
+    def test_settings_of_the_user_that_change_the_message(self, at: Desk, opened: Repository, tmp_path: Path):
+        (tmp_path / "template").write_text("TEMPLATE\n")
+        for name, value in (("commit.verbose", "true"), ("commit.template", str(tmp_path / "template")), ("commit.cleanup", "strip")):
+            at.git("config", name, value)
+        at.write(PATH, "x\n")
+        commits.commit(opened, order(message="subject\n\n# kept\n\n\n"))
+        assert at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == "subject\n\n# kept\n\n\n"
+
+
+class TestWhatACommitHolds:
+    @pytest.mark.parametrize(
+        ("path", "data", "expected"),
+        [
+            ("MEMORY.md", SEED, True),
+            ("MEMORY.md", SEED + "\n", False),
+            ("MEMORY.md", "", False),
+            ("none.md", SEED, False),
+            ("empty.md", "", True),
+            ("crlf.md", "a\r\nb\r\n", True),
+            ("crlf.md", "a\nb\n", True),
+            ("crlf.md", "a\r\n", False),
+            ("memory/\N{LATIN SMALL LETTER U WITH DIAERESIS} [x].md", "x\n", True),
+        ],
+    )
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_bytes_as_git_stores_them(self, at: Desk, opened: Repository, path: str, data: str, expected: bool, packed: bool):
+        at.write(".gitattributes", "crlf.md text eol=crlf\n")
+        at.write("crlf.md", "a\r\nb\r\n")
+        at.write("empty.md", "")
+        at.write("memory/\N{LATIN SMALL LETTER U WITH DIAERESIS} [x].md", "x\n")
+        commit = CommitId(at.commit())
+        if packed:
+            at.git("gc", "-q")
+        assert commits.commit_has_bytes(opened, commit, FilePath(path), data.encode()) is expected
+
+
+class TestTakenBack:
+    """The index has of the file what it had before."""
+
+    @pytest.mark.parametrize("before", ["settled", "staged", "announced", "untracked", "removed"])
+    def test_in_the_index_too(self, at: Desk, opened: Repository, before: str):
+        path = FilePath("new.md") if before in ("announced", "untracked") else PATH
+        at.write(path, "edited\n")
+        match before:
+            case "staged":
+                at.git("add", path)
+            case "announced":
+                at.git("add", "-N", path)
+            case "removed":
+                at.git("rm", "-q", "--cached", path)
+        parent, state, entry = head(at), at.tree_state(), commits.index_entry(opened, path)
+        made = commits.commit(opened, order(paths=[path])).id
+        at.write("staged.md", "x\n")
+        at.git("add", "staged.md")
+        kept = None if before == "settled" else entry
+        assert commits.undo_commit(opened, made, parent, path, kept)
+        at.git("rm", "-q", "-f", "staged.md")
+        assert at.tree_state() == state
+
+    def test_the_first_one(self, world: World, tmp_path: Path):
+        root = tmp_path / "fresh"
+        root.mkdir()
+        at = Desk(world, root)
+        at.git("init", "-q")
+        at.git("config", "user.name", "x")
+        at.git("config", "user.email", "x@example.org")
+        at.write(PATH, "x\n")
+        opened = repo.discover(root)
+        entry = commits.index_entry(opened, PATH)
+        made = commits.commit(opened, order()).id
+        assert commits.undo_commit(opened, made, None, PATH, entry)
+        assert at.git("status", "--porcelain") == "?? MEMORY.md\n"
+        assert at.git("rev-list", "--all") == ""
+
+    def test_one_that_is_built_on_stays(self, at: Desk, opened: Repository):
+        parent = head(at)
+        at.write(PATH, "x\n")
+        made = commits.commit(opened, order()).id
+        top = at.commit("on top")
+        assert not commits.withdraw(opened, made, parent)
+        assert not commits.undo_commit(opened, made, parent, PATH, None)
+        assert head(at) == top
+        assert at.git("status", "--porcelain") == ""
+
+    def test_it_is_in_the_reflog(self, at: Desk, opened: Repository):
+        parent = head(at)
+        at.write(PATH, "x\n")
+        assert commits.withdraw(opened, commits.commit(opened, order()).id, parent)
+        assert at.git("reflog", "-1", "--format=%gs") == "mdmem: taken back\n"
+        assert head(at) == parent
+
+
+def test_an_index_that_lags_behind_is_brought_to_head(at: Desk, opened: Repository):
+    at.write(PATH, "x\n")
+    at.write("other.md", "x\n")
+    index = Path(at.git("rev-parse", "--path-format=absolute", "--git-path", "index").strip())
+    before = index.read_bytes()
+    at.commit()
+    index.write_bytes(before)
+    assert commits.renew_index(opened, [PATH])
+    assert at.git("diff", "--cached", "--name-only", "--relative") == "other.md\n"
+
+
+def test_an_index_that_cannot_be_written(at: Desk, opened: Repository):
+    index = Path(at.git("rev-parse", "--path-format=absolute", "--git-path", "index").strip())
+    index.write_bytes(b"damaged")
+    assert not commits.renew_index(opened, [PATH])
+
+
+def test_git_maintains_its_repository(at: Desk):
+    """As its settings say, and done when the call ends."""
+    at.git("config", "maintenance.auto", "true")
+    at.git("config", "gc.auto", "1")
+    for number in range(600):
+        at.write(f"{number}.txt", f"{number}\n")
+    at.git("add", ".")
+    opened = repo.discover(at.root)
+    commits.maintain(opened)
+    assert list((opened.git_dir / "objects" / "pack").glob("*.pack"))
