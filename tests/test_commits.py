@@ -134,8 +134,8 @@ class TestForHooks:
         for name, value in (("commit.verbose", "true"), ("commit.template", str(tmp_path / "template")), ("commit.cleanup", "strip")):
             at.git("config", name, value)
         at.write(PATH, "x\n")
-        commits.commit(opened, order(message="subject\n\n# kept\n\n\n"))
-        assert at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == "subject\n\n# kept\n\n\n"
+        commits.commit(opened, order(message="subject\n\n# kept \udcff\n\n\n"))
+        assert at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == "subject\n\n# kept ?\n\n\n"
 
 
 class TestWhatACommitHolds:

@@ -14,7 +14,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.repo import Identity, commits, mixed_commits
 from mdmem.repo.runner import GitResult
 
-MESSAGE = "MEMORY.md: append Work\n\n# no comment\n\nMdmem-Op: append\n\n"
+MESSAGE = "MEMORY.md: append Work\n\n# no comment \udcff\n\nMdmem-Op: append\n\n"
 OURS, THEIRS = "# ours\n", "# ours\n\n- theirs\n"
 
 
@@ -67,7 +67,7 @@ def test_it_stands_where_the_other_stood(at: Desk):
     commit = replace_newest(at)
     assert at.git("rev-parse", "HEAD").strip() == commit
     assert at.git("log", "-1", "--format=%P %ad %cd", "--date=raw") == f"{parent} 1770000000 +0530 1770000000 +0530\n"
-    assert at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == MESSAGE
+    assert at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == MESSAGE.replace("\udcff", "?")
     assert at.git("symbolic-ref", "HEAD") == "refs/heads/main\n"
     assert at.git("reflog", "-1", "--format=%gs") == "commit: MEMORY.md: append Work\n"
 
@@ -126,12 +126,14 @@ def test_by_whom_git_does_not_know(at: Desk):
 )
 def test_signed_where_commits_are(at: Desk, setting: str | None, is_signed: bool):
     at.commit("with theirs")
-    signer = at.write(".git/signer", '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho signed\n')
+    signer = at.write(".git/signer", '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho "signed $*"\n')
     signer.chmod(0o755)
     at.git("config", "gpg.program", signer)
+    at.git("config", "user.signingKey", "K1")
     if setting:
         at.git("config", "commit.gpgSign", setting)
-    assert ("gpgsig signed" in at.git("cat-file", "commit", str(replace_newest(at)))) == is_signed
+    commit = at.git("cat-file", "commit", str(replace_newest(at)))
+    assert ("gpgsig signed --status-fd=2 -bsau K1\n" in commit, "gpgsig" in commit) == (is_signed, is_signed)
 
 
 def test_a_signer_that_fails_changes_nothing(at: Desk):

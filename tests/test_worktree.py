@@ -1,0 +1,181 @@
+"""A work tree as git tells of it: names of commits, settings, and when no commit may be made."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import SEED, Desk, desk
+
+from mdmem import repo
+from mdmem.errors import MdmemError
+from mdmem.model import CommitId, FilePath
+from mdmem.repo import Repository
+
+NONE = "a" * 40
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    """A workspace below the root."""
+    return desk(world, repository, "sub")
+
+
+@pytest.fixture(params=[True, False], ids=["read", "git"])
+def opened(at: Desk, request: pytest.FixtureRequest) -> Repository:
+    """The repository, of which git's own files may be read, or may not."""
+    opened = repo.discover(at.root)
+    return opened if request.param else replace(opened, is_simple=False)
+
+
+def head(at: Desk) -> CommitId:
+    return CommitId(at.git("rev-parse", "HEAD").strip())
+
+
+class TestCommits:
+    @pytest.mark.parametrize("name", ["HEAD", "main", "v1", "@", "HEAD~0", "main@{0}"])
+    def test_by_any_name_that_git_takes(self, at: Desk, opened: Repository, name: str):
+        at.git("tag", "-a", "-m", "x", "v1")
+        assert opened.commit_named(name) == head(at)
+        assert opened.commit_named(head(at)) == opened.commit_named(head(at)[:8]) == head(at)
+
+    @pytest.mark.parametrize("name", ["", "none", "-v1", "--all", "HEAD\n", "HEAD\0", "\udcff", "HEAD:sub/MEMORY.md", "HEAD^{tree}", NONE])
+    def test_none_by_another(self, at: Desk, opened: Repository, name: str):
+        assert opened.commit_named(name) is None
+
+    def test_which_are_there_and_which_lead_to_head(self, at: Desk, opened: Repository):
+        first = head(at)
+        at.git("switch", "-q", "-c", "side")
+        side = CommitId(at.commit("side"))
+        at.git("switch", "-q", "main")
+        last = CommitId(at.commit("last"))
+        assert [opened.has(commit) for commit in (first, side, last, CommitId(NONE))] == [True, True, True, False]
+        assert [opened.is_ancestor(commit) for commit in (first, side, last, CommitId(NONE))] == [True, False, True, False]
+        blob = CommitId(at.git("rev-parse", "HEAD:./MEMORY.md").strip())
+        assert not opened.has(blob)
+
+    def test_where_a_history_is_cut_off(self, world: World, at: Desk, opened: Repository, tmp_path: Path):
+        assert (opened.is_shallow(), opened.shallow_commits()) == (False, frozenset())
+        boundary = at.commit("second")
+        at.commit("third")
+        world.git(tmp_path, "clone", "-q", "--depth=2", f"file://{opened.root}", "copy")
+        copy = repo.discover(tmp_path / "copy")
+        assert (copy.is_shallow(), copy.shallow_commits()) == (True, {boundary})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(None, None), ("", ""), ("a b", "a b"), ("\N{SNOWMAN}", "\N{SNOWMAN}"), ("a\nb", "a\nb"), (" a ", " a ")]
+)
+def test_settings(at: Desk, opened: Repository, value: str | None, expected: str | None):
+    if value is not None:
+        at.git("config", "mdmem.test", value)
+    assert opened.setting("mdmem.test") == expected
+
+
+def test_seen_from_another_folder(at: Desk, opened: Repository):
+    at.write("deep/er/a.md", "x\n")
+    commit = CommitId(at.commit())
+    moved = opened.at_folder(at.root / "deep" / "er")
+    assert (moved.prefix, opened.at_folder(opened.root).prefix, opened.at_folder(at.root).prefix) == ("sub/deep/er/", "", "sub/")
+    assert moved.read(commit, [FilePath("a.md")]) == {"a.md": b"x\n"}
+    assert opened.at_folder(opened.root).read(commit, [FilePath("sub/MEMORY.md")]) == {"sub/MEMORY.md": SEED.encode()}
+
+
+def test_where_hooks_are(at: Desk, opened: Repository, tmp_path: Path):
+    assert opened.hooks_dir == opened.git_dir / "hooks"
+    assert opened.known_hooks_dir == (opened.git_dir / "hooks" if opened.is_simple else None)
+    at.git("config", "core.hooksPath", tmp_path / "elsewhere")
+    assert opened.hooks_dir == tmp_path / "elsewhere"
+    assert opened.known_hooks_dir is None
+
+
+OPERATIONS: dict[str, Callable[[Desk], object]] = {
+    "merge": lambda at: at.git("merge", "-q", "side", check=False),
+    "rebase": lambda at: at.git("rebase", "-q", "side", check=False),
+    "cherry-pick": lambda at: at.git("cherry-pick", "side", check=False),
+    "revert": lambda at: at.git("revert", "--no-edit", "HEAD~", check=False),
+    "bisect": lambda at: at.git("-C", "..", "bisect", "start"),
+}
+
+
+class TestReady:
+    """A commit is made on a branch, and never while git is in the midst of something."""
+
+    @pytest.fixture
+    def at(self, at: Desk) -> Desk:
+        at.git("switch", "-q", "-c", "side")
+        at.write("MEMORY.md", "theirs\n")
+        at.commit("side")
+        at.git("switch", "-q", "main")
+        for text in ("ours\n", "ours again\n"):
+            at.write("MEMORY.md", text)
+            at.commit("main")
+        return at
+
+    def test_it_is(self, opened: Repository):
+        opened.require_ready(allow_detached=False, branch="main")
+        opened.require_ready(allow_detached=True, branch=None)
+        assert opened.under_way() is None
+
+    @pytest.mark.parametrize("operation", OPERATIONS)
+    def test_an_operation_is_named(self, at: Desk, opened: Repository, operation: str):
+        OPERATIONS[operation](at)
+        for settled in (False, True):
+            with pytest.raises(MdmemError, match=f"{operation} is under way in this repository") as failure:
+                opened.require_ready(allow_detached=True, branch="main", settled=settled)
+            assert failure.value.code == "repository-busy"
+
+    def test_unmerged_files(self, at: Desk, opened: Repository):
+        at.git("stash", "apply", check=False)
+        at.git("merge", "-q", "side", check=False)
+        (opened.git_dir / "MERGE_HEAD").unlink()
+        with pytest.raises(MdmemError, match="unmerged files") as failure:
+            opened.require_ready(allow_detached=True, branch="main")
+        assert failure.value.code == "repository-busy"
+        opened.require_ready(allow_detached=True, branch="main", settled=True)
+
+    def test_no_branch(self, opened: Repository):
+        with pytest.raises(MdmemError) as failure:
+            opened.require_ready(allow_detached=False, branch=None)
+        assert failure.value.code == "detached-head"
+
+
+class TestStaged:
+    def test_before_the_first_commit(self, world: World, tmp_path: Path):
+        root = tmp_path / "fresh" / "sub"
+        root.mkdir(parents=True)
+        at = Desk(world, root)
+        at.git("init", "-q", "..")
+        at.write("a.MD", "a\n")
+        at.write("b.txt", "b\n")
+        at.write("later.md", "c\n")
+        at.git("add", "a.MD", "b.txt")
+        opened = repo.discover(root)
+        assert [(file.path, file.renamed_from, file.before, file.after) for file in opened.staged(None)] == [
+            ("sub/a.MD", None, None, b"a\n")
+        ]
+        paths = [FilePath(path) for path in ("sub/a.MD", "sub/b.txt", "sub/later.md", "a.MD")]
+        assert opened.known_to_git(paths, None) == {"sub/a.MD", "sub/b.txt"}
+
+    def test_of_every_kind(self, at: Desk, opened: Repository):
+        text = "".join(f"- line {number}\n" for number in range(20))
+        for path in ("old.md", "gone.md", "changed.md", "was.md", "was.txt"):
+            at.write(path, text + path)
+        at.commit()
+        at.git("mv", "old.md", "new.md")
+        at.git("mv", "was.md", "now.txt")
+        at.git("mv", "was.txt", "now.md")
+        at.git("rm", "-q", "gone.md")
+        at.write("changed.md", "changed\n")
+        at.write("added.md", "added\n")
+        at.git("add", "-A")
+        at.write("changed.md", "changed again\n")
+        staged = {file.path: (file.renamed_from, file.before, file.after) for file in opened.staged(None)}
+        assert staged == {
+            "sub/new.md": ("sub/old.md", f"{text}old.md".encode(), f"{text}old.md".encode()),
+            "sub/gone.md": (None, f"{text}gone.md".encode(), None),
+            "sub/changed.md": (None, f"{text}changed.md".encode(), b"changed\n"),
+            "sub/added.md": (None, None, b"added\n"),
+            "sub/now.md": ("sub/was.txt", f"{text}was.txt".encode(), f"{text}was.txt".encode()),
+        }
