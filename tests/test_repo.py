@@ -601,6 +601,7 @@ class TestCommit:
             self.commit(at, "a.md", name)
         assert failure.value.code == "ignored-path"
         assert failure.value.message.startswith(f"git does not take {name}: ")
+        assert ".gitignore" in failure.value.hint
 
     @pytest.mark.parametrize("moved", [False, True])
     def test_taken_back_where_nothing_builds_on_it(self, at: Desk, moved: bool):

@@ -150,12 +150,7 @@ def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | N
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
     """Bring the index entries of these paths to what HEAD holds; False where the index could not be written."""
-    return (
-        _run_with_retries(
-            repository, ["reset", "-q", "--", *literal_pathspecs(paths)], b"", {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS
-        ).status
-        == 0
-    )
+    return _run_with_retries(repository, ["reset", "-q", "--", *literal_pathspecs(paths)], b"", {}, READ_SECONDS).status == 0
 
 
 def commit_made_after(repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
@@ -231,7 +226,7 @@ def _unstage(repository: Repository, paths: Sequence[FilePath]) -> None:
 
 
 def _change_index(repository: Repository, arguments: Sequence[str], text: bytes = b"") -> None:
-    result = _run_with_retries(repository, arguments, text, {"GIT_OPTIONAL_LOCKS": "1"}, READ_SECONDS)
+    result = _run_with_retries(repository, arguments, text, {}, READ_SECONDS)
     if result.status:
         _refuse_if_locked(result)
         raise RepositoryProblem("git-failed", f"git {arguments[0]}: {result.error_text}", "git status says how the index stands.")
@@ -246,7 +241,7 @@ def clear_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> N
 def set_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
     """Tell git again not to look at a file, if it still tracks it."""
     for bit in bits:
-        run(repository.folder, ["update-index", f"--{bit}", "--", path], b"", {"GIT_OPTIONAL_LOCKS": "1"})
+        run(repository.folder, ["update-index", f"--{bit}", "--", path])
 
 
 def index_entry(repository: Repository, path: FilePath) -> IndexEntry:

@@ -188,9 +188,7 @@ def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple
     if not ids:
         return
     reader = git.Repo(repository.root)
-    reader.git.update_environment(
-        GIT_DIR=str(repository.git_dir), GIT_COMMON_DIR=str(repository.common_dir), GIT_WORK_TREE=str(repository.root)
-    )
+    reader.git.update_environment(GIT_DIR=str(repository.git_dir), GIT_COMMON_DIR=str(repository.common_dir))
     try:
         for start in range(0, len(ids), _COMMITS_AT_ONCE):
             chunk = ids[start : start + _COMMITS_AT_ONCE]

@@ -129,21 +129,20 @@ def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> i
     entries = index_entries(repository.root)
     pairs = [(e, rewrite.blobs.get((e.blob, is_markdown(os.fsdecode(e.path))))) for e in entries if e.mode in FILE_MODES]
     due = [(entry, new) for entry, new in pairs if new]
-    locks = {"GIT_OPTIONAL_LOCKS": "1"}
     if due:
         text = b"".join(b"%s %s %s\t%s\0" % (e.mode, new.encode(), e.stage, e.path) for e, new in due)
-        git(repository.root, "update-index", "-z", "--index-info", text=text, extra=locks)
+        git(repository.root, "update-index", "-z", "--index-info", text=text)
     for flag, option in ((b"S", "--skip-worktree"), (b"s", "--skip-worktree"), (b"h", "--assume-unchanged"), (b"s", "--assume-unchanged")):
         if flagged := b"".join(e.path + b"\0" for e, _ in due if e.flag == flag):
-            git(repository.root, "update-index", option, "-z", "--stdin", text=flagged, extra=locks)
+            git(repository.root, "update-index", option, "-z", "--stdin", text=flagged)
     if git(repository.root, "ls-files", "--resolve-undo", "-z"):
-        git(repository.root, "update-index", "--clear-resolve-undo", extra=locks)
+        git(repository.root, "update-index", "--clear-resolve-undo")
     return len(due)
 
 
 def refresh_index(repository: Repository) -> None:
     """Have git compare its index with the files again. The command fails where a file differs, which does not matter here."""
-    run(repository.root, ["update-index", "-q", "--refresh"], extra={"GIT_OPTIONAL_LOCKS": "1"})
+    run(repository.root, ["update-index", "-q", "--refresh"])
 
 
 def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -> None:
