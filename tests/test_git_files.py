@@ -87,6 +87,7 @@ class TestFind:
         at.git("replace", "HEAD", "HEAD~1")
         if packed:
             at.git("pack-refs", "--all")
+            shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
         assert git_files.find_repository(str(at.root)) is None
         assert open_repository(at).state(HERE).pending
 
@@ -100,7 +101,9 @@ class TestFind:
         assert git_files.find_repository(str(tmp_path / "linked")) is None
         assert not repo.discover(tmp_path / "linked").is_simple
         at.world.git(tmp_path, "init", "-q", "--bare", "bare.git")
-        for path in (tmp_path, tmp_path / "bare.git", at.root / ".git", at.root / ".git" / "refs", Path("/")):
+        at.world.git(at.root, "init", "-q", "--bare", "bare.git")
+        below = (at.root / ".git", at.root / ".git" / "refs" / "heads", at.root / "bare.git", at.root / "bare.git" / "refs")
+        for path in (tmp_path, tmp_path / "bare.git", *below, Path("/")):
             assert git_files.find_repository(str(path)) is None
 
     def test_a_repository_below_another_is_found_first(self, at: Desk):
@@ -139,6 +142,16 @@ class TestHead:
     def test_as_git_says_it(self, at: Desk, prepare: Callable[[Desk], object]):
         prepare(at)
         assert (open_repository(at).head(), open_repository(at).branch()) == (without_shortcuts(at).head(), without_shortcuts(at).branch())
+
+    @pytest.mark.parametrize("lines", ["", "# pack-refs with: peeled fully-peeled sorted \n", f"{BLOB} refs/heads/another\n"])
+    @pytest.mark.parametrize("rest", ["", f"{BLOB} refs/heads/mainly\n", f"{BLOB} refs/tags/v1\n^{BLOB}\n"])
+    def test_a_packed_branch_is_read(self, at: Desk, lines: str, rest: str):
+        commit = at.git("rev-parse", "HEAD").strip()
+        (at.root / ".git" / "refs" / "heads" / "main").unlink()
+        (at.root / ".git" / "packed-refs").write_text(f"{lines}{commit} refs/heads/main\n{rest}")
+        assert git_files.read_head(str(at.root / ".git")) == ("main", commit)
+        (at.root / ".git" / "packed-refs").write_text(f"{lines}a{commit} refs/heads/main\n{rest}")
+        assert git_files.read_head(str(at.root / ".git")) is None
 
     @pytest.mark.parametrize("text", [b"", b"0" * 40 + b"\n", b"x" * 40 + b"\n", b"1" * 39 + b"\n", b"ref: refs/heads/other\n"])
     def test_a_branch_that_in_another_form_is_for_git(self, at: Desk, text: bytes):

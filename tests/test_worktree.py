@@ -93,6 +93,8 @@ def test_where_hooks_are(at: Desk, opened: Repository, tmp_path: Path):
 OPERATIONS: dict[str, Callable[[Desk], object]] = {
     "merge": lambda at: at.git("merge", "-q", "side", check=False),
     "rebase": lambda at: at.git("rebase", "-q", "side", check=False),
+    "a rebase": lambda at: at.git("rebase", "-q", "--apply", "side", check=False),
+    "cherry-pick or revert": lambda at: (at.git("revert", "--no-edit", "HEAD~", "HEAD", check=False), at.git("commit", "-qam", "x")),
     "cherry-pick": lambda at: at.git("cherry-pick", "side", check=False),
     "revert": lambda at: at.git("revert", "--no-edit", "HEAD~", check=False),
     "bisect": lambda at: at.git("-C", "..", "bisect", "start"),

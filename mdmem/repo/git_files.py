@@ -66,12 +66,11 @@ def find_repository(folder: str) -> tuple[str, str] | None:
             if device not in (None, status.st_dev) or status.st_uid != os.geteuid():
                 return None
             device = status.st_dev
-            entries = {entry for entry in (".git", "HEAD", "objects", "refs") if os.path.lexists(f"{folder}/{entry}")}
         except OSError:
             return None
-        if ".git" in entries:
+        if os.path.lexists(f"{folder}/.git"):
             return (folder, f"{folder}/.git") if _is_simple(f"{folder}/.git", device) and not _is_above_a_ceiling(folder) else None
-        if "HEAD" in entries or folder.endswith("/.git"):
+        if os.path.lexists(f"{folder}/HEAD"):
             return None  # perhaps inside a git folder
         folder = os.path.dirname(folder)
     return None
