@@ -115,7 +115,8 @@ def _no_such_past(trail: Trail, word: str, path: FilePath | None, problem: Secti
     """The failure of a word that means neither section nor key nor fact; it names facts with the word."""
     hint = lookup.similar_facts_hint(trail, word, path)
     if not hint:
-        hint = problem.hint if problem.details.get("near") else f"{verb('search')} QUERY finds words; {verb('outline')} lists sections."
+        is_telling = path is not None or problem.details.get("near")
+        hint = problem.hint if is_telling else f"{verb('search')} QUERY finds words; {verb('outline')} lists sections."
     message = f"there is no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
     return SectionProblem(problem.code, message, hint, **problem.details)
 
