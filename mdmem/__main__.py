@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from mdmem.startup import late
 from mdmem.startup.launch import launch
 
 if TYPE_CHECKING:
-    from mdmem import cli
+    from mdmem import agenthooks, cli
     from mdmem.cli.call import Call
     from mdmem.mcp import serving
 else:
+    agenthooks = late.module("mdmem.agenthooks")
     cli = late.module("mdmem.cli")
     serving = late.module("mdmem.mcp.serving")
 
@@ -23,8 +25,12 @@ def _serve(call: Call) -> int:
 
 
 def run() -> NoReturn:
-    """Run the command line of this process, and leave."""
-    launch(lambda: cli.main(rooms={"mcp": _serve}))
+    """Run the command line of this process, and leave.
+
+    The hook of an agent's host goes past it: it is called at each prompt, and nothing that is typed wrong may stop a session.
+    """
+    is_hook = sys.argv[1:2] == ["agent-hook"] and "--help" not in sys.argv
+    launch(lambda: agenthooks.main() if is_hook else cli.main(rooms={"mcp": _serve}))
 
 
 if __name__ == "__main__":

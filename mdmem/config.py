@@ -50,6 +50,8 @@ class Settings:
     log_queries: bool = False
     flush_prompt: str | None = None
     flush_system: str | None = None
+    context: str = "on"
+    workspace: str | None = None
 
 
 LANGUAGES = {
@@ -76,14 +78,14 @@ LANGUAGES = {
 }
 """The languages that words can be stemmed in (`search.terms`), by ISO 639 code."""
 
-_CHOICES = {"direct_edits": ("commit", "refuse")}
+_CHOICES = {"direct_edits": ("commit", "refuse"), "context": ("on", "off")}
 _NAMES = Settings.__match_args__
-_TEXTS = ("timezone", "author", "actor", "daily", "direct_edits", "language")
+_TEXTS = ("timezone", "author", "actor", "daily", "direct_edits", "language", "context", "workspace")
 _LONG_TEXTS = ("flush_prompt", "flush_system")
 _LISTS = ("people", "paths", "extra_paths")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes")
-_OWN_ONLY = ("people",)
+_OWN_ONLY = ("people", "workspace")
 """The settings that only the user's own file may hold, since whoever can write to a workspace could say anything there."""
 _BY_WORKSPACE = "in"
 _GONE = {"agents": "Every actor is an agent unless people, in your own settings, names it: take the line out."}
@@ -223,6 +225,22 @@ def _own_settings(own_path: Path | None, workspace: Path, environment: Mapping[s
         if _with_home(path, environment, _BY_WORKSPACE).resolve() == workspace.resolve():
             settings |= here
     return settings
+
+
+def own_workspace(environment: Mapping[str, str]) -> Path | None:
+    """The workspace that the user's own settings name for wherever there is none; None where they name none.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    own_path = user_settings_path(environment)
+    name = _read(own_path).get("workspace") if own_path else None
+    if own_path is None or name is None:
+        return None
+    folder = _with_home(_check_value("workspace", name, own_path.name), environment, "workspace")
+    if not folder.is_absolute():
+        raise WorkspaceProblem("bad-settings", f"{own_path.name}: workspace must be a full path, not {name!r}", "It may begin with ~.")
+    return folder
 
 
 def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:

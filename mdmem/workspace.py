@@ -260,7 +260,7 @@ def _state_folder(repository: Repository) -> Path:
 
 
 def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
-    """The folder of the workspace: the one named, else MDMEM_WORKSPACE, else the first with a mark from here upwards.
+    """The folder of the workspace: the one named, else MDMEM_WORKSPACE, the first with a mark from here upwards, the user's own setting.
 
     Raises:
         WorkspaceProblem: `no-workspace`.
@@ -281,6 +281,8 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     for folder in (here, *here.parents):
         if listing.is_marked(folder):
             return folder
+    if own := config.own_workspace(environment):
+        return find_workspace(own, environment)
     raise WorkspaceProblem(
         "no-workspace", "there is no workspace here or above", f"{wording.verb('init')} makes one; {wording.field('workspace')} names one."
     )

@@ -10,6 +10,7 @@ from mdmem.facts import items
 TITLES = {"MEMORY.md": "Memory", "USER.md": "User", "SOUL.md": "Soul", "IDENTITY.md": "Identity", "daily.md": "{day}"}
 
 PROMPTS = ("flush.md", "flush_system.md")
+OTHERS = ("compact.md",)
 
 
 def template(name: str) -> str:
@@ -17,7 +18,7 @@ def template(name: str) -> str:
 
 
 def test_these_are_all():
-    assert {path.name for path in files("mdmem.templates").iterdir() if path.name.endswith(".md")} == {*TITLES, *PROMPTS}
+    assert {path.name for path in files("mdmem.templates").iterdir() if path.name.endswith(".md")} == {*TITLES, *PROMPTS, *OTHERS}
 
 
 @pytest.mark.parametrize("name", PROMPTS)

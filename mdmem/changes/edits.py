@@ -87,7 +87,7 @@ def new_texts(edit: FileEdit) -> tuple[str, ...]:
         case EditSection():
             return (edit.replacement if edit.action is Action.REPLACE else edit.text,)
         case Log():
-            return (edit.text,)
+            return (edit.text, *edit.more)
         case Remember():
             return (edit.key or "", edit.text)
         case Forget() | RevertEdit():
@@ -166,7 +166,16 @@ def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Docume
 
 def _log(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
     start = document or parse(daily.new_log(files.template("daily.md"), _day(workspace, edit)))
-    item = write_item(edit.text, kind=edit.kind, tags=edit.tags)
+    edited = _log_entry(workspace, edit, edit.text, path, start)
+    for text in edit.more:
+        following = _log_entry(workspace, edit, text, path, parse(edited.result.text))
+        confirms = (*edited.result.confirms, *following.result.confirms)
+        edited = replace(following, result=replace(following.result, confirms=confirms))
+    return edited
+
+
+def _log_entry(workspace: Workspace, edit: Log, text: str, path: FilePath, start: Document) -> EditedText:
+    item = write_item(text, kind=edit.kind, tags=edit.tags)
     fact = parse_item(item).id
     stated = None if edit.again or find_same_item(start, item) is None else _stated_item(workspace, path, start, fact)
     result = daily.log(start, _minute(workspace, edit), item, again=stated is None)

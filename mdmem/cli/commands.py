@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "task show": ("tasks", "task_show"),
     "flush": ("contexts", "flush"),
     "mcp": ("contexts", "mcp"),
+    "agent-hook": ("contexts", "agent_hook"),
     "review": ("tasks", "review"),
     "save": ("writing", "save"),
     "check": ("maintenance", "check_"),

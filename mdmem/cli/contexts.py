@@ -92,6 +92,15 @@ def flush(
     return Answer(contexts.flush_json(result), contexts.flush_text(result, check))
 
 
+def agent_hook(call: Call, as_json: Json = False) -> Answer:
+    """Answer a hook of Claude Code or Codex.
+
+    It reads the host's JSON from standard input: a session starts, a prompt is submitted, a compaction begins or ends. What it prints goes
+    to the model; in most cases nothing. The exit status is 0 always. MDMEM_CONTEXT=off silences it.
+    """
+    raise UsageProblem("a hook is called by its host: agent-hook is the first word")
+
+
 def mcp(
     call: Call,
     read_only: Annotated[bool, typer.Option("--read-only", help="Only the tools that read.")] = False,

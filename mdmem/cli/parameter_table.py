@@ -217,6 +217,9 @@ TABLE: ParameterTable = {
         ("read_only", ("--read-only",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "agent-hook": (
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "review": (
         ("apply", ("--apply",), bool, False, False),
         ("actor", ("--actor",), str, None, False),

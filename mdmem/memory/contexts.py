@@ -53,6 +53,12 @@ def _update(workspace: Workspace, session: str, change: Callable[[SessionRecord]
         sessions.update_record(workspace.state, session, change)
 
 
+def note_compaction(workspace: Workspace, session: str) -> None:
+    """Note in a session's record the commit at which its compaction begins."""
+    head = workspace.repository.head()
+    _update(workspace, session, lambda record: replace(record, head=head))
+
+
 def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, Any]:
     """The figures that the event of a block keeps: numbers and the names of parts, never a text."""
     gate = {None: None, True: "open", False: "closed"}[block.carried]

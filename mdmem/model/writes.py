@@ -139,7 +139,10 @@ class EditSection:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Append an entry to a day's log. `time` is HH:MM, `day` an ISO date or a past day in words; None means now."""
+    """Append an entry to a day's log. `time` is HH:MM, `day` an ISO date or a past day in words; None means now.
+
+    `more` are the texts of further entries, which the same change appends behind it.
+    """
 
     text: str
     kind: str | None = None
@@ -147,6 +150,7 @@ class Log:
     time: str | None = None
     day: str | None = None
     again: bool = False
+    more: tuple[str, ...] = ()
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:

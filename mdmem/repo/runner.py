@@ -24,6 +24,7 @@ _FIXED = {
     "GIT_SEQUENCE_EDITOR": ":",
     "GIT_PAGER": "cat",
     "GIT_OPTIONAL_LOCKS": "0",
+    "MDMEM_CONTEXT": "off",  # a hook of git may start an agent, whose session is not the user's
 }
 _SETTINGS = (
     *("-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),

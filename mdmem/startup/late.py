@@ -34,6 +34,7 @@ MODULES = frozenset(
         "traceback",  # only for a bug
         "zoneinfo",  # only where a time zone is set
         # Rooms of one verb, or of few: together some 40 ms.
+        "mdmem.agenthooks",
         "mdmem.cli",  # so that an interruption while it is loaded is heard
         "mdmem.cli.app",  # with Typer: 150
         "mdmem.cli.editor",
@@ -66,6 +67,7 @@ MODULES = frozenset(
         "mdmem.queries.suggestions",
         "mdmem.catchup.pages",
         "mdmem.given.guard",
+        "mdmem.given.summary",
         "mdmem.queries.blame",
         "mdmem.queries.restated",
         "mdmem.queries.history",

@@ -1,0 +1,231 @@
+"""The main of the hooks of an agent's host, Claude Code or Codex: one command for all of them, `mdmem agent-hook`.
+
+The host writes one JSON object to standard input; `hook_event_name` says what it is about. What is printed goes to the model. Whatever fails
+here, the agent's turn goes on: the exit status is 0 always, and only at the start of a session one line tells the user.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from mdmem import config, files
+from mdmem.errors import attempt
+from mdmem.events import EventRecorder
+from mdmem.listing import is_marked
+from mdmem.memory import Memory, find_workspace
+from mdmem.model import Source
+from mdmem.model.contexts import BuildContext, Purpose
+from mdmem.model.writes import Log, WriteOptions
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem import secrets
+    from mdmem.catchup import background
+    from mdmem.given import guard, summary
+    from mdmem.memory import contexts
+else:
+    background = late.module("mdmem.catchup.background")
+    contexts = late.module("mdmem.memory.contexts")
+    guard = late.module("mdmem.given.guard")
+    secrets = late.module("mdmem.secrets")
+    summary = late.module("mdmem.given.summary")
+
+_ACTOR = "agent-hook"
+"""Of what is logged, where neither MDMEM_ACTOR nor the settings name one."""
+_REASON = "kept at a compaction"
+_MOST_CHARACTERS = 9_500
+"""Of a block: Claude Code shows the model a preview of 2 KB in place of more than 10,000."""
+_MOST_PROMPT = 4_000
+"""Characters of a prompt that are looked at; what is pasted behind them costs time and finds little."""
+_MOST_SESSION = 200
+_MOST_BYTES = 64_000_000
+_SECONDS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0}
+"""How long each may take; the rest writes, and waits for its turn."""
+
+
+class DeadlinePassed(KeyboardInterrupt):
+    """A hook has taken as long as it may. As an interruption, it is nobody's to catch on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """What the host tells of an event; a field is None where it is missing, or not of its type."""
+
+    name: str
+    session: str | None = None
+    source: str | None = None
+    folder: str | None = None
+    prompt: str | None = None
+    summary: str | None = None
+
+
+def main() -> int:
+    """Answer one event, read from standard input."""
+    if _is_off(os.environ):
+        return 0
+    event = parse_event(sys.stdin.buffer.read(_MOST_BYTES)) if sys.stdin is not None else None
+    if event is not None and (text := answer(event, os.environ)) and sys.stdout is not None:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+        sys.stdout.buffer.flush()
+    return 0
+
+
+def parse_event(data: bytes) -> HookEvent | None:
+    """Parse what the host wrote. None where it is no event that is answered, or one of an agent below the session's own."""
+    try:
+        values = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(values, dict) or values.get("agent_id"):
+        return None
+
+    def text(name: str) -> str | None:
+        return value if isinstance(value := values.get(name), str) and value.strip() else None
+
+    name, session = text("hook_event_name"), text("session_id")
+    if name is None or name not in _HANDLERS:
+        return None
+    return HookEvent(
+        name=name,
+        session=session if session and session.isprintable() and len(session) <= _MOST_SESSION else None,
+        source=text("source"),
+        folder=text("cwd"),
+        prompt=text("prompt"),
+        summary=text("compact_summary"),
+    )
+
+
+def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
+    """The text for the host; empty where there is nothing to say."""
+    if _is_off(environment):
+        return ""
+    memory: list[Memory] = []
+    try:
+        with _deadline(_SECONDS.get(event.name)):
+            result = attempt(lambda: _answer(event, environment, memory))
+    except DeadlinePassed:
+        for opened in memory:
+            background.start_catching_up(opened.workspace)
+        result = {"message": "memory was not ready in time; it is brought up to date in the background", "hint": ""}
+    if isinstance(result, str):
+        return result
+    if event.name != "SessionStart":
+        return ""
+    return json.dumps({"systemMessage": f"mdmem: {result['message']}" + (f" ({result['hint']})" if result["hint"] else "")})
+
+
+@contextmanager
+def _deadline(seconds: float | None) -> Iterator[None]:
+    """Interrupt what is done here after so many seconds.
+
+    Raises:
+        DeadlinePassed
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise DeadlinePassed
+
+    if seconds is None:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _is_off(environment: Mapping[str, str]) -> bool:
+    return environment.get("MDMEM_CONTEXT", "").strip().casefold() == "off"
+
+
+def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memory]) -> str:
+    """Answer an event in its workspace; `opened` takes the memory, once there is one."""
+    root = find_root(event, environment)
+    if root is None:
+        return ""
+    memory = Memory.open(root, environment)
+    opened.append(memory)
+    workspace = memory.workspace
+    if workspace.settings.context == "off":
+        return ""
+    with EventRecorder(workspace.state, "agent-hook", workspace.actor, event.session) as recorder:
+        recorder.measured({"hook": event.name})
+        return _HANDLERS[event.name](memory, event)
+
+
+def find_root(event: HookEvent, environment: Mapping[str, str]) -> Path | None:
+    """The folder of the workspace: MDMEM_WORKSPACE, else that of the project, else of the current folder, else the user's own setting.
+
+    A variable that the host did not fill in counts as unset. None where there is no workspace.
+
+    Raises:
+        WorkspaceProblem: the one that is named is none, or the user's own settings cannot be read.
+    """
+    named = environment.get("MDMEM_WORKSPACE")
+    if named and "${" not in named:
+        return find_workspace(Path(named), environment)
+    for start in (environment.get("CLAUDE_PROJECT_DIR"), event.folder or os.curdir):
+        folder = Path(start).absolute() if start else None
+        root = next((each for each in (folder, *folder.parents) if is_marked(each)), None) if folder else None
+        if root is not None:
+            return root
+    own = config.own_workspace(environment)
+    return find_workspace(own, environment) if own else None
+
+
+def _start_session(memory: Memory, event: HookEvent) -> str:
+    compacted = event.source == "compact"
+    request = BuildContext(purpose=Purpose.SESSION, session=event.session, compacted=compacted, most_characters=_MOST_CHARACTERS)
+    block = memory.context(request)
+    return "" if event.source == "resume" and block.unchanged else _additional_context(event, block.text)
+
+
+def _submit_prompt(memory: Memory, event: HookEvent) -> str:
+    if event.prompt is None:
+        return ""
+    request = BuildContext(
+        prompt=event.prompt[:_MOST_PROMPT], purpose=Purpose.PROMPT, session=event.session, most_characters=_MOST_CHARACTERS
+    )
+    return _additional_context(event, memory.context(request).text)
+
+
+def _additional_context(event: HookEvent, text: str) -> str:
+    if not text:
+        return ""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
+
+
+def _before_compaction(memory: Memory, event: HookEvent) -> str:
+    if event.session:
+        contexts.note_compaction(memory.workspace, event.session)
+    return files.template("compact.md").strip()
+
+
+def _after_compaction(memory: Memory, event: HookEvent) -> str:
+    """Log what the summary lists under `Memory:` and memory does not hold yet, as one change; blocks and secrets are taken out first."""
+    lines = summary.memory_lines(secrets.redact(guard.strip_blocks(event.summary or "")))
+    kept = memory.drop_given(lines, event.session, is_summary=True).kept
+    if kept:
+        options = WriteOptions(source=Source.AUTO, actor=memory.workspace.actor or _ACTOR, session=event.session, reason=_REASON)
+        memory.apply(Log(text=kept[0], more=kept[1:], options=options))
+    return ""
+
+
+_HANDLERS: Mapping[str, Callable[[Memory, HookEvent], str]] = {
+    "SessionStart": _start_session,
+    "UserPromptSubmit": _submit_prompt,
+    "PreCompact": _before_compaction,
+    "PostCompact": _after_compaction,
+}
