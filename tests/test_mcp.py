@@ -1,7 +1,7 @@
 """What the server offers, how calls are checked, and how answers read: everything but memory and the SDK."""
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -10,6 +10,7 @@ from mdmem.errors import UsageProblem, attempt
 from mdmem.mcp import texts
 from mdmem.mcp.arguments import check_arguments
 from mdmem.mcp.door import actor_of
+from mdmem.mcp.greeting import Greeting, greet
 from mdmem.mcp.phrases import in_arguments
 from mdmem.mcp.tools import INSTRUCTIONS, PROMPTS, TOOLS, offered
 from mdmem.model import Status
@@ -109,6 +110,62 @@ class TestArguments:
             check_arguments(TOOLS[tool], given)
         assert message in refused.value.message
         assert hint in refused.value.hint
+
+
+class TestGreeting:
+    HELLO: ClassVar[dict[str, Any]] = {
+        **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}},
+    }
+    READY: ClassVar[dict[str, Any]] = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    LIST: ClassVar[dict[str, Any]] = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+    def greeted(self, *messages: Any) -> tuple[Greeting, list[Any]]:
+        lines = [each if isinstance(each, str) else json.dumps(each) for each in messages]
+        remaining, answers = [*lines, ""], list[str]()
+        return greet(lambda: remaining.pop(0), answers.append, read_only=False), [json.loads(each) for each in answers]
+
+    @pytest.mark.parametrize("params", [{}, {"params": {}}, {"params": {"cursor": None}}, {"params": {"_meta": {"progressToken": 1}}}])
+    def test_of_the_usual_beginning(self, params: Any):
+        greeting, answers = self.greeted(self.HELLO, self.READY, self.LIST | params, "not read")
+        assert greeting == Greeting((json.dumps(self.HELLO), json.dumps(self.READY)), 1, ended=False)
+        assert [each["id"] for each in answers] == [1, 2]
+        assert [tool["name"] for tool in answers[1]["result"]["tools"]] == list(TOOLS)
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            "no json",
+            "[]",
+            "{}",
+            "[" * 100_000,
+            LIST,
+            READY,
+            {"jsonrpc": "2.0", "id": 1, "method": "server/discover"},
+            HELLO | {"id": None},
+            HELLO | {"id": True},
+            HELLO | {"id": []},
+            HELLO | {"params": None},
+            HELLO | {"params": {"protocolVersion": "1999-01-01"}},
+            HELLO | {"params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe"}}},
+            HELLO | {"params": {"protocolVersion": ["2025-06-18"], "capabilities": {}, "clientInfo": {}}},
+        ],
+        ids=lambda message: str(message)[:40],
+    )
+    def test_anything_else_is_left_to_the_sdk(self, message: Any):
+        greeting, answers = self.greeted(message, "not read")
+        assert greeting == Greeting((message if isinstance(message, str) else json.dumps(message),), None, ended=False)
+        assert answers == []
+
+    @pytest.mark.parametrize("second", [HELLO | {"id": 2}, LIST | {"params": {"cursor": "x"}}, LIST | {"id": None}, LIST | {"params": []}])
+    def test_so_is_what_is_unusual_behind_the_handshake(self, second: Any):
+        greeting, answers = self.greeted(self.HELLO, second, "not read")
+        assert greeting.lines == (json.dumps(self.HELLO), json.dumps(second))
+        assert (greeting.answered, len(answers)) == (1, 1)
+
+    def test_an_end_of_input_is_one(self):
+        assert self.greeted() == (Greeting((), None, ended=True), [])
+        assert self.greeted(self.HELLO)[0].ended
 
 
 class TestTexts:

@@ -18,6 +18,7 @@ from workspaces import NOW, Desk, desk
 
 from mdmem.cli import main
 from mdmem.mcp import serving
+from mdmem.mcp.greeting import VERSIONS
 from mdmem.mcp.tools import INSTRUCTIONS, TOOLS
 
 PROGRAM = str(Path(sys.executable).with_name("mdmem"))
@@ -38,7 +39,7 @@ def parameters(at: Desk, *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=PROGRAM, args=["mcp", *options], cwd=at.root, env={**at.world.environment, "MDMEM_NOW": NOW})
 
 
-def line(method: str, number: int | None = None, **values: Any) -> str:
+def line(method: str, number: int | str | None = None, **values: Any) -> str:
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": values} | ({} if number is None else {"id": number}))
 
 
@@ -97,6 +98,12 @@ def test_lines_that_are_no_messages_are_answered_and_so_are_calls_when_the_input
     assert [answers[number]["result"]["isError"] for number in range(3, 9)] == [False] * 6
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_answered_before_the_sdk_is_loaded_is_what_it_would_answer(at: Desk, version: str):
+    usual = (line("initialize", 1, **INITIALIZE | {"protocolVersion": version}), HELLO[1], line("tools/list", "two"))
+    assert served(at, usual) == {number: answer for number, answer in served(at, ("no json", *usual)).items() if number is not None}
+
+
 def test_read_only(at: Desk):
     answers = served(
         at, (*HELLO, line("tools/list", 2), call(3, "memory_log", text="x"), call(4, "memory_search", query="Stripe")), "--read-only"
@@ -107,12 +114,13 @@ def test_read_only(at: Desk):
 
 
 def started(at: Desk) -> subprocess.Popen[bytes]:
-    """A server that has greeted its client."""
+    """A server that has greeted its client, and has loaded all that it needs."""
     pipe = subprocess.PIPE
     server = subprocess.Popen([PROGRAM, "mcp"], cwd=at.root, env=dict(at.world.environment), stdin=pipe, stdout=pipe, stderr=pipe)
-    say(server, HELLO[0])
+    for message in (*HELLO, line("ping", 9)):
+        say(server, message)
     assert server.stdout is not None
-    server.stdout.readline()
+    assert [json.loads(server.stdout.readline())["id"] for _ in range(2)] == [1, 9]
     return server
 
 

@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from mdmem import __version__
 from mdmem.mcp import tools
+from mdmem.mcp.greeting import Greeting
 from mdmem.mcp.streams import AnswerStream, OpenRequests, RequestStream
 from mdmem.startup import late
 
@@ -53,7 +54,7 @@ class Answers:
 
     async def list_tools(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """List the tools."""
-        return types.ListToolsResult(tools=[_tool(tool) for tool in self._offered.values()])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool.listed) for tool in self._offered.values()])
 
     async def call_tool(self, context: Context, request: types.CallToolRequestParams) -> types.CallToolResult:
         """Call a tool in a thread.
@@ -150,21 +151,6 @@ def _client(context: Context) -> str:
     return params.client_info.name if params is not None else ""
 
 
-def _tool(tool: tools.ToolDefinition) -> types.Tool:
-    values = {
-        "name": tool.name,
-        "description": tool.description,
-        "inputSchema": tool.schema,
-        "annotations": {
-            "readOnlyHint": not tool.writes,
-            "destructiveHint": tool.destructive,
-            "idempotentHint": tool.idempotent or not tool.writes,
-            "openWorldHint": False,
-        },
-    }
-    return types.Tool.model_validate(values | ({"_meta": {"anthropic/alwaysLoad": True}} if tool.always else {}))
-
-
 def _server(answers: Answers) -> Server[Any]:
     return Server(
         "mdmem",
@@ -180,7 +166,7 @@ def _server(answers: Answers) -> Server[Any]:
     )
 
 
-async def _serve(answers: Answers) -> None:
+async def _serve(answers: Answers, greeting: Greeting) -> None:
     """Serve the client of this process until its input ends.
 
     Where it ends otherwise, the process is left at once, since the thread that reads the input cannot be woken.
@@ -189,7 +175,7 @@ async def _serve(answers: Answers) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, requests)
         async with stdio_server() as (source, sink):
-            incoming, outgoing = RequestStream(source, sink, requests), AnswerStream(sink, requests)
+            incoming, outgoing = RequestStream(source, sink, requests, greeting.lines), AnswerStream(sink, requests, greeting.answered)
             try:
                 await server.run(incoming, outgoing, server.create_initialization_options())
             except anyio.get_cancelled_exc_class():  # nobody reads the answers any more
@@ -205,11 +191,11 @@ async def _leave_on_signal(requests: OpenRequests) -> None:
             os._exit(_INTERRUPTED)
 
 
-def run(folder: str | None, environment: Mapping[str, str], read_only: bool) -> None:
-    """Serve the client of this process until its input ends, or it is gone."""
+def run(folder: str | None, environment: Mapping[str, str], read_only: bool, greeting: Greeting) -> None:
+    """Serve the client of this process, which was greeted, until its input ends, or it is gone."""
     answers = Answers(folder, environment, read_only)
     try:
-        anyio.run(_serve, answers)
+        anyio.run(_serve, answers, greeting)
     except* BrokenPipeError:
         pass  # the host is gone
     finally:

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from mdmem.errors import PackageProblem
+from mdmem.mcp.greeting import greet, read_line, write_line
 from mdmem.startup import late
 
 if TYPE_CHECKING:
@@ -26,5 +27,7 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
     """
     if any(find_spec(name) is None for name in _PACKAGES):
         raise PackageProblem("missing-package", "the server needs the MCP SDK: pip install 'mdmem[mcp]'")
-    server.run(folder, environment, read_only)
+    greeting = greet(read_line, write_line, read_only)
+    if not greeting.ended:
+        server.run(folder, environment, read_only, greeting)
     return 0

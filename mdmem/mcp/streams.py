@@ -4,6 +4,7 @@ waits for the answers that are under way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -44,14 +45,22 @@ class OpenRequests:
 class RequestStream:
     """What the client sends. Lines that cannot be read are answered here; at the end of input the open requests are waited for."""
 
-    def __init__(self, source: ReadStream[SessionMessage | Exception], sink: WriteStream[SessionMessage], requests: OpenRequests) -> None:
+    def __init__(
+        self,
+        source: ReadStream[SessionMessage | Exception],
+        sink: WriteStream[SessionMessage],
+        requests: OpenRequests,
+        lines: Sequence[str] = (),
+    ) -> None:
         self._source, self._sink, self._requests = source, sink, requests
+        self._lines = list(lines)
+        """Lines that were read before, and come first."""
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message that can be read."""
         while True:
             try:
-                item = await self._source.receive()
+                item = _parsed(self._lines.pop(0)) if self._lines else await self._source.receive()
             except anyio.EndOfStream:
                 await self._requests.drain()
                 raise
@@ -91,14 +100,21 @@ class RequestStream:
 class AnswerStream:
     """What the server answers; an answer closes its request."""
 
-    def __init__(self, sink: WriteStream[SessionMessage], requests: OpenRequests) -> None:
+    def __init__(self, sink: WriteStream[SessionMessage], requests: OpenRequests, answered: int | str | None = None) -> None:
         self._sink, self._requests = sink, requests
+        self._answered = answered
+        """A request that was answered before; its answer is dropped."""
 
     async def send(self, item: SessionMessage, /) -> None:
         """Send one message."""
-        await self._sink.send(item)
-        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-            self._requests.end(item.message.id)
+        if not isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+            await self._sink.send(item)
+            return
+        if self._answered is None or item.message.id != self._answered:
+            await self._sink.send(item)
+        else:
+            self._answered = None
+        self._requests.end(item.message.id)
 
     async def aclose(self) -> None:
         """Close the sink."""
@@ -109,6 +125,14 @@ class AnswerStream:
 
     async def __aexit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         await self.aclose()
+
+
+def _parsed(line: str) -> SessionMessage | Exception:
+    """A line as the SDK's own transport would hand it on."""
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValidationError as problem:
+        return problem
 
 
 def _refusal(problem: Exception) -> SessionMessage:

@@ -46,6 +46,18 @@ class ToolDefinition:
         required = {"required": list(self.required)} if self.required else {}
         return {"type": "object", "properties": dict(self.arguments), **required, "additionalProperties": False}
 
+    @property
+    def listed(self) -> dict[str, Any]:
+        """The tool as a client gets it."""
+        annotations = {
+            "readOnlyHint": not self.writes,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent or not self.writes,
+            "openWorldHint": False,
+        }
+        listed = {"name": self.name, "description": self.description, "inputSchema": self.schema, "annotations": annotations}
+        return listed | ({"_meta": {"anthropic/alwaysLoad": True}} if self.always else {})
+
 
 def _text(description: str = "") -> Schema:
     return {"type": "string", "description": description} if description else {"type": "string"}

@@ -1,0 +1,121 @@
+"""The first messages of a client, answered before the SDK is loaded, which takes half a second.
+
+A host may send its model the first request without the tools of a server that is slower than that. What is answered here is what the SDK would
+answer (a test holds them together), and the SDK is shown the handshake later. Whatever is not plainly the usual beginning is left to it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from mdmem import __version__
+from mdmem.mcp import tools
+from mdmem.startup.records import dataclass
+
+VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+"""The versions of the protocol that are greeted here."""
+_CAPABILITIES = {
+    "prompts": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What was read before the SDK: `lines` for it, of which it need not answer the request `answered`; `ended`: there is no more input."""
+
+    lines: tuple[str, ...]
+    answered: int | str | None
+    ended: bool
+
+
+def greet(read_line: Callable[[], str], write_line: Callable[[str], None], read_only: bool) -> Greeting:
+    """Answer `initialize` and `tools/list` where a client begins with them; a line that is read is empty at the end of input."""
+    lines: list[str] = []
+    answered: int | str | None = None
+    while line := read_line():
+        message = _message(line)
+        method, number = message.get("method"), message.get("id")
+        if method == "notifications/initialized" and number is None and answered is not None:
+            lines.append(line)
+        elif method == "initialize" and answered is None and _is_usual(message):
+            lines.append(line)
+            answered = number
+            write_line(_answer(number, _introduction(message["params"]["protocolVersion"])))
+        elif method == "tools/list" and answered is not None and _asks_for_all(message):
+            write_line(_answer(number, {"tools": [tool.listed for tool in tools.offered(read_only).values()]}))
+            return Greeting(tuple(lines), answered, ended=False)
+        else:
+            return Greeting((*lines, line), answered, ended=False)
+    return Greeting(tuple(lines), answered, ended=True)
+
+
+def _message(line: str) -> dict[str, Any]:
+    """A message of the protocol; empty where a line is none."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    is_message = isinstance(message, dict) and message.get("jsonrpc") == "2.0"
+    number = message.get("id") if is_message else None
+    return message if is_message and (number is None or isinstance(number, str) or type(number) is int) else {}
+
+
+def _is_usual(message: dict[str, Any]) -> bool:
+    """True for a handshake with all that it needs, in a version that is known."""
+    params = message.get("params")
+    client = params.get("clientInfo") if isinstance(params, dict) else None
+    return (
+        message.get("id") is not None
+        and isinstance(params, dict)
+        and isinstance(client, dict)
+        and params.get("protocolVersion") in VERSIONS
+        and isinstance(params.get("capabilities"), dict)
+        and all(isinstance(client.get(name), str) for name in ("name", "version"))
+    )
+
+
+def _asks_for_all(message: dict[str, Any]) -> bool:
+    """True for a plain request for the whole list."""
+    params = message.get("params", {})
+    about = params.get("_meta", {}) if isinstance(params, dict) else None
+    return (
+        message.get("id") is not None
+        and isinstance(about, dict)
+        and params.get("cursor") is None
+        and not any(name.startswith("io.modelcontextprotocol/") for name in about)
+    )
+
+
+def _introduction(version: str) -> dict[str, Any]:
+    return {
+        "capabilities": _CAPABILITIES,
+        "instructions": tools.INSTRUCTIONS,
+        "protocolVersion": version,
+        "serverInfo": {"name": "mdmem", "version": __version__},
+    }
+
+
+def _answer(number: int | str | None, result: dict[str, Any]) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False)
+
+
+def read_line() -> str:
+    """A line of standard input, and not a byte more, since what is behind it is for the SDK; empty at the end."""
+    line = bytearray()
+    while byte := os.read(0, 1):
+        line += byte
+        if byte == b"\n":
+            break
+    return line.decode("utf-8", "replace")
+
+
+def write_line(text: str) -> None:
+    """Write a line to standard output at once."""
+    data = f"{text}\n".encode("utf-8", "replace")
+    while data:
+        data = data[os.write(1, data) :]
