@@ -364,6 +364,7 @@ FAILURES = [
 NOT_FROM_HERE = {
     "bug": "there is no known one",
     "interrupted": "a signal has to come",
+    "missing-package": "the extras are there where the tests run",
     "git-timeout": "git would have to hang for a minute",
 }
 

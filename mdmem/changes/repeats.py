@@ -126,7 +126,7 @@ def _find_own_change(
 
     `place` gives what a document holds there; its second argument is the path that the section has after the edit.
     """
-    path = workspace.curated if edit.file is None else layout.parse_path(edit.file)
+    path = _edited_path(workspace, edit)
     document = _on_disk(workspace, path)
     if document is None:
         return None
