@@ -5,8 +5,9 @@ import shutil
 import subprocess
 import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -457,6 +458,25 @@ def test_a_shallow_clone(vault: Vault, tmp_path: Path) -> None:
     clone.assert_clean()
 
 
+@pytest.mark.parametrize(("message", "is_kept"), [("plain", True), (f"about {WORDS}", False)])
+def test_a_merge_of_a_tag(vault: Vault, message: str, is_kept: bool) -> None:
+    """git keeps a signed tag in the merge."""
+    vault.git("switch", "-q", "-c", "side", "HEAD~")
+    vault.commit("aside", side="x\n")
+    vault.git("tag", "-a", "-m", message, "v1")
+    signed = vault.git("cat-file", "tag", "v1") + "-----BEGIN SSH SIGNATURE-----\nabc\n-----END SSH SIGNATURE-----\n"
+    vault.git("update-ref", "refs/tags/v1", vault.git("hash-object", "-t", "tag", "-w", "--stdin", stdin=signed).strip())
+    vault.git("switch", "-q", "main")
+    vault.git("merge", "-q", "--no-ff", "-m", "merge", "v1")
+    assert "\nmergetag " in vault.git("cat-file", "commit", "HEAD")
+    vault.purge()
+    merge = vault.git("cat-file", "commit", "HEAD~")
+    assert ("\nmergetag " in merge) == is_kept
+    assert merge.endswith("\n\nmerge\n")
+    assert vault.git("show", "-s", "--format=%an <%ae>", "HEAD~") == f"{NAME} <{EMAIL}>\n"
+    vault.assert_clean()
+
+
 def test_linked_worktrees(vault: Vault, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     vault.git("worktree", "add", "-q", "--detach", linked)
@@ -528,9 +548,16 @@ def worktree_with_refs(vault: Vault) -> None:
     linked(vault).git("update-ref", "refs/worktree/own", "HEAD")
 
 
-def busy_worktree(vault: Vault) -> None:
+def busy_worktree(vault: Vault, verb: Sequence[str] = ("merge",)) -> None:
+    """With an operation that stopped at a conflict; the main work tree is not in the midst of it."""
     worktree = linked(vault)
-    (worktree.repository.git_dir / "MERGE_HEAD").write_text(vault.id("HEAD~1") + "\n")
+    worktree.commit("theirs", MEMORY="theirs\n")
+    commit = worktree.id("HEAD")
+    worktree.git("reset", "-q", "--hard", "HEAD~")
+    worktree.commit("ours", MEMORY="ours\n")
+    worktree.commit("ours again", MEMORY="ours again\n")
+    vault.world.git(worktree.root, *verb, commit if verb[0] != "revert" else "HEAD~", check=False)
+    assert "U" in worktree.git("status", "--porcelain")
 
 
 def staged_in_worktree(vault: Vault) -> None:
@@ -555,7 +582,7 @@ def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
         lambda vault: vault.write(".git/objects/pack/pack-x.promisor", ""),
         gone_worktree,
         worktree_with_refs,
-        busy_worktree,
+        *(partial(busy_worktree, verb=verb) for verb in (["merge"], ["cherry-pick"], ["revert"], ["rebase"], ["rebase", "--apply"])),
         staged_in_worktree,
         unfinished_write,
     ],

@@ -469,6 +469,11 @@ class TestReading:
         assert opened(at).tracked() == {"MEMORY.md"}
 
 
+def test_a_patch_of_a_file_in_another_encoding():
+    (patches,) = parse_patches(A.encode() + b"\n+++ a.md\n@@ -0,0 +1 @@\n+caf\xe9\n").values()
+    assert [patch.added for patch in patches] == [("caf\N{REPLACEMENT CHARACTER}",)]
+
+
 class TestIgnored:
     """In a workspace below the root, with rules above it, in it, and in git's own folder."""
 
@@ -546,6 +551,7 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
             '+++ "t\\tab \\"q\\" \\303\\274.md"\n@@ -1 +1 @@\n-+++ x.md\n+y\n\\ No newline at end of file\n',
             [('t\tab "q" ü.md', None, ("y",))],
         ),
+        ('+++ "\\a\\b\\n\\v\\f\\r\\\\.md"\n@@ -0,0 +1 @@\n+y\n', [("\a\b\n\v\f\r\\.md", None, ("y",))]),
         ("+++ a.md\n@@ -1 +0,0 @@\n-x\n", [("a.md", None, ("",))]),
         ("+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", []),
         ("rename from a.md\nrename to b.md\n", [("b.md", "a.md", ())]),

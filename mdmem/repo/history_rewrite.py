@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
-from mdmem.repo.git_files import tree_entries
+from mdmem.repo.git_files import operation_under_way, tree_entries
 from mdmem.repo.objects import Objects, git
 from mdmem.repo.runner import MARKDOWN, TEMPORARIES
 from mdmem.repo.worktree import Repository
@@ -96,7 +96,7 @@ def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
         git_dir = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).rstrip("\n"))
         if git_dir.samefile(repository.git_dir):  # for a submodule git lists the git folder, not the work tree
             continue
-        if any((git_dir / name).exists() for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD", "sequencer", "BISECT_LOG")):
+        if operation_under_way(str(git_dir)):
             raise _refusal("something is under way in a linked worktree", "Finish or abort it there (git status).")
         if git(root, "for-each-ref", "--count=1", *_OWN_REFS):
             raise _refusal("a linked worktree has refs of its own", "git worktree remove takes it away.")
