@@ -24,6 +24,7 @@ PREPENDED = EditSection("Work", Action.PREPEND, "- new", expect=ETAG, options=MI
 REPLACED_ABOVE = EditSection(None, Action.REPLACE, "# Memory", "text", options=MINE)
 FORGOTTEN = Forget("works at Stripe", options=MINE)
 SUPERSEDED = Remember("fish", key="shell", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="shell: zsh"))
+MOVED_ON = Remember("likes fish", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="works at Stripe"))
 RETRACTED = Forget("rain", options=MINE)
 REPEATABLE = {
     "replace": REPLACED,
@@ -90,6 +91,8 @@ def _fields(change: Change) -> dict[str, object]:
         (DELETED, EditSection("Home", Action.RENAME, "Work"), "text-not-found"),
         (FORGOTTEN, Remember("works at Stripe", section="Home"), "fact-not-found"),
         (SUPERSEDED, Remember("bash", key="shell", section="Work"), "fact-not-found"),
+        (SUPERSEDED, Remember("bash", key="shell", section="Work", also=True), "fact-not-found"),
+        (MOVED_ON, EditSection("Home", Action.APPEND, "- works at Stripe"), "fact-not-found"),
     ],
 )
 def test_after_another_change_it_is_no_repeat(at: Desk, change: Change, after: Change, code: str) -> None:
@@ -108,6 +111,28 @@ def test_other_words_are_no_repeat(at: Desk) -> None:
     refused(at, EditSection("Work", Action.REPLACE, "Stripe", "Acme", options=MINE), "text-not-found")
     refused(at, EditSection("Work", Action.BODY, "- other", expect=ETAG, options=MINE), "section-changed")
     refused(at, EditSection("Work", Action.BODY, "- other", expect="0" * 12, options=MINE), "section-changed")
+
+
+def test_another_fact_that_it_supersedes_makes_it_another_command(at: Desk) -> None:
+    at.apply(SUPERSEDED)
+    other = WriteOptions(actor="agent/a", session="1", supersedes="shell: bash")
+    refused(at, Remember("fish", key="shell", section="Work", options=other), "fact-not-found")
+
+
+def test_the_first_commit_of_a_file(at: Desk) -> None:
+    change = Remember("fish", key="sh", file="memory/new.md", section="Facts", create=True, options=SUPERSEDED.options)
+    assert at.apply(change).changed
+    assert not at.apply(change).changed
+
+
+@pytest.mark.parametrize("where", [{"file": "memory/topic.md"}, {"file": "memory/topic.md", "section": "Topic"}])
+def test_forgotten_in_one_file_and_standing_in_another(at: Desk, where: dict[str, str]) -> None:
+    at.write("memory/topic.md", "# Topic\n\n- works at Stripe\n")
+    at.commit()
+    change = Forget("works at Stripe", options=MINE, **where)
+    assert at.apply(change).changed
+    assert not at.apply(change).changed
+    refused(at, Forget("works at Stripe", file="memory/topic.md", section="Other", options=MINE), "section-not-found")
 
 
 def test_a_person_who_undoes_it_by_hand_changed_the_place(at: Desk) -> None:

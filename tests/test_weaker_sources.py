@@ -185,3 +185,10 @@ def test_what_the_newest_messages_do_not_tell_the_trail_does(at: Desk, how: str)
     own = foundations.find_foundations(at.workspace, "MEMORY.md", document, [item], WriteOptions())
     expected = {"moved": Source.USER_STATED, "confirmed": Source.INFERRED}.get(how, Source.AUTO)
     assert own.of(item).source is expected
+
+
+def test_a_message_in_another_encoding_tells_nothing(at: Desk) -> None:
+    put(at, "k: 1", Source.AUTO)
+    (at.root / "message").write_bytes(b"caf\xe9")
+    at.git("commit", "-q", "--allow-empty", "-F", "message")
+    assert put(at, "k: 2", Source.AUTO).removed == (fact_id("k: 1"),)
