@@ -502,6 +502,41 @@ class TestSettings:
         (at.world.home / ".gitconfig").write_text(text)
         assert (git_settings.read_settings(str(at.root / ".git")) is not None) == is_plain
 
+    @pytest.mark.parametrize(
+        ("no_system", "system", "is_read", "expected"),
+        [
+            ("1", None, True, None),
+            ("1", "its", True, None),
+            ("", "its", True, b"yes"),
+            ("0", "its", True, b"yes"),
+            ("false", "its", True, b"yes"),
+            ("true", "its", True, None),
+            ("", "relative", False, None),
+        ],
+    )
+    def test_of_the_system(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, no_system: str, system: str | None, is_read: bool, expected: bytes | None
+    ):
+        (at.world.home / "its").write_text("[mdmem]\n\ttest = yes\n")
+        monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", no_system)
+        if system:
+            monkeypatch.setenv("GIT_CONFIG_SYSTEM", str(at.world.home / system) if system == "its" else system)
+        values = git_settings.read_settings(str(at.root / ".git"))
+        assert (values is not None) == is_read
+        if values:
+            assert values.values.get((b"mdmem", b"test")) == expected
+
+    @pytest.mark.parametrize(("folder", "is_read"), [("/usr/bin", True), ("bin", False)])
+    def test_of_a_git_that_is_elsewhere(self, at: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str, is_read: bool):
+        """Only for some folders it is known where the system's settings are."""
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "git").symlink_to(shutil.which("git") or "")
+        monkeypatch.delenv("GIT_CONFIG_NOSYSTEM")
+        monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path / "none"), str(tmp_path / folder), "/elsewhere")))
+        if is_read and not Path("/usr/bin/git").exists():
+            pytest.skip("git is elsewhere here")
+        assert (git_settings.read_settings(str(at.root / ".git")) is not None) == is_read
+
     def test_the_environment_comes_first(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
         values = git_settings.read_settings(str(at.root / ".git"))

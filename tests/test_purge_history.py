@@ -235,8 +235,10 @@ def test_the_stash(vault: Vault) -> None:
     for number, words in enumerate((f"a {WORDS}", "b", "c")):
         vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
         vault.write(f"new{number}.md", WORDS)
-        vault.git("stash", "push", "-q", "-u", "-m", f"stash {words}")
+        vault.git("stash", "push", "-q", "-u", "-m", f"stash {words}", GIT_COMMITTER_DATE=f"@{1700000000 + number} +0000")
     vault.purge()
+    dates = vault.git("stash", "list", "--format=%gd", "--date=raw").splitlines()
+    assert dates == [f"stash@{{{number} +0000}}" for number in (1700000002, 1700000001, 1700000000)]
     assert vault.git("stash", "list").splitlines() == [
         "stash@{0}: On main: stash c",
         "stash@{1}: On main: stash b",
@@ -247,6 +249,25 @@ def test_the_stash(vault: Vault) -> None:
     vault.git("stash", "pop", "-q", "stash@{1}")
     assert (vault.root / "MEMORY.md").read_text() == f"{OTHER}- after\n- b\n"
     assert (vault.root / "new1.md").read_text() == PURGED_MARK
+
+
+def test_notes_on_other_commits_stay_as_they_are(vault: Vault) -> None:
+    vault.git("notes", "add", "-m", "old", "HEAD~1")
+    before = vault.id("refs/notes/commits")
+    vault.purge()
+    assert vault.id("refs/notes/commits") == before
+
+
+def test_many_notes_are_in_folders(vault: Vault) -> None:
+    """git divides their names so from some hundred notes on."""
+    index, name = str(vault.root / ".git" / "of-notes"), vault.id("HEAD")
+    blob = vault.git("hash-object", "-w", "--stdin", stdin="a note\n").strip()
+    vault.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{name[:2]}/{name[2:]}", GIT_INDEX_FILE=index)
+    tree = vault.git("write-tree", GIT_INDEX_FILE=index).strip()
+    vault.git("update-ref", "refs/notes/commits", vault.git("commit-tree", "-m", "notes", tree).strip())
+    assert vault.git("notes", "show", "HEAD") == "a note\n"
+    vault.purge()
+    assert vault.git("notes", "show", "HEAD~1") == "a note\n"
 
 
 def test_notes_follow_their_commits(vault: Vault) -> None:

@@ -61,13 +61,11 @@ def has_ended(number: int) -> bool:
 class TestRunner:
     def test_the_environment_is_built(self, world: World, monkeypatch: pytest.MonkeyPatch):
         local = world.git(world.home, "rev-parse", "--local-env-vars").stdout.split()
-        kept = {
-            "GIT_AUTHOR_NAME": "x",
-            "GIT_COMMITTER_EMAIL": "y",
-            "GIT_CONFIG_GLOBAL": "/z",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_SSH_COMMAND": "s",
-        }
+        people = (f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL"))
+        settings = (f"GIT_CONFIG_{name}" for name in ("GLOBAL", "SYSTEM", "NOSYSTEM"))
+        ways = ("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEMPLATE_DIR")
+        remotes = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS")
+        kept = {name: f"kept {name}" for name in (*people, *settings, *ways, *remotes)}
         for name in (*local, "GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE", "GIT_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_TRACE"):
             monkeypatch.setenv(name, "bad")
         for name, value in kept.items():
@@ -75,6 +73,14 @@ class TestRunner:
         built = repo.environment({"EXTRA": "e"})
         assert "bad" not in built.values()
         assert kept.items() <= built.items()
+        for_nobody = {
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_EDITOR": ":",
+            "GIT_SEQUENCE_EDITOR": ":",
+            "GIT_PAGER": "cat",
+            "GIT_OPTIONAL_LOCKS": "0",
+        }
+        assert for_nobody.items() <= built.items()
         assert built["EXTRA"] == "e"
         assert built["HOME"] == str(world.home)
 
