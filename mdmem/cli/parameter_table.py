@@ -220,6 +220,9 @@ TABLE: ParameterTable = {
     "agent-hook": (
         ("as_json", ("--json",), bool, False, False),
     ),
+    "plugin": (
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "review": (
         ("apply", ("--apply",), bool, False, False),
         ("actor", ("--actor",), str, None, False),

@@ -1,0 +1,93 @@
+"""The bundle for agents' hosts: its files, its version, what its skill teaches, and where it is found."""
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import frontmatter
+import pytest
+from commandline import Shell
+from commandline import shell as shell
+
+import mdmem
+from mdmem.agenthooks import _HANDLERS, _SECONDS
+from mdmem.mcp.tools import TOOLS
+
+BUNDLE = Path(str(files("mdmem.templates").joinpath("plugin")))
+FILES = [
+    ".claude-plugin/marketplace.json",
+    "mdmem/.claude-plugin/plugin.json",
+    "mdmem/.mcp.json",
+    "mdmem/README.md",
+    "mdmem/hooks/hooks.json",
+    "mdmem/skills/memory/SKILL.md",
+]
+SKILL = BUNDLE / "mdmem/skills/memory/SKILL.md"
+
+
+def read(name: str) -> Any:
+    return json.loads((BUNDLE / name).read_text(encoding="utf-8"))
+
+
+def test_these_are_its_files():
+    assert sorted(str(path.relative_to(BUNDLE)) for path in BUNDLE.rglob("*") if path.is_file()) == FILES
+
+
+def test_its_version_is_that_of_the_package():
+    manifest = read("mdmem/.claude-plugin/plugin.json")
+    assert manifest["version"] == mdmem.__version__
+    assert (manifest["name"], manifest["license"]) == ("mdmem", "MIT")
+    assert manifest["author"]["name"]
+
+
+def test_the_marketplace_names_it():
+    market = read(".claude-plugin/marketplace.json")
+    (plugin,) = market["plugins"]
+    assert (market["name"], plugin["name"], plugin["source"]) == ("mdmem", "mdmem", "./mdmem")
+    assert plugin["description"] == read("mdmem/.claude-plugin/plugin.json")["description"]
+
+
+def test_every_hook_is_answered_and_none_other():
+    hooks = read("mdmem/hooks/hooks.json")["hooks"]
+    assert list(hooks) == list(_HANDLERS)
+    for name, entries in hooks.items():
+        ((entry,),) = [each["hooks"] for each in entries]
+        assert "matcher" not in entries[0]
+        assert (entry["type"], entry["command"], entry["args"]) == ("command", "mdmem", ["agent-hook"])
+        assert entry["timeout"] >= 2 * _SECONDS.get(name, 30)
+
+
+def test_the_server_is_that_of_the_project():
+    server = read("mdmem/.mcp.json")["mcpServers"]["mdmem"]
+    assert server == {"command": "mdmem", "args": ["mcp"], "env": {"MDMEM_WORKSPACE": "${CLAUDE_PROJECT_DIR}"}}
+
+
+class TestSkill:
+    def test_is_short_and_says_when(self):
+        text = SKILL.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 100
+        head = frontmatter.loads(text).metadata
+        assert head["name"] == "memory"
+        assert len(str(head["description"])) <= 300
+        assert head["metadata"] == {"openclaw": {"requires": {"bins": ["mdmem"]}}}
+
+    def test_every_tool_is_named_and_none_other(self):
+        named = set(re.findall(r"`(memory_\w+)", SKILL.read_text(encoding="utf-8")))
+        assert named - {"memory_"} == set(TOOLS) - {"memory_context"}
+
+    def test_the_commands_beside_the_tools_are_right(self, shell: Shell):
+        commands = re.findall(r"`mdmem ([a-z-]+)", SKILL.read_text(encoding="utf-8"))
+        assert len(commands) > 8
+        for command in commands:
+            assert shell.run(command, "--help").status == 0
+
+    @pytest.mark.parametrize("name", ["MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md"])
+    def test_it_says_what_goes_where(self, name: str):
+        assert f"| {name}" in SKILL.read_text(encoding="utf-8")
+
+
+def test_the_command_prints_its_folder(shell: Shell):
+    assert shell.run("plugin").out == f"{BUNDLE}\n"
+    assert shell.run("plugin", "--json").answer == {"plugin": str(BUNDLE)}
