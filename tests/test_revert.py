@@ -6,7 +6,7 @@ from workspaces import append, code_of
 
 from mdmem import write_ahead
 from mdmem.errors import MdmemError
-from mdmem.model.writes import Forget, Log, Remember, Revert
+from mdmem.model.writes import Forget, Log, Remember, Revert, WriteOptions
 
 
 class TestRevert:
@@ -236,3 +236,35 @@ class TestRevert:
         at.git("rm", "-q", "memory/a.md")
         dated.on("2026-05-02").apply(Revert(at.commit("gone")))
         assert at.read("memory/a.md") == "# T\n\n- one\n"
+
+
+class TestRefusals:
+    def test_what_is_no_commit_of_this_history(self, dated: DatedMemory) -> None:
+        at = dated.at
+        assert code_of(lambda: at.apply(Revert("never said"))) == "commit-not-found"
+        at.git("checkout", "-q", "-b", "side")
+        at.write("MEMORY.md", at.read("MEMORY.md") + "- a side\n")
+        side = at.commit("side")
+        at.git("checkout", "-q", "-")
+        assert code_of(lambda: at.apply(Revert(side))) == "commit-not-found"
+
+    def test_a_merge(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.git("checkout", "-q", "-b", "side")
+        at.write("MEMORY.md", at.read("MEMORY.md") + "- a side\n")
+        at.commit("side")
+        at.git("checkout", "-q", "-")
+        at.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+        before = at.tree_state()
+        assert code_of(lambda: at.apply(Revert(at.git("rev-parse", "HEAD").strip()))) == "cannot-revert"
+        assert at.tree_state() == before
+
+
+class TestOfLogs:
+    def test_the_answer_names_what_counts_no_more(self, dated: DatedMemory) -> None:
+        logged = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        dry = dated.on("2026-01-11").apply(Revert(str(logged.commit), options=WriteOptions(dry_run=True)))
+        done = dated.on("2026-01-11").apply(Revert(str(logged.commit)))
+        assert (dry.removed, dry.commit, dry.diff, dry.changed) == (logged.added, None, "", True)
+        assert (done.removed, done.path, done.changed) == (logged.added, "memory/2026-01-10.md", True)
+        assert done.commit == dated.at.git("rev-parse", "HEAD").strip()

@@ -162,6 +162,8 @@ def test_what_is_given() -> None:
     (change,) = task_notes.start_edits(document, "New", "x", AT, OPTIONS)
     line = "- 2026-03-05 10:00 goal: x"
     assert change == EditSection("Tasks > New", Action.APPEND, line, file="memory/tasks.md", create=True, options=OPTIONS)
+    (note,) = task_notes.note_edits(document, "other one", "y", AT, OPTIONS)
+    assert note == EditSection("Tasks > Other `one`", Action.APPEND, "- 2026-03-05 10:00 y", file="memory/tasks.md", options=OPTIONS)
     logged, taken_out = task_notes.finish_edits(document, "other one", "y", OPTIONS)
     assert logged == Log("Other one: y", kind="task", options=OPTIONS)
     assert (taken_out.section, taken_out.action, taken_out.subtree) == ("Tasks > Other `one`", Action.DELETE, True)
@@ -230,3 +232,10 @@ def test_the_nearest_names_are_told() -> None:
     with pytest.raises(MdmemError) as failure:
         task_notes.show_arguments(None, "zzz")
     assert plain(failure.value.hint) == "task start NAME begins one."
+
+
+def test_tasks_of_one_name_are_told_by_their_lines() -> None:
+    with pytest.raises(MdmemError) as caught:
+        task_notes.show_arguments(parse("# Tasks\n\n## A\n\n## B\n\n## A\n"), "a")
+    assert caught.value.details["sections"] == [{"section": "Tasks > A", "line": 3}, {"section": "Tasks > A", "line": 7}]
+    assert "lines 3, 7" in caught.value.hint

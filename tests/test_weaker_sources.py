@@ -192,3 +192,9 @@ def test_a_message_in_another_encoding_tells_nothing(at: Desk) -> None:
     (at.root / "message").write_bytes(b"caf\xe9")
     at.git("commit", "-q", "--allow-empty", "-F", "message")
     assert put(at, "k: 2", Source.AUTO).removed == (fact_id("k: 1"),)
+
+
+def test_the_answer_tells_what_stays_with_a_new_value(at: Desk) -> None:
+    put(at, "k: 1 #t", Source.AUTO)
+    assert put(at, "k: 2", Source.AUTO).kept == ("#t",)
+    assert put(at, "k: 3 #u", Source.AUTO).kept == ()
