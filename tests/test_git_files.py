@@ -67,7 +67,18 @@ class TestFind:
 
     @pytest.mark.parametrize(
         "line",
-        ["[core] bare = true", "[core]worktree=..", "[core", 'bare = true x="', "[core]\n\tbare", "[a]\nx = y \\", "\ufeff[core]", "x y"],
+        [
+            "[core] bare = true",
+            "[core]worktree=..",
+            "[core",
+            'bare = true x="',
+            "[core]\n\tbare",
+            "[a]\nx = y \\",
+            "\ufeff[core]",
+            "x y",
+            '[a "b\\\\c"]',
+            '[a "]"]',
+        ],
     )
     def test_lines_that_are_not_of_the_usual_form_are_for_git(self, at: Desk, line: str):
         with (at.root / ".git" / "config").open("a") as file:

@@ -251,6 +251,16 @@ def test_the_stash(vault: Vault) -> None:
     assert (vault.root / "new1.md").read_text() == PURGED_MARK
 
 
+def test_no_graph_of_the_old_commits_stays(vault: Vault) -> None:
+    old = vault.id("HEAD")
+    vault.git("commit-graph", "write", "--reachable", "--split")
+    graphs = vault.root / ".git" / "objects" / "info" / "commit-graphs"
+    assert bytes.fromhex(old) in b"".join(path.read_bytes() for path in graphs.iterdir())
+    vault.purge()
+    assert bytes.fromhex(old) not in b"".join(path.read_bytes() for path in graphs.parent.rglob("*") if path.is_file())
+    vault.assert_clean()
+
+
 def test_notes_on_other_commits_stay_as_they_are(vault: Vault) -> None:
     vault.git("notes", "add", "-m", "old", "HEAD~1")
     before = vault.id("refs/notes/commits")
@@ -565,6 +575,11 @@ def linked(vault: Vault) -> Vault:
     return Vault(vault.world, vault.root.parent / "linked")
 
 
+def keep_all_objects(vault: Vault, value: str) -> None:
+    vault.git("config", "core.repositoryFormatVersion", "1")
+    vault.git("config", "extensions.preciousObjects", value)
+
+
 def worktree_with_refs(vault: Vault) -> None:
     linked(vault).git("update-ref", "refs/worktree/own", "HEAD")
 
@@ -601,6 +616,7 @@ def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
         lambda vault: vault.git("replace", "HEAD", "HEAD~1"),
         lambda vault: vault.write(".git/info/grafts", vault.id("HEAD") + "\n"),
         lambda vault: vault.write(".git/objects/pack/pack-x.promisor", ""),
+        *(partial(keep_all_objects, value=value) for value in ("true", "yes")),
         gone_worktree,
         worktree_with_refs,
         *(partial(busy_worktree, verb=verb) for verb in (["merge"], ["cherry-pick"], ["revert"], ["rebase"], ["rebase", "--apply"])),

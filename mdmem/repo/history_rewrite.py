@@ -14,6 +14,7 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
 from mdmem.repo.git_files import operation_under_way, tree_entries
+from mdmem.repo.git_settings import is_off
 from mdmem.repo.objects import Objects, git
 from mdmem.repo.runner import MARKDOWN, TEMPORARIES
 from mdmem.repo.worktree import Repository
@@ -121,7 +122,8 @@ def require_rewritable(repository: Repository) -> None:
         raise _refusal("the repository has grafts (info/grafts)", "git replace --convert-graft-file, then git replace -d.")
     if repository.setting("extensions.partialClone") or any((repository.common_dir / "objects" / "pack").glob("*.promisor")):
         raise _refusal("this is a partial clone, which lacks a part of its history", "Do it in a full clone.")
-    if repository.setting("extensions.preciousObjects") == "true":
+    precious = repository.setting("extensions.preciousObjects")
+    if precious is not None and not is_off(precious.encode()):
         raise _refusal("the repository keeps every object (extensions.preciousObjects)", "It may lend them to another one.")
 
 
@@ -326,7 +328,7 @@ def parse_headers(head: bytes) -> list[tuple[bytes, bytes]]:
 
 def _tag_target(tag: bytes) -> str:
     """The id of the object that a tag points to."""
-    return next(value for name, value in parse_headers(tag.partition(b"\n\n")[0]) if name == b"object").decode()
+    return tag.partition(b"\n")[0].removeprefix(b"object ").decode()
 
 
 def _rewrite_message(rules: RewriteRules, message: bytes, encoding: bytes) -> bytes:

@@ -280,9 +280,12 @@ class Repository:
             end = output.index(b"\n", offset)
             head = _OBJECT.match(output[offset:end])
             offset = end + 1
-            size = int(head[2]) if head else 0
-            blobs.append(output[offset : offset + size] if head and head[1] == b"blob" else None)
-            offset += size + 1 if head else 0
+            if head is None:
+                blobs.append(None)
+                continue
+            size = int(head[2])
+            blobs.append(output[offset : offset + size] if head[1] == b"blob" else None)
+            offset += size + 1
         return blobs
 
     def contents(self, ids: Sequence[str]) -> dict[str, bytes]:
