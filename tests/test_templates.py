@@ -29,6 +29,13 @@ def test_a_prompt_names_day_log_and_silent_word(name: str):
     assert "mdmem-context" not in text
 
 
+def test_what_a_compaction_is_told_is_short():
+    """Claude Code repeats it to the model after a manual compaction."""
+    text = template("compact.md")
+    assert len(text) < 400
+    assert all(words in text for words in ("`Memory:`", "`- [kind] text`", "`Memory: none`"))
+
+
 @pytest.mark.parametrize("name", TITLES)
 def test_headings_and_comments_only(name: str):
     document = parse(template(name))
