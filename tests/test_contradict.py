@@ -49,6 +49,15 @@ def test_a_dry_run_makes_no_commit(at: Desk, change: Contradict | Resolve) -> No
     assert at.tree_state() == before
 
 
+def test_of_facts_in_two_files_the_first_one_is_named(at: Desk) -> None:
+    text = "# Topic\n\n- milk\n"
+    at.write("memory/topic.md", text)
+    at.commit()
+    done = at.apply(Contradict("milk", "works at Stripe"))
+    assert (done.path, done.section) == ("memory/topic.md", ("Topic",))
+    assert done.etag == section_etag(parse(text), parse(text).sections[0])
+
+
 def test_of_facts_before_the_first_heading(at: Desk) -> None:
     text = "- tea\n- milk\n\n# Memory\n"
     at.write("MEMORY.md", text)
