@@ -405,7 +405,8 @@ class TestStaged:
         at.git("reset", "-q")
         monkeypatch.chdir(at.root)
         assert open_repository(at).staged(None) == []
-        assert [file.after for file in open_repository(at).staged(".git/next-index")] == [b"- a\n"]
+        for repository in (open_repository(at), without_shortcuts(at)):
+            assert [(file.before, file.after) for file in repository.staged(".git/next-index")] == [(None, b"- a\n")]
         new = FilePath("memory/new.MD")
         for repository in (open_repository(at), without_shortcuts(at)):
             assert (repository.known_to_git([new], None), repository.known_to_git([new], ".git/next-index")) == (set(), {new})
