@@ -51,7 +51,7 @@ EXAMPLES: Mapping[str, str] = {
     "flush": "mdmem flush --transcript session.jsonl --window 200000",
     "mcp": "mdmem -C ~/notes mcp",
     "agent-hook": "mdmem agent-hook < event.json",
-    "plugin": 'claude plugin marketplace add "$(mdmem plugin)"',
+    "plugin": "mdmem plugin",
     "review": "mdmem review --apply",
     "save": 'mdmem save -m "where the key is"',
     "check": "mdmem check MEMORY.md",
