@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mdmem import files, history
 from mdmem.addresses import join_path, matching_sections
@@ -28,12 +29,18 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Commit, MainlineCommit, Revision
-from mdmem.queries import lookup, suggestions
+from mdmem.queries import lookup
 from mdmem.queries.section_revisions import find_newest_revision, memory_file, origin_commit, section_on_disk, shallow_notes
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
 from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace, missing_file
+
+if TYPE_CHECKING:
+    from mdmem.queries import suggestions
+else:
+    suggestions = late.module("mdmem.queries.suggestions")
 
 
 def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> SectionHistory | FactHistory:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, SectionPath, Status
-from mdmem.model.searches import Hit
+
+if TYPE_CHECKING:
+    from mdmem.model.searches import Hit
 
 _SHORT_ID = 10
 _MOST_NAMES = 10
