@@ -9,7 +9,6 @@ from typer.main import get_command
 
 from mdmem.cli import parameters
 from mdmem.cli.app import app
-from mdmem.cli.options import Choice
 from mdmem.model import Source
 
 MODULE = Path(parameters.__file__).with_name("parameter_table.py")
@@ -42,8 +41,6 @@ def row(parameter: Any) -> str:
         ValueError: it is of a sort that the short way would have to learn first.
     """
     annotation, default = parameter.type_descriptor.annotation, parameter.default
-    if annotation is Choice:
-        annotation, default = Source, Source(default.value)
     takes = get_origin(annotation) or annotation
     several = {list: (str,), tuple: (str, str)}
     known = get_args(annotation) == several[takes] if takes in several else takes in (bool, str, int, float) or takes is Source

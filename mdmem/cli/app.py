@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, cast, get_args, get_type_hints
 
 import typer
 from typer.main import get_command
@@ -14,7 +14,6 @@ from mdmem import __version__
 from mdmem.cli import command_help, commands, guesses, options
 from mdmem.cli.call import Answer, Call
 from mdmem.errors import UsageProblem
-from mdmem.model import Source
 
 
 def _version(requested: bool) -> None:
@@ -53,15 +52,14 @@ def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
 
     def parsed(context: typer.Context, workspace: str | None, quiet: bool, **values: Any) -> Call:
         workspace, quiet, as_json = _merged(context.obj, workspace, quiet, values["as_json"])
-        taken = {name: _value(value) for name, value in values.items()} | {"as_json": as_json}
-        return Call(command=name, workspace=workspace, quiet=quiet, values=taken)
+        return Call(command=name, workspace=workspace, quiet=quiet, values={**values, "as_json": as_json})
 
     types = get_type_hints(function, {**vars(options), **function.__globals__, "typer": typer}, include_extras=True)
     call, *parameters = inspect.signature(function).parameters.values()
     context = call.replace(name="context", annotation=typer.Context)
     taken = [own for parameter in parameters for own in _options(parameter, types[parameter.name])]
     # `inspect`, and so Typer, prefers this signature to the one in the source; mypy knows no such attribute.
-    parsed.__signature__ = inspect.Signature([context, *taken, *_added()])  # type: ignore[attr-defined]
+    cast("Any", parsed).__signature__ = inspect.Signature([context, *taken, *_added()])
     return parsed
 
 
@@ -73,11 +71,6 @@ def _added() -> Iterable[inspect.Parameter]:
         hidden = copy(option)
         hidden.hidden = True
         yield parameter.replace(annotation=Annotated[kind, hidden], kind=parameter.KEYWORD_ONLY)
-
-
-def _value(value: Any) -> Any:
-    """A value of Typer in the type that commands take."""
-    return Source(value.value) if isinstance(value, options.Choice) else value
 
 
 def _options(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.Parameter]:

@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -20,10 +19,7 @@ Kind = Annotated[
     typer.Option("--kind", metavar="KIND", help=f"{', '.join(_KINDS)} or a word of your own.", autocompletion=lambda: _KINDS),
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
-# Made from `Source`, the one list of sources; a type checker accepts an enumeration only with its members written out.
-Choice = StrEnum("Choice", {source.name: source.value for source in Source})  # type: ignore[misc]
-"""The sources as a choice for Typer; `app` turns it into a `Source`."""
-SourceOption = Annotated[Choice, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
+SourceOption = Annotated[Source, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
 Confidence = Annotated[
     float | None, typer.Option("--confidence", metavar="N", help="How sure it is, from 0 to 1. [default: by the source]")
 ]
@@ -45,7 +41,7 @@ TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one 
 
 
 def _writing(
-    source: SourceOption = Choice.INFERRED,  # type: ignore[attr-defined] # members unknown to a type checker
+    source: SourceOption = Source.INFERRED,
     confidence: Confidence = None,
     actor: Actor = None,
     session: Session = None,
