@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mdmem.cli import fast_parser
 from mdmem.cli.commands import command
@@ -18,6 +18,8 @@ from mdmem.errors import json_line, report
 from mdmem.startup import late
 
 if TYPE_CHECKING:
+    from io import TextIOWrapper
+
     from mdmem import secrets
     from mdmem.cli import app, terminal
     from mdmem.cli.call import Call
@@ -97,4 +99,4 @@ def _open_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
     for stream in (sys.stdout, sys.stderr):
         # They are text files, which can be reconfigured; typeshed only knows that they can be written to.
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+        cast("TextIOWrapper", stream).reconfigure(encoding="utf-8", errors="backslashreplace")
