@@ -15,6 +15,7 @@ import stat
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import files, layout
@@ -246,7 +247,7 @@ def _anchors(root: str, folders: tuple[str, ...]) -> list[str]:
     anchors = [root, f"{root}/."]
     for folder in folders:
         if layout.is_outside(folder):
-            anchors.append(os.path.join(root, folder, "."))  # noqa: PTH118 - a link on the way is followed
+            anchors.append(f"{Path(root, folder)}/.")  # a link on the way is followed
         else:
             parts = [part for part in folder.split("/") if part not in ("", ".")]
             anchors += [f"{root}/{'/'.join(parts[:count])}" for count in range(1, len(parts) + 1)]
@@ -255,10 +256,10 @@ def _anchors(root: str, folders: tuple[str, ...]) -> list[str]:
 
 def _is_watchable(root: str, folders: tuple[str, ...]) -> bool:
     """True if all that is listed lies on file systems that only this kernel changes."""
-    with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - not a file on a disk
+    with Path(_MOUNTS).open(encoding="utf-8", errors="surrogateescape") as file:
         mounts = dict(_parse_mount(line) for line in file)
     for folder in ("", *folders):
-        top = os.path.realpath(os.path.join(root, folder))  # noqa: PTH118 - folders may be absolute
+        top = os.path.realpath(Path(root, folder))  # folders may be absolute
         above = max((point for point in mounts if point == "/" or f"{top}/".startswith(f"{point}/")), key=len, default=None)
         below = [kind for point, kind in mounts.items() if point.startswith(f"{top}/")] if folder else []
         if above is None or not {mounts[above], *below} <= _WATCHED_FILE_SYSTEMS:
