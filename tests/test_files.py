@@ -27,6 +27,8 @@ from mdmem.model import FilePath
 
 TEMPORARY = ".mdmem-0.tmp"
 
+requires_exchange = pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+
 
 def code_of(failure: pytest.ExceptionInfo[PathProblem]) -> str:
     return failure.value.code
@@ -235,7 +237,7 @@ class TestSavedAtTheLastMoment:
 
         monkeypatch.setattr(files, "_rename", saved_first)
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+    @requires_exchange
     @pytest.mark.parametrize("saved", [("new by hand",), ("first", "second")])
     def test_the_newest_save_stays(self, path: Path, monkeypatch: pytest.MonkeyPatch, saved: tuple[str, ...]):
         self.saving(monkeypatch, path, *saved)
@@ -243,7 +245,7 @@ class TestSavedAtTheLastMoment:
         assert path.read_text() == saved[-1]
         assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+    @requires_exchange
     @pytest.mark.parametrize("end", [None, KeyboardInterrupt(), OSError(errno.EIO, "broken")], ids=["to the end", "interrupted", "disk"])
     @pytest.mark.parametrize("kind", ["text", "large", "link", "folder", "unreadable"])
     def test_a_save_of_any_kind_goes_back_whatever_ends_the_exchange(
@@ -281,7 +283,7 @@ class TestSavedAtTheLastMoment:
         kinds = {"link": path.is_symlink, "folder": path.is_dir}
         assert kinds[kind]() if kind in kinds else path.read_bytes().startswith(b"by hand")
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+    @requires_exchange
     def test_a_save_that_cannot_go_back_is_not_removed(self, path: Path, monkeypatch: pytest.MonkeyPatch):
         rename, exchanges = files._rename, 0
 
@@ -298,7 +300,7 @@ class TestSavedAtTheLastMoment:
             files.replace(path, b"ours", b"old", TEMPORARY)
         assert path.with_name(TEMPORARY).read_text() == "by hand"
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+    @requires_exchange
     def test_what_was_read_is_removed_where_the_exchange_is_interrupted(self, path: Path, monkeypatch: pytest.MonkeyPatch):
         rename = files._rename
 
@@ -370,7 +372,7 @@ def test_a_folder_that_another_process_makes_meanwhile(tmp_path: Path, monkeypat
     make = Path.mkdir
 
     def made_first(folder: Path, **options: bool) -> None:
-        os.mkdir(folder)  # noqa: PTH102
+        make(folder)
         make(folder, **options)
 
     monkeypatch.setattr(Path, "mkdir", made_first)
