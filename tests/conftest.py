@@ -89,7 +89,7 @@ def _closed_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _is_closed(connection: sqlite3.Connection) -> bool:
     try:
-        connection.total_changes  # noqa: B018
+        connection.cursor()
     except sqlite3.ProgrammingError:
         return True
     return False

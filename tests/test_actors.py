@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from conftest import World
 from workspaces import Desk, append, desk, refused
@@ -32,11 +34,11 @@ def test_actors_of_mdmems_own(name: str) -> None:
 
 class TestClaims:
     @pytest.fixture
-    def at(self, world: World, repository: object) -> Desk:
+    def at(self, world: World, repository: Path) -> Desk:
         settings = world.home / ".config" / "mdmem"
         settings.mkdir(parents=True)
         (settings / "config.toml").write_text('people = ["Ada"]\n')
-        return desk(world, repository)  # type: ignore[arg-type]
+        return desk(world, repository)
 
     def claim(self, at: Desk) -> str:
         return at.git("log", "-1", "--format=%(trailers:key=Mdmem-Claimed-By,valueonly)").strip()

@@ -44,12 +44,13 @@ def hook(shell: Shell) -> Hook:
 
 
 def raw(shell: Shell, data: bytes) -> str:
-    out = TextIOWrapper(BytesIO())
+    printed = BytesIO()
+    out = TextIOWrapper(printed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(data)))
         patch.setattr(sys, "stdout", out)
         assert agenthooks.main() == 0
-    return out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    return printed.getvalue().decode()
 
 
 def given(text: str, name: str) -> str:

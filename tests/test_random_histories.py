@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
@@ -315,7 +316,7 @@ def require_agreement_as_of(history: History) -> None:
         commit = next((name for name, since in reversed(mainline) if since is not None and since <= until), None)
         search = Search("zebra", limit=500, as_of=asked.isoformat())
         if commit is None:
-            assert code_of(lambda search=search: history.memory.search(search)) == "before-history"  # type: ignore[misc]
+            assert code_of(partial(history.memory.search, search)) == "before-history"
             continue
         result = history.memory.search(search)
         assert result.commit == commit

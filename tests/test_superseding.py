@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
@@ -22,8 +23,8 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return desk(world, repository, seed=SEED)
 
 
-def edit(section: str, text: str, supersedes: str, **more: object) -> EditSection:
-    return EditSection(section, Action.APPEND, text, options=WriteOptions(supersedes=supersedes), **more)  # type: ignore[arg-type]
+def edit(section: str, text: str, supersedes: str, **more: Any) -> EditSection:
+    return EditSection(section, Action.APPEND, text, options=WriteOptions(supersedes=supersedes), **more)
 
 
 HEAD, FACTS, OTHER = SEED.partition("## Facts")[0], "## Facts\n\n- shell: zsh\n- tea\n\n", SEED[SEED.index("## Other") :]

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
@@ -319,9 +320,9 @@ def count_listings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """A workspace each time that all its files are looked at from now on."""
     list_files, listings = listing.markdown_paths, []
 
-    def counted(root: Path, *arguments: object) -> object:
+    def counted(root: Path, *arguments: Any) -> object:
         listings.append(root)
-        return list_files(root, *arguments)  # type: ignore[arg-type]
+        return list_files(root, *arguments)
 
     monkeypatch.setattr(listing, "markdown_paths", counted)
     monkeypatch.setattr(watcher, "_LONGEST_SECONDS", 3600)
