@@ -1,0 +1,69 @@
+"""Sessions as their transcripts tell them: who said what, when, and in which line of the file."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from mdmem.startup.records import dataclass
+
+
+class Speaker(StrEnum):
+    """Who says a message."""
+
+    USER = "user"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a transcript, safe to store: without the blocks of clients and memory tools, secrets and control characters.
+
+    - `line`: of the file, from 1.
+    - `time`: in UTC; that of the message before where it has none (None: none before has one).
+    - `typed`: a person typed these words; never true of what a host or a program put there.
+    - `mark`: the first 12 hex digits of the SHA-256 of time, speaker and text as the file has it. Copies of a message have the same one.
+    - `id`: the client's own.
+    - `sender`: in a chat of several people, who says it if that is not the owner.
+    """
+
+    line: int
+    time: datetime | None
+    speaker: Speaker
+    typed: bool
+    text: str
+    mark: str
+    id: str | None = None
+    sender: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedLine:
+    """A line of a transcript that was not read, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A session of a client, or the part of it that was read.
+
+    - `session`: its id; `project`: the folder it works in.
+    - `lines`, `size`: how many whole lines were read through, and their bytes. Both count from the start of the file.
+    - `line_hash`: the first 12 hex digits of the SHA-256 of the last of these lines (None: there is none).
+    - `tools`: the agent used tools.
+    - `own`: mdmem itself began it.
+    """
+
+    client: str
+    session: str
+    project: str | None
+    started: datetime | None
+    messages: tuple[Message, ...]
+    lines: int
+    size: int
+    line_hash: str | None
+    tools: bool
+    own: bool
+    skipped: tuple[SkippedLine, ...] = ()
