@@ -30,7 +30,7 @@ def join_path(path: SectionPath) -> str:
 
 
 MATCH_RULES: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
-"""How titles are compared: as written, plain, in any case. The first rule with a match decides."""
+"""Ways to compare titles: as written, plain, in any case. The first one with a match decides."""
 
 
 def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
@@ -59,7 +59,7 @@ def _matching_paths(document: Document, name: str, rule: Callable[[str], str]) -
 
 
 def _ends_in(titles: Sequence[str], name: str) -> bool:
-    """True if the last of some titles, joined, are a name; a part of a title is none."""
+    """True if the last titles of a path, joined, are the name; a part of a title does not count."""
     joined = titles[-1]
     for title in reversed(titles[:-1]):
         joined = f"{title}{PATH_SEPARATOR}{joined}"

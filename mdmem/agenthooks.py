@@ -1,7 +1,7 @@
-"""The main of the hooks of an agent's host, Claude Code or Codex: one command for all of them, `mdmem agent-hook`.
+"""Answer the hooks of an agent's host, Claude Code or Codex: one command for all of them, `mdmem agent-hook`.
 
-The host writes one JSON object to standard input; `hook_event_name` says what it is about. What is printed goes to the model. Whatever fails
-here, the agent's turn goes on: the exit status is 0 always, and only at the start of a session one line tells the user.
+The host writes one JSON object to standard input, whose `hook_event_name` names the event. The output goes to the model. Whatever fails
+here, the agent's turn goes on: the exit status is always 0, and the user is told only at the start of a session, in one line.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ else:
     summary = late.module("mdmem.given.summary")
 
 _ACTOR = "agent-hook"
-"""Of what is logged, where neither MDMEM_ACTOR nor the settings name one."""
+"""The actor of log entries where neither MDMEM_ACTOR nor the settings name one."""
 _REASON = "kept at a compaction"
 _MOST_CHARACTERS = 9_500
-"""Of a block: Claude Code shows the model a preview of 2 KB in place of more than 10,000."""
+"""The most characters of a block. Of an output with more than 10,000, Claude Code shows the model only a preview of 2 KB."""
 _MOST_PROMPT = 4_000
-"""Characters of a prompt that are looked at; what is pasted behind them costs time and finds little."""
+"""The most characters of a prompt that are searched for. Pasted text behind them costs time and finds little."""
 _MOST_SESSION = 200
 _MOST_BYTES = 64_000_000
 _SECONDS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0}
-"""How long each may take; the rest writes, and waits for its turn."""
+"""The time limit of each event. PostCompact has none: it writes, and may have to wait until another process has written."""
 
 
 class DeadlinePassed(KeyboardInterrupt):
-    """A hook has taken as long as it may. As an interruption, it is nobody's to catch on the way."""
+    """The time limit of an event has passed. It is an interruption, so that no `except Exception` on the way catches it."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """What the host tells of an event; a field is None where it is missing, or not of its type."""
+    """An event as the host reports it; a field is None where it is missing, or not of its type."""
 
     name: str
     session: str | None = None
@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def parse_event(data: bytes) -> HookEvent | None:
-    """Parse what the host wrote. None where it is no event that is answered, or one of an agent below the session's own."""
+    """Parse the JSON of the host. None for an event that is not answered, and for one of a subagent."""
     try:
         values = json.loads(data)
     except (ValueError, RecursionError):
@@ -125,10 +125,10 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
 
 @contextmanager
 def _deadline(seconds: float | None) -> Iterator[None]:
-    """Interrupt what is done here after so many seconds.
+    """Interrupt the block after so many seconds; None is no limit.
 
     Raises:
-        DeadlinePassed
+        DeadlinePassed: the time is up.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -151,7 +151,7 @@ def _is_off(environment: Mapping[str, str]) -> bool:
 
 
 def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memory]) -> str:
-    """Answer an event in its workspace; `opened` takes the memory, once there is one."""
+    """Answer an event in its workspace. The memory is added to `opened` as soon as it is open, for the caller to use after a deadline."""
     root = find_root(event, environment)
     if root is None:
         return ""
@@ -171,7 +171,7 @@ def find_root(event: HookEvent, environment: Mapping[str, str]) -> Path | None:
     A variable that the host did not fill in counts as unset. None where there is no workspace.
 
     Raises:
-        WorkspaceProblem: the one that is named is none, or the user's own settings cannot be read.
+        WorkspaceProblem: the folder that is named is no workspace, or the user's own settings cannot be read.
     """
     named = environment.get("MDMEM_WORKSPACE")
     if named and "${" not in named:

@@ -16,7 +16,7 @@ _STARTING_SECONDS = 0.1
 
 
 class _CatchUp:
-    """The process that this one started last."""
+    """The catch-up process that this process started last."""
 
     def __init__(self) -> None:
         self.waiting: threading.Thread | None = None
@@ -24,7 +24,7 @@ class _CatchUp:
 
     @property
     def has_yet_to_look(self) -> bool:
-        """True if it was started a moment ago: it has not looked at anything yet, and will see what there is now."""
+        """True if it was started a moment ago: it has not looked at the files yet, and will see them as they are now."""
         return self.waiting is not None and self.waiting.is_alive() and time.monotonic() - self.started < _STARTING_SECONDS
 
 

@@ -110,9 +110,10 @@ class PageReader:
         )
 
     def _uncommitted_removals(self, states: Sequence[EntryState], removed: Sequence[EntryState], is_pending: bool) -> Iterator[IndexRow]:
-        """The rows that HEAD has and a pending edit took out; those that the edit only rewrote are found by their time alone.
+        """The rows of entries that HEAD has and a pending edit took out, and of lifetimes that only a search of the past finds.
 
-        So are, with or without an edit, the lifetimes before a mark that was taken back.
+        Those are the entries that the edit only rewrote, and, with or without an edit, the lifetimes that ended with a mark which was taken
+        back later.
         """
         for state in (*removed, *(state for state in states if state.marks or not state.committed)):
             if state.occurrence is None:
@@ -203,7 +204,7 @@ def entry_claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
 def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...]:
     """The lifetimes of an occurrence, oldest first: the last one goes by its end or, while it is live, by the mark in force.
 
-    Each mark that was taken back while it was live ends an earlier one, which is found by its time alone.
+    Each mark that was taken back while the occurrence was live ends an earlier lifetime, which only a search of the past finds.
     """
     begun = occurrence.begun
     earlier: list[Lifetime] = []

@@ -20,9 +20,9 @@ from mdmem.trail import Trail
 from mdmem.workspace import Progress, Workspace
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
-"""That are replayed in one transaction; the less they change, the more."""
+"""The bounds of a batch, which is replayed in one transaction. The less its commits change, the larger the next one is."""
 _BATCH_BYTES = 8_000_000
-"""Of files that are read together, more or less."""
+"""The bytes of files that a batch should read, roughly."""
 _PAGES_KEPT = 200
 
 
@@ -164,7 +164,7 @@ def _confirmed_files(
 class _CommitPages:
     """The memory files of commits, each version parsed once while it is kept.
 
-    `adopted` are paths that are no memory, each with the commit that renames the file into memory: up to there it counts.
+    `adopted`: paths outside of memory, each with the commit that renames its file into memory; up to that commit it counts as memory.
     """
 
     def __init__(self, workspace: Workspace, adopted: Mapping[FilePath, CommitId]) -> None:
@@ -175,7 +175,7 @@ class _CommitPages:
         self._memory_paths: dict[FilePath, bool] = {}
 
     def fetch(self, changes: Sequence[ChangedFile]) -> int:
-        """Read at once all blobs that some changes need: how many bytes they have."""
+        """Read all blobs that some changes need at once, and return how many bytes they have."""
         versions = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
         blobs = sorted({blob for blob, path in versions if blob and self.is_memory(path) and (blob, path) not in self._pages})
         self._contents = self._workspace.repository.contents(blobs)

@@ -24,7 +24,7 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000
-"""More than this is indexed first: scoring it takes longer than that."""
+"""The most to lay over the index. More is indexed first, since scoring it would take longer than that."""
 
 
 def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collection[str], removed: Collection[str]) -> SearchIndex | None:
@@ -86,7 +86,7 @@ def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tup
 
 
 def _is_unmarked(row: IndexRow) -> bool:
-    """True if nothing became of a row: it is live, from a commit or in no commit."""
+    """True if a row is live and nothing was stated about it since it began, whether a commit has it or not."""
     return row.lifetime == Lifetime(begun=row.lifetime.begun) and row.uncommitted == (row.origin is None)
 
 

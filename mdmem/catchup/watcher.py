@@ -1,10 +1,10 @@
 """The files of a workspace in a process that stays: which of them may have changed since the last call, and the stamps of all.
 
-Where the kernel tells (inotify(7)) a call first drains the kernel's own queue and looks only at the files that are named there: an event
-is queued before the system call that causes it returns, so that what was saved before a call is always in it. All files are looked at
-where that does not tell: the queue overflowed, a folder came, went or was moved, something was mounted, the file system is a network's,
-there are no watches left, or the package is not there. What leaves no event is looked at each time: files with more than one name, and
-files that a process has open, which may be writing to them through a map of its memory.
+Where the kernel reports changes (inotify(7)), a call first empties the kernel's queue and looks only at the files that are named there. An
+event is queued before the system call that causes it returns, so that whatever was saved before a call is in the queue. All files are
+looked at where the events do not suffice: the queue overflowed, a folder came, went or was moved, something was mounted, the file system is
+a network's, there are no watches left, or the package is not installed. Files whose changes may cause no event are looked at each time:
+those with more than one name, and those that a process has open, which may be writing to them through a map of its memory.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ else:
     inotify_simple = late.module("inotify_simple")
 
 _UNWATCHED_CALLS = 2
-"""A command that asks once or twice and ends watches nothing."""
+"""The number of calls before anything is watched: a command that asks once or twice and ends needs no watches."""
 _LONGEST_SECONDS = 10.0
-"""After this long all files are looked at in any case: of what no event tells of, such as a second name given to a file."""
+"""After this long all files are looked at in any case, for changes without an event, such as a second name given to a file."""
 _MOUNTS = "/proc/self/mountinfo"
 _WATCHED_FILE_SYSTEMS = frozenset(
     {"bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "overlay", "ramfs", "reiserfs", "tmpfs", "vfat"}
     | {"xfs", "zfs"}
 )
-"""Those that only this kernel changes: on the others, a network's, what another machine saves makes no event."""
+"""File systems that only this kernel changes. On others, such as a network's, a file that another machine saves causes no event."""
 
 
 class WorkspaceFiles:
@@ -132,7 +132,7 @@ class FileWatcher:
         return self._stamps
 
     def _may_miss_events(self) -> bool:
-        """True if a folder at the top is another one, something was mounted, or all was looked at long ago."""
+        """True if a folder at the top was exchanged, something was mounted, or all files were last looked at long ago."""
         return (
             bool(self._mounts.poll(0))
             or self._identities != list(map(files.identity, self._anchors))
@@ -226,7 +226,7 @@ class _EventMasks:
 
     @classmethod
     def load(cls) -> _EventMasks:
-        """As the package defines them."""
+        """Take the bits from the package."""
         flags = inotify_simple.flags
         names = flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO | flags.ATTRIB
         closed = flags.CLOSE_WRITE | flags.CLOSE_NOWRITE
@@ -243,7 +243,7 @@ class _EventMasks:
 
 
 def _anchors(root: str, folders: tuple[str, ...]) -> list[str]:
-    """The paths that lead to what is listed: where each is the same as before, a folder cannot have become another one unseen."""
+    """The paths that lead to the listed folders. While each is the same as before, no folder can have been exchanged unseen."""
     anchors = [root, f"{root}/."]
     for folder in folders:
         if layout.is_outside(folder):
@@ -268,7 +268,7 @@ def _is_watchable(root: str, folders: tuple[str, ...]) -> bool:
 
 
 def _parse_mount(line: str) -> tuple[str, str]:
-    """Where something is mounted, and what kind of file system it is (proc_pid_mountinfo(5)); of two in one place the later is on top."""
+    """The mount point and the kind of file system in a line of proc_pid_mountinfo(5). Of two lines with one point the later one counts."""
     fields, _, source = line.partition(" - ")
     point = fields.split(" ")[4]
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):

@@ -21,10 +21,10 @@ from mdmem.wording import number_of
 UNTOUCHED_DAYS = 180
 """A section that was not changed for so many days is worth a look."""
 _NEAR = 0.8
-"""From this `word_overlap` on two facts may be one. Of lines of conversation, taken at random, none reach it by chance."""
+"""The `word_overlap` from which on two facts may be one. No two lines of conversation, taken at random, reach it."""
 _NAMED = 3
 _MAX_REMOVALS = 50
-"""Of what could be taken out, so much comes with the change that does it: once these are done, the next review has the next ones."""
+"""The most removals that come with the change that carries them out; the next review, once these are done, has the next ones."""
 _REMOVALS = frozenset((AdviceKind.SUPERSEDED, AdviceKind.EXPIRED, AdviceKind.DUPLICATE, AdviceKind.NEAR_DUPLICATE))
 _QUOTED = 60
 
@@ -180,7 +180,7 @@ def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bo
 
 
 def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """Advise on the later ones of facts with one id. In one section that is one too many; in two the headings may make them two facts.
+    """Advise on facts that repeat the id of an earlier one: in one section superfluous, in two perhaps two facts, by their headings.
 
     A task that is ticked off in two sections was done twice.
     """

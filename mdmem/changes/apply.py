@@ -29,7 +29,7 @@ _TRIES, _OVERTAKEN_TRIES = 50, 5
 
 
 def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
-    """Carry out one change: the file read, modified, written and committed, or nothing at all. One that was just made is not made again.
+    """Carry out one change: the file read, modified, written and committed, or nothing at all. A repeat of a change just made does nothing.
 
     Raises:
         MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
@@ -107,7 +107,7 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
 
 
 def _only_companion(plan: Plan, companion: Plan) -> Plan:
-    """The change of the other file alone, with what the whole states."""
+    """The plan of the companion alone, where the first file stays as it is, with the statements of the whole change."""
     edit = replace(companion.edit, confirms=plan.edit.confirms)
     return replace(companion, edit=edit, supersedes=plan.supersedes, ended=plan.ended, marks=plan.marks)
 

@@ -23,7 +23,7 @@ def complete_options(workspace: Workspace, options: WriteOptions) -> WriteOption
 
 
 def with_provenance(workspace: Workspace, note: history.CommitNote, options: WriteOptions) -> history.CommitNote:
-    """Add to a note whose statement it is, by complete options; and the agent, where an agent says that the user said so."""
+    """Add the provenance of complete options to a note, and the agent as claimant where an agent names the user as the source."""
     provenance = Provenance(
         source=options.source,
         confidence=options.source.confidence if options.confidence is None else options.confidence,
@@ -36,7 +36,7 @@ def with_provenance(workspace: Workspace, note: history.CommitNote, options: Wri
 
 
 def saved_message(workspace: Workspace, text: str, files: Iterable[tuple[bytes | None, bytes | None]], actor: str | None) -> str:
-    """The message of pending edits, by the bytes of their files before and after: a person's, unless an agent has them committed."""
+    """The message for a commit of pending edits, from the bytes of their files before and after. An agent that commits them claims them."""
     if actor is None or not workspace.is_agent(actor):
         return f"{text}\n"
     changes = [(_text(before), _text(after)) for before, after in files]

@@ -57,7 +57,7 @@ class EditedText:
     """A file as an edit leaves it.
 
     `fact` is the one that the edit is about, `superseded` the one that went out for it, `retracts` are lines of a day's log that count no
-    more. `foundations` are of the items that stood, where they were asked for.
+    more. `foundations`: those of the items before the edit, where it had to know them.
     """
 
     result: EditResult

@@ -64,7 +64,7 @@ def write_plan(
         plan: what is to be written.
         note: what the commit says.
         allow: the refusals of the check that are let through.
-        steps: takes how each step is undone. The caller undoes them where this raises.
+        steps: collects how each step is undone. The caller undoes them if this raises.
 
     Raises:
         MdmemError: it was refused or failed.

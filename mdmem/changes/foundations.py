@@ -1,4 +1,4 @@
-"""What the facts in a file rest on, and what a change does. Loaded where a change meets a fact that stands."""
+"""The foundations of the facts in a file, and of a change. Loaded where a change touches a fact that is there already."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ else:
 
 _MOST_COMMITS = 16
 _PLAIN_OPS = frozenset({Op.REPLACE, Op.APPEND, Op.PREPEND, Op.CREATE, Op.LOG, Op.REMEMBER, Op.FORGET})
-"""What these do to lines their messages quote."""
+"""Operations whose messages quote every line that they bring in or take out."""
 
 
 def own_foundation(workspace: Workspace, options: WriteOptions) -> Foundation:
-    """What a change rests on: its source, which an agent claims where it names the user."""
+    """The foundation of a change: its source, which is only claimed where an agent names the user."""
     return Foundation(options.source, options.source is Source.USER_STATED and workspace.is_agent(options.actor))
 
 
 def find_foundations(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item], options: WriteOptions) -> Foundations:
-    """What items of a file rest on, and what a change does.
+    """The foundations of items of a file, and of a change.
 
     A line that no commit has counts as it will once it is committed: as the user's own, or as claimed by the agent who is at work. Where
     history cannot be read, every line counts as the user's own.
@@ -63,9 +63,9 @@ def find_foundations(workspace: Workspace, path: FilePath, document: Document, i
 
 
 def _recent_foundations(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item]) -> dict[int, Foundation] | None:
-    """What items that mdmem brought in a few commits ago rest on, by their first lines; None where the newest messages do not tell.
+    """The foundations of items that mdmem brought in a few commits ago, by their first lines; None where the newest messages do not tell.
 
-    That costs little; the trail, which has to be brought up to HEAD, does not.
+    This is cheap; the trail is not, since it has to be brought up to HEAD first.
     """
     unknown = {item.start: item for item in items}
     if any("\n" in item.raw.rstrip() for item in items):

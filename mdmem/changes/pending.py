@@ -1,4 +1,4 @@
-"""A person's pending edits, committed as theirs: by `save`, and before a write of the same file. An agent has them committed as a claim."""
+"""Commit a person's pending edits as theirs: by `save`, and before a write of the same file. An agent that does so claims them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of a change on its file as it is: with nothing written yet."""
+"""Plan a change on its file as it is; nothing is written yet."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _find_better_founded(
 ) -> list[Item]:
     """The facts that a change takes out, or marks as over in a day's log, though they are better founded than it.
 
-    `bases` takes what had to be looked up for that.
+    `bases`: the foundations known so far; those that had to be looked up are added.
     """
     over = {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)} - {fact for each in plan.files for fact in each.removed}
     if not (removed or over or plan.companion) or not foundations.own_foundation(workspace, options).may_be_weaker:
@@ -216,7 +216,7 @@ def _plan_removal(workspace: Workspace, options: WriteOptions, location: lookup.
 
 
 def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:
-    """Refuse what `check` refuses; the codes of what is let through, as an edit of mdmem's names its section, and may shrink it."""
+    """Refuse what `check` refuses, and return the codes of what is let through: an edit of mdmem's names its section, and may shrink it."""
     if not plan.changes:
         return ()
     problems = check.find_errors(plan.path, plan.before, plan.after, workspace.kind_of(plan.path), is_note=workspace.is_note(plan.path))

@@ -1,4 +1,4 @@
-"""`forget --purge`: the fact looked up, the purge under the workspace's lock."""
+"""`forget --purge`: look up the fact, and purge it under the workspace's lock."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _scope(workspace: Workspace) -> PurgeScope:
 
 
 def _require_clean_note(arguments: Purge) -> None:
-    """The note must bring no secret into history."""
+    """Refuse a note that would bring a secret into history."""
     for name, text in (("reason", arguments.reason), ("session", arguments.session), ("actor", arguments.actor)):
         refuse_errors(secrets_in_text(name, text or ""), arguments.allow)
 

@@ -58,7 +58,9 @@ def purge_file(full_path: Path, target: PurgeTarget) -> None:
 
 
 def require_no_record(repository: Repository, state: Path, target: PurgeTarget) -> None:
-    """Refuse while another workspace owes a commit that would bring the target back; what the one with `state` owes is settled before.
+    """Refuse while another workspace has an unfinished write whose commit would bring the target back.
+
+    That of the workspace with the folder `state` is settled already.
 
     Raises:
         RepositoryProblem: `repository-busy`.

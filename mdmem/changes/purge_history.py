@@ -1,4 +1,4 @@
-"""Forgetting for real: a text taken out of the files, git's index, everything reachable in history, and mdmem's own state."""
+"""Purge a text: take it out of the files, git's index, everything reachable in history, and mdmem's own state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TRAILER = "Mdmem-Op: purge"
 
 @dataclass(frozen=True, slots=True)
 class PurgeScope:
-    """Where a purge takes place: the repository, the state folder of the workspace at work, its memory files wherever they are."""
+    """The reach of a purge: the repository, the state folder of the workspace at work, its memory files wherever they are."""
 
     repository: Repository
     state: Path
@@ -58,7 +58,7 @@ def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: P
     the refs have moved, nothing has changed; killed after that, a second run completes it.
 
     Args:
-        scope: where.
+        scope: the repository and the workspace.
         words: the text to purge.
         fact: its id, where it is a fact.
         note: for the commit.
@@ -172,7 +172,7 @@ def _id_notices(repository: Repository, target: PurgeTarget) -> Iterator[str]:
 
 
 def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable: int) -> Iterator[str]:
-    """Name everything that is not reached, or is lost."""
+    """Notices of everything that the purge does not reach, or loses."""
     common = repository.common_dir
     remotes = git(repository.root, "remote").split()
     remote_refs = history_rewrite.remote_refs(repository)
@@ -209,7 +209,7 @@ def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable
 
 
 def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[str]:
-    """Count what holds the words even now."""
+    """Notices of what still holds the words, counted."""
     if count := len(ref_rewrite.objects_holding(repository, rules)):
         yield (
             f"{count} objects in this repository still hold it "

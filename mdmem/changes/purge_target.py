@@ -22,7 +22,7 @@ from mdmem.startup.records import dataclass
 PURGED_MARK = "[PURGED]"
 _LEAST = 4
 _LEAST_CUT = 12
-"""The beginning of the words that is still looked for before a `…`."""
+"""The shortest beginning of the words that is looked for before a `…`."""
 _SQUEEZED = late.pattern(r"[\s*_\\]+")
 _QUOTED_LINE = late.pattern(r"(?m)^([-+] )(\S.*)$")
 _BLANK = rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
@@ -78,7 +78,7 @@ def purge_target(words: str, fact: FactId | None) -> PurgeTarget:
 
 
 def _overlaps(words: str) -> bool:
-    """True if the mark next to other text could make up the words again, so that there would be no end to it."""
+    """True if the mark `[PURGED]` and the text beside it could make up the words again, so that a purge would never end."""
     ends = range(1, len(PURGED_MARK))
     return words in PURGED_MARK or any(words.startswith(PURGED_MARK[-n:]) or words.endswith(PURGED_MARK[:n]) for n in ends)
 

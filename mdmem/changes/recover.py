@@ -48,7 +48,7 @@ def recover(workspace: Workspace, say: Say) -> None:
 
 
 def _settle(workspace: Workspace, record: write_ahead.Record, identity: Identity | None) -> str | None:
-    """Finish what a record speaks of, or let it be; a line for the user, None where there is nothing to say."""
+    """Finish or drop the write of a record. Return a line for the user; None where there is nothing to say."""
     paths = [file.path for file in record.files]
     try:
         contents = _settle_files(workspace, record)
@@ -103,7 +103,7 @@ def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[byte
 
 
 def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
-    """Give one of two files its bytes of before back, since the other has been changed: they are those of HEAD."""
+    """Give one of two files its former bytes back, those of HEAD, since the other one was changed by somebody."""
     full_path, repository = workspace.root / file.path, workspace.repository
     ours, committed = files.read(full_path), read_committed(workspace, file.path, repository.head())
     if file.before is None and committed is None:
@@ -113,7 +113,7 @@ def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
 
 
 def _leave_saves_out(workspace: Workspace, commit: CommitId, path: FilePath, data: bytes | None, order: commits.CommitOrder) -> CommitId:
-    """Take what somebody saved before git read the file out of our commit: it is theirs, and pending. Return the commit."""
+    """Take out of our commit what somebody saved before git read the file: it is theirs, and pending. Return the commit."""
     repository = workspace.repository
     if data is None or commits.commit_has_bytes(repository, commit, path, data) or not hookfiles.has_only_our_hooks(repository.hooks_dir):
         return commit

@@ -12,7 +12,7 @@ from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.startup.records import dataclass
 
 _MAX_LINES = 30
-"""Lines that name one among others that are alike; nobody reads a command with more."""
+"""The most lines that a command quotes to tell an item from others like it; nobody reads a longer command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Commands that were sent again because their answer was lost. Read only where the ordinary way has failed.
+"""Recognise commands that were sent again because their answer was lost. Loaded only where a command fails.
 
-A command is a repeat if the newest commit that touched the same place was made by it: by the same actor in the same session, and carried out
-on the file as it was before, it gives the file as it is afterwards. What it made has to stand still.
+A command is a repeat if the newest commit that touched the same part of the file was made by it: actor and session are the same, and the
+command, carried out on the file before the commit, gives the file after it. Its result must still be there.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _FileChange:
 
 
 def find_repeat(workspace: Workspace, edit: FileEdit, problem: MdmemError) -> WriteResult | None:
-    """The answer to a command that failed with `problem`, if it only repeats what was done; its options are complete."""
+    """The answer to a command that failed with `problem`, if it only repeats what was done; else None. Its options are complete."""
     if problem.code not in _MAYBE_REPEATED:
         return None
     try:
@@ -82,7 +82,7 @@ def _newest_changes(workspace: Workspace, path: FilePath, is_ours: Callable[[Par
 
 
 def _is_by(note: ParsedNote, options: WriteOptions) -> bool:
-    """True for a commit of mdmem by the same actor in the same session; none is one too."""
+    """True for a commit of mdmem by the same actor in the same session; having none counts as having the same."""
     made_by, session = note.provenance, " ".join((options.session or "").split())
     is_same_actor = fold_actor(made_by.actor or "") == fold_actor(options.actor or "")
     return note.op is not None and is_same_actor and (made_by.session or "") == session
@@ -120,11 +120,11 @@ def _find_own_change(
     workspace: Workspace,
     edit: EditSection | Remember,
     is_ours: Callable[[ParsedNote], bool],
-    place: Callable[[Document | None, SectionPath], list[str]],
+    read_part: Callable[[Document | None, SectionPath], list[str]],
 ) -> WriteResult | None:
-    """The answer if the newest commit that touched a place made the edit, and what it made stands.
+    """The answer if the newest commit that touched a part of the file made the edit, and its result is still there.
 
-    `place` gives what a document holds there; its second argument is the path that the section has after the edit.
+    `read_part` reads that part of a document; its second argument is the path that the section has after the edit.
     """
     path = _edited_path(workspace, edit)
     document = _on_disk(workspace, path)
@@ -133,9 +133,9 @@ def _find_own_change(
     for change in _newest_changes(workspace, path, is_ours):
         result = _carried_out(workspace, edit, path, change) if is_ours(change.note) else None
         if result is not None:
-            stands = place(document, result.section) == place(change.after, result.section)
+            stands = read_part(document, result.section) == read_part(change.after, result.section)
             return _unchanged(path, document, result.section, edit.options, result.op) if stands else None
-        if place(change.before, ()) != place(change.after, ()):
+        if read_part(change.before, ()) != read_part(change.after, ()):
             return None
     return None
 
@@ -199,7 +199,7 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
 
 
 def _last_end(trail: Trail, fact: FactId, file: FilePath | None, address: str | None) -> tuple[int, FilePath, SectionPath] | None:
-    """The mainline commit that ended, or retracted, the last of a fact's occurrences (of a file, of a section), and its place."""
+    """The number of the mainline commit that last ended or retracted an occurrence of a fact (in a file, a section), and where that was."""
     ends = []
     for occurrence in trail.occurrences_of(fact):
         entry = occurrence.entry
@@ -217,7 +217,10 @@ def _last_end(trail: Trail, fact: FactId, file: FilePath | None, address: str | 
 
 
 def find_finished_task(workspace: Workspace, name: str, outcome: str, options: WriteOptions) -> WriteResult | None:
-    """The answer to ending a task that this actor has ended with this outcome, if nothing was done to it since; options are complete."""
+    """The answer to a repeated `task done`: this actor ended the task with this outcome, and nothing was done to it since; else None.
+
+    The options are complete.
+    """
 
     def is_ours(note: ParsedNote) -> bool:
         return _is_by(note, options) and note.op == Op.DELETE

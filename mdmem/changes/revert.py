@@ -44,9 +44,9 @@ class RevertPlan:
 
 @dataclass(frozen=True, slots=True)
 class _RevertTarget:
-    """The commit whose change is meant; of a fact's, only what it did to that fact in that file.
+    """The commit whose change is to be taken back; with `fact`, only what it did to that fact in the file `path`.
 
-    `reverted_by` has taken it back already.
+    `reverted_by`: the commit that has taken it back already.
     """
 
     commit: CommitId
@@ -239,7 +239,7 @@ def _find_target(workspace: Workspace, trail: Trail, reference: str) -> _RevertT
 
 
 def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarget:
-    """The last change of a fact: it came, it went, or a mark was made, it was confirmed. A revert of that is no change of its own."""
+    """The last change of a fact: its beginning, its end, a mark or a confirmation. A revert of a change does not count as one."""
     last = occurrences[-1]
     path, fact = last.entry.path, last.entry.fact
     marks = trail.marks_of(last.number)

@@ -77,10 +77,10 @@ def _meant(
 def fact_to_supersede(
     workspace: Workspace, edit: EditSection | Log | Remember | Forget, removed: tuple[Item, ...], successor: FactId | None
 ) -> tuple[FactId | None, FactLocation | None]:
-    """The fact that an edit, which removed some, supersedes: one of these, else a current one elsewhere.
+    """The fact that the option `supersedes` of an edit names: one that the edit `removed`, else a current one elsewhere.
 
-    No fact if that is superseded by the same successor already. The location is that of an item which is to go out of another file; what
-    stands in a day's log is superseded by a mark.
+    No fact if the same successor supersedes it already. The location is that of an item which is to go out of another file; a line of a
+    day's log is superseded by a mark.
 
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`; `supersede-in-place`: a log does not take out what stands in another file.

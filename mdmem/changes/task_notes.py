@@ -173,7 +173,7 @@ def _clean(text: str, field: str) -> str:
 
 
 def _line(text: str, now: datetime, day: date | None) -> str:
-    """A list item of this moment, after an item of that day."""
+    """A list item with the time `now`, and with its day unless the item before it is of the same `day`."""
     stamp = f"{now:%H:%M}" if now.date() == day else f"{now:%Y-%m-%d %H:%M}"
     return write_item(f"{stamp} {text}")
 

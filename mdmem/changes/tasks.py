@@ -83,7 +83,7 @@ def finish_task(workspace: Workspace, name: str, outcome: str, options: WriteOpt
 
 
 def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: str) -> bool:
-    """True if the outcome of a task was logged since it began: what ended it then was interrupted."""
+    """True if the outcome of a task was logged since it began: an earlier call was interrupted after that."""
     path = workspace.log_path(workspace.now().date())
     data = files.read(files.path_on_disk(workspace.root, path))
     item = write_item(entry.text, kind=entry.kind)

@@ -14,7 +14,7 @@ class WriteSteps:
         self._undoings: list[Callable[[BaseException], bool]] = []
 
     def add(self, undo: Callable[[BaseException], bool]) -> None:
-        """Register how a step is undone because of a failure. `undo` returns False where that cannot be done any more."""
+        """Register how a step is undone. `undo` gets the failure, and returns False where the step cannot be undone any more."""
         self._undoings.append(undo)
 
     def keep(self) -> None:

@@ -14,7 +14,7 @@ from mdmem.startup import late
 _WORD = late.pattern(r"\w+")
 _MARKERS = ("- ", "* ", "+ ")
 _ALIKE = 0.6
-"""From here on two lines are alike, as `difflib` has it for close matches."""
+"""The ratio from which on two lines are alike: the one that `difflib` takes for close matches."""
 
 
 def contains_change(data: bytes | None, before: bytes | None, after: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The answer to a change of one file: by its plan, and the commit that carried it out."""
+"""The answer to a change of one file, from its plan and the commit that carried it out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mdmem.model.writes import WriteResult
 
 
 def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()) -> WriteResult:
-    """Answer for a plan that was carried out in `commit`, or (None) came to nothing or was only to be shown."""
+    """The answer for a plan that was carried out in `commit`, or (None) changed nothing or was only to be shown."""
     return WriteResult(
         changed=plan.changes or plan.marks,
         path=plan.path,
@@ -43,7 +43,7 @@ def _file_diff(plan: Plan) -> str:
 
 
 def _etag(plan: Plan) -> str | None:
-    """The etag of what the edit left changed: of its section, or of the text before the first heading."""
+    """The etag, after the edit, of the section that it changed, or of the text before the first heading."""
     if plan.edit.op is Op.DELETE:
         return None
     if not plan.edit.section:
@@ -54,7 +54,7 @@ def _etag(plan: Plan) -> str | None:
 
 
 def _changed_section(plan: Plan) -> Section | None:
-    """The section that the edit left changed; of several with its path the one where the texts differ first."""
+    """The section that the edit changed; of several with its path the one where the texts differ first."""
     sections = [section for section in plan.new.sections if section.path == plan.edit.section]
     if len(sections) > 1 and plan.old is not None:
         first, _ = history.common_ends(plan.old.lines, plan.new.lines)
