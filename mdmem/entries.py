@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 
@@ -13,6 +13,8 @@ from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 
+INSTRUCTIONS_BEGIN, INSTRUCTIONS_END = "<!-- mdmem:begin -->", "<!-- mdmem:end -->"
+"""The lines around mdmem's own instructions to agents in a file; what stands between them is nobody's memory."""
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _CODE = r"\\.|^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 _COMMENT_OF_ITEM = late.pattern(rf"(?ms)(?P<code>{_CODE})|^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->")
@@ -27,6 +29,8 @@ def entries(
     document: Document, path: FilePath, tags: tuple[str, ...] = (), start: int = 0, end: int | None = None, daily: str | None = None
 ) -> tuple[Entry, ...]:
     """The entries of a file in their order. Blocks without content (an empty item, a comment, an empty fence) are left out.
+
+    So are mdmem's own instructions to agents.
 
     Args:
         document: the file as it is on disk.
@@ -44,7 +48,10 @@ def _entries(document: Document, path: FilePath, day: date | None, file_tags: tu
     lines = document.lines
     section: SectionPath = ()
     section_end = -1
+    instructions = _instructions(lines) if INSTRUCTIONS_BEGIN in document.text else ()
     for kind, first, last in document.spans_in(start, end):
+        if first in instructions:
+            continue
         if first >= section_end:
             section, section_end = _section_and_end(document, first)
         raw = lines[first] if last == first + 1 else document.slice(first, last)
@@ -75,6 +82,13 @@ def _entries(document: Document, path: FilePath, day: date | None, file_tags: tu
             fact=fact.id if fact else None,
             first_line=lines[first].strip(),
         )
+
+
+def _instructions(lines: Sequence[str]) -> range:
+    """The lines of mdmem's own instructions; none where their end is not marked."""
+    marks = [line.strip() for line in lines]
+    begin = marks.index(INSTRUCTIONS_BEGIN) if INSTRUCTIONS_BEGIN in marks else len(marks)
+    return range(begin, marks.index(INSTRUCTIONS_END, begin)) if INSTRUCTIONS_END in marks[begin:] else range(0)
 
 
 def shown_text(entry: Entry) -> str:

@@ -10,7 +10,7 @@ import pytest
 from mdmem.errors import UsageProblem
 from mdmem.model import writes
 from mdmem.model.history import ShowBlame, ShowHistory
-from mdmem.model.reads import Show, ShowFigures
+from mdmem.model.reads import Initialise, Show, ShowFigures
 from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Log, Purge, Remember, Save, WriteOptions
 from mdmem.startup.records import replace
@@ -34,6 +34,7 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     *((Save, {"message": text}, TRAILER.format("message")) for text in TRAILERS),
     (Purge, {"fact": "x", "allow": EVERYTHING}, NOT_ALLOWED),
     (Save, {"allow": EVERYTHING}, NOT_ALLOWED),
+    (Initialise, {"agents": "a.md", "no_agents": "a.md"}, "agents and no_agents do not go together"),
     (EditSection.of, {"section": "A"}, ONE_ACTION),
     (EditSection.of, {"section": "A", "body": "x", "append": "x"}, ONE_ACTION),
     (EditSection.of, {"section": "A", "body": "", "delete": True}, ONE_ACTION),

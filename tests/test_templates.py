@@ -10,7 +10,7 @@ from mdmem.facts import items
 TITLES = {"MEMORY.md": "Memory", "USER.md": "User", "SOUL.md": "Soul", "IDENTITY.md": "Identity", "daily.md": "{day}"}
 
 PROMPTS = ("flush.md", "flush_system.md")
-OTHERS = ("compact.md",)
+OTHERS = ("compact.md", "agents.md")
 
 
 def template(name: str) -> str:

@@ -23,13 +23,14 @@ from mdmem.workspace import Workspace, missing_file
 
 if TYPE_CHECKING:
     from mdmem.changes import foundations, superseding, task_notes
-    from mdmem.editors import merge
+    from mdmem.editors import instructions, merge
     from mdmem.editors.key_values import Foundations
     from mdmem.queries import dates, suggestions
 else:
     dates = late.module("mdmem.queries.dates")
     foundations = late.module("mdmem.changes.foundations")
     superseding = late.module("mdmem.changes.superseding")
+    instructions = late.module("mdmem.editors.instructions")
     merge = late.module("mdmem.editors.merge")
     suggestions = late.module("mdmem.queries.suggestions")
     task_notes = late.module("mdmem.changes.task_notes")
@@ -49,7 +50,16 @@ class RevertEdit:
     options: WriteOptions
 
 
-FileEdit = EditSection | Log | Remember | Forget | RevertEdit
+@dataclass(frozen=True, slots=True)
+class InstructionsEdit:
+    """Put mdmem's instructions to agents into a file, or take them out."""
+
+    path: FilePath
+    remove: bool
+    options: WriteOptions
+
+
+FileEdit = EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ def new_texts(edit: FileEdit) -> tuple[str, ...]:
             return (edit.text, *edit.more)
         case Remember():
             return (edit.key or "", edit.text)
-        case Forget() | RevertEdit():
+        case Forget() | RevertEdit() | InstructionsEdit():
             return ()
 
 
@@ -108,7 +118,7 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
             path = workspace.log_path(_day(workspace, edit))
         case Forget() if edit.file is None:
             path = lookup.file_of_fact(workspace, edit)
-        case RevertEdit():
+        case RevertEdit() | InstructionsEdit():
             path = edit.path
         case EditSection() | Remember() | Forget():
             path = layout.parse_path(edit.file) if edit.file is not None else workspace.curated
@@ -162,6 +172,10 @@ def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Docume
             return _forget(workspace, edit, path, document)
         case RevertEdit():
             return _revert(edit, document)
+        case InstructionsEdit():
+            start = document or parse("")
+            result = instructions.take_out(start) if edit.remove else instructions.put_in(start, files.template("agents.md"))
+            return EditedText(result=result)
 
 
 def _log(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:

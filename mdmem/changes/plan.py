@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import check, files
-from mdmem.changes.edits import EditedText, FileEdit, RevertEdit, edit_text, new_texts
+from mdmem.changes.edits import EditedText, FileEdit, InstructionsEdit, RevertEdit, edit_text, new_texts
 from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
 from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
@@ -107,8 +107,8 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)
-    # Under another title the facts of a section are the same facts.
-    facts = FactDifference() if result.op is Op.RENAME else fact_difference(old, new)
+    # Under another title the facts of a section are the same facts; instructions are none.
+    facts = FactDifference() if result.op in (Op.RENAME, Op.INIT) else fact_difference(old, new)
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))
     successor = edited.fact or (facts.added[-1].fact.id if facts.added else None)
@@ -186,7 +186,7 @@ def _stated_supersession(
 
     With it the plan that takes the fact out of another file, if it stands in one.
     """
-    if edit.options.supersedes is None or isinstance(edit, RevertEdit):
+    if edit.options.supersedes is None or isinstance(edit, RevertEdit | InstructionsEdit):
         return (), (), None
     old, location = edited.superseded, None
     if old is None:

@@ -9,6 +9,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from mdmem.cli import guesses, terminal
+from mdmem.cli.parameters import OPTIONAL_VALUES, with_values
 from mdmem.errors import UsageProblem
 
 WIDEST = 100
@@ -87,7 +88,8 @@ class CommandHelp(TyperCommand):
             UsageProblem: there are too many; they are not repeated, since one may be a secret.
         """
         ctx.allow_extra_args = True
-        rest = super().parse_args(ctx, args)
+        flags, _ = parameters(self)
+        rest = super().parse_args(ctx, with_values(args) if OPTIONAL_VALUES.keys() & flags else args)
         if rest and not ctx.resilient_parsing:
             number = "a word" if len(rest) == 1 else f"{len(rest)} words"
             raise UsageProblem(f"{number} too many", f"{_how_texts_go(self)} {ctx.command_path} --help")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mdmem.cli.call import Call
-from mdmem.cli.parameters import ADDED, COMMON, CommandParameter, ParameterRow, ParameterTable, parameter_of
+from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES, CommandParameter, ParameterRow, ParameterTable, parameter_of
 
 
 def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
@@ -79,6 +79,8 @@ def _take(values: dict[str, Any], option: CommandParameter | None, attached: str
     if option.takes is tuple:
         values[option.name] = _pair(attached, following)
         return
+    if attached is None and option.flags[0] in OPTIONAL_VALUES:
+        raise ValueError("an option whose value may be left out")
     value = next(following, None) if attached is None else attached
     if value is None:
         raise ValueError("an option without its value")

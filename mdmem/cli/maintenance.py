@@ -28,22 +28,32 @@ def init(
     call: Call,
     folder: Annotated[str | None, typer.Argument(metavar="DIR", help="Where. [default: -C, else MDMEM_WORKSPACE, else here]")] = None,
     no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git's hooks.")] = False,
+    agents: Annotated[
+        str | None,
+        typer.Option("--agents", metavar="[FILE]", help="Put a block that tells agents how to use memory into FILE. [FILE: AGENTS.md]"),
+    ] = None,
+    no_agents: Annotated[
+        str | None, typer.Option("--no-agents", metavar="[FILE]", help="Take that block out again. [FILE: AGENTS.md]")
+    ] = None,
     as_json: Json = False,
 ) -> Answer:
     """Create a workspace, or adopt a folder with memory in it.
 
-    No existing file is altered; running it again is harmless.
+    No existing file is altered but the one that --agents names; running it again is harmless.
     """
-    result = memory.initialise(Initialise(folder or call.workspace, not no_hooks), os.environ)
+    request = Initialise(folder=folder or call.workspace, hooks=not no_hooks, agents=agents, no_agents=no_agents)
+    result = memory.initialise(request, os.environ)
     answer = {
         "workspace": str(result.workspace),
         "made_repository": result.made_repository,
         "written": list(result.written),
+        "took_out": result.took_out,
         "commit": result.commit,
         "hooks": list(result.hooks),
         "notes": [in_flags(note) for note in result.notes],
     }
     files = f", wrote {', '.join(result.written)}" if result.written else ""
+    files += f", took the block out of {result.took_out}" if result.took_out else ""
     return Answer(answer, one_line(f"workspace in {result.workspace}{files} {short_id(result.commit)}".rstrip()), result.notes)
 
 

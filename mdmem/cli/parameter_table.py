@@ -8,6 +8,8 @@ TABLE: ParameterTable = {
     "init": (
         ("folder", (), str, None, False),
         ("no_hooks", ("--no-hooks",), bool, False, False),
+        ("agents", ("--agents",), str, None, False),
+        ("no_agents", ("--no-agents",), str, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "edit-section": (

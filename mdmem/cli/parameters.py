@@ -35,6 +35,21 @@ def parameter_of(row: ParameterRow) -> CommandParameter:
     return CommandParameter(name=name, flags=flags, takes=takes, default=default, required=required)
 
 
+OPTIONAL_VALUES: Mapping[str, str] = {"--agents": "AGENTS.md", "--no-agents": "AGENTS.md"}
+"""The options that may stand without their value, and the value that they then have."""
+
+
+def with_values(words: Sequence[str]) -> list[str]:
+    """The words of a command, with the values that its options leave out."""
+    complete: list[str] = []
+    for number, word in enumerate(words):
+        complete.append(word)
+        is_last = number + 1 == len(words) or words[number + 1].startswith("-")
+        if "--" not in complete and word in OPTIONAL_VALUES and is_last:
+            complete.append(OPTIONAL_VALUES[word])
+    return complete
+
+
 COMMON: Sequence[ParameterRow] = (
     ("workspace", ("-C",), str, None, False),
     ("quiet", ("-q",), bool, False, False),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mdmem import check, config, files, history, hookfiles, layout, repo
 from mdmem.catchup.background import start_catching_up
+from mdmem.changes import instructions
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.config import Settings
 from mdmem.errors import PathProblem, RepositoryProblem
@@ -17,10 +18,12 @@ from mdmem.listing import is_marked
 from mdmem.memory.guards import require_hooks_free
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem
 from mdmem.model.reads import Initialise
+from mdmem.model.writes import WriteResult
 from mdmem.queries.other_markdown import other_markdown_note
 from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
+from mdmem.wording import field
 from mdmem.workspace import Workspace, open_at
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
@@ -28,7 +31,10 @@ _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 @dataclass(frozen=True, slots=True)
 class InitResult:
-    """The result of `init`: the files it wrote, the commit that has them, the hooks it installed, and lines for the user."""
+    """The result of `init`: the files it wrote, the commit that has them, the hooks it installed, and lines for the user.
+
+    `took_out` is the file that mdmem's instructions to agents were taken out of.
+    """
 
     workspace: Path
     made_repository: bool
@@ -36,6 +42,7 @@ class InitResult:
     commit: CommitId | None
     hooks: tuple[str, ...]
     notes: tuple[str, ...]
+    took_out: FilePath | None = None
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
@@ -51,7 +58,10 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         raise PathProblem("bad-path", f"{folder} lies in git's own folder")
     if not is_marked(folder) and (line := next(_unusable(folder), None)):
         raise PathProblem("bad-path", line)
-    config.load(folder.resolve(), _work_tree(folder), environment)  # fails before anything is written
+    # What fails does so before anything is written.
+    config.load(folder.resolve(), _work_tree(folder), environment)
+    if (agents_file := request.agents or request.no_agents) is not None:
+        instructions.require_possible(folder.resolve(), agents_file, remove=request.agents is None)
     files.make_folders(folder)
     repository, is_new = _repository(folder)
     workspace = open_at(repository.folder, environment)
@@ -59,6 +69,14 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     with EventRecorder(workspace.state, "init", workspace.actor) as event:
         with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout):
             written, notes, commit = _adopt(workspace, is_new)
+        took_out = None
+        if agents_file is not None:
+            result, said = _instructions(replace(workspace, settings=_settings(workspace)), request)
+            commit, notes = result.commit or commit, (*notes, *said)
+            if result.changed and request.agents is not None:
+                written = (*written, FilePath(result.path))
+            elif result.changed:
+                took_out = FilePath(result.path)
         hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
         event.done(bool(written or commit or hooks), commit=commit)
     start_catching_up(workspace)
@@ -70,6 +88,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         commit=commit,
         hooks=hooks,
         notes=(*notes, *hook_notes, *([others] if others else [])),
+        took_out=took_out,
     )
 
 
@@ -87,13 +106,30 @@ def _adopt(workspace: Workspace, is_new: bool) -> tuple[tuple[FilePath, ...], tu
             written.append(path)
         files.sync(root)
         # The settings may be among the files that were just written.
-        configured = replace(workspace, settings=config.load(root, repository.root, workspace.environment))
+        configured = replace(workspace, settings=_settings(workspace))
         commit, secret_notes = _first_commit(configured, tuple(written), is_new)
         return tuple(written), (*notes, *secret_notes), commit
     except BaseException:
         for path in written:
             (root / path).unlink(missing_ok=True)
         raise
+
+
+def _settings(workspace: Workspace) -> Settings:
+    """The settings as they are now."""
+    return config.load(workspace.root, workspace.repository.root, workspace.environment)
+
+
+def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResult, tuple[str, ...]]:
+    """Put mdmem's instructions to agents into a file, or take them out; with lines for the user."""
+    said: list[str] = []
+    if request.agents is not None:
+        result = instructions.set_instructions(workspace, request.agents, False, said.append)
+        return result, (*said, *result.notes, *([] if result.changed else [f"unchanged: {result.path}"]))
+    result = instructions.set_instructions(workspace, request.no_agents or "", True, said.append)
+    left = [] if result.changed else instructions.files_with_instructions(workspace)
+    hints = [f"{result.path} has no instructions of mdmem's; {path} has: {field('no_agents')} {path}" for path in left]
+    return result, (*said, *result.notes, *hints)
 
 
 def _repository(folder: Path) -> tuple[Repository, bool]:

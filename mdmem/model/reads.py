@@ -15,10 +15,20 @@ _MAX_WEEKS = 520
 
 @dataclass(frozen=True, slots=True)
 class Initialise:
-    """Make or adopt a workspace in `folder`; None is MDMEM_WORKSPACE, else the current one."""
+    """Make or adopt a workspace in `folder`; None is MDMEM_WORKSPACE, else the current one.
+
+    `agents` is the file that mdmem's instructions to agents go into, `no_agents` the one that they are taken out of.
+    """
 
     folder: str | None = None
     hooks: bool = True
+    agents: str | None = None
+    no_agents: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse to put the instructions in and to take them out at once."""
+        if self.agents is not None and self.no_agents is not None:
+            raise UsageProblem(f"{field('agents')} and {field('no_agents')} do not go together")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ MODULES = frozenset(
         "mdmem.cli.terminal",
         "mdmem.doctor",
         "mdmem.fact_names",
+        "mdmem.editors.instructions",  # only for `init`
         "mdmem.editors.item_labels",
         "mdmem.editors.key_values",
         "mdmem.editors.likeness",

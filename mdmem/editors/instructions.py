@@ -1,0 +1,76 @@
+"""mdmem's own instructions to agents in a file of somebody else's: a block between two marks, put in, replaced and taken out."""
+
+from __future__ import annotations
+
+from mdmem.document import Document, blank_line, closed_fences, is_blank, lines_without_ends, with_line_end
+from mdmem.editors import EditResult
+from mdmem.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END
+from mdmem.errors import SectionProblem
+from mdmem.model import Op
+
+_MARKS = (INSTRUCTIONS_BEGIN, INSTRUCTIONS_END)
+
+
+def put_in(document: Document, text: str) -> EditResult:
+    """Put the block into a file: in place of the one that is there, else behind a blank line at its end.
+
+    Raises:
+        SectionProblem: `broken-marks`; `open-block`: the file ends inside an open fence or comment.
+    """
+    lines, end = document.lines, document.line_end
+    block = with_line_end("\n".join((INSTRUCTIONS_BEGIN, text.strip(), INSTRUCTIONS_END)), end)
+    own = find_block(document)
+    if own is not None:
+        last = lines[own.stop - 1]
+        tail = last[len(last.rstrip("\r\n")) :]
+        return _result(document, [*lines[: own.start], block + tail, *lines[own.stop :]])
+    if document.open_line is not None:
+        line = document.open_line + 1
+        raise SectionProblem("open-block", f"the file ends inside an open fence or comment (line {line})", "Close it first.", line=line)
+    if not lines:
+        return _result(document, [block + end])
+    if lines[-1].endswith(("\n", "\r")):
+        return _result(document, [*lines, blank_line(lines[-1], end), block + end])
+    return _result(document, [*lines, end, end, block])  # without a line end, so that `take_out` knows that the file had none
+
+
+def take_out(document: Document) -> EditResult:
+    """Take the block out, with the blank line that `put_in` set before it; the rest is as it was.
+
+    Raises:
+        SectionProblem: `broken-marks`.
+    """
+    own = find_block(document)
+    if own is None:
+        return _result(document, list(document.lines))
+    before, after = list(document.lines[: own.start]), list(document.lines[own.stop :])
+    if before and is_blank(before[-1]) and (not after or is_blank(after[0])):
+        before.pop()
+        if before and not after and not document.lines[own.stop - 1].endswith(("\n", "\r")):
+            before[-1] = before[-1].rstrip("\r\n")
+    elif not before and after and is_blank(after[0]):
+        after.pop(0)
+    return _result(document, before + after)
+
+
+def find_block(document: Document) -> range | None:
+    """The lines of the block, marks included; None where there is none. A mark in a code fence is none.
+
+    Raises:
+        SectionProblem: `broken-marks`: one mark is missing, or there are several.
+    """
+    if not any(mark in document.text for mark in _MARKS):
+        return None
+    fenced = closed_fences(lines_without_ends(document.text))
+    numbers = [number for number, line in enumerate(document.lines) if line.strip() in _MARKS and number not in fenced]
+    if not numbers:
+        return None
+    if [document.lines[number].strip() for number in numbers] != list(_MARKS):
+        line = numbers[0] + 1
+        message = f"the marks of mdmem's block are not one pair (from line {line} on)"
+        raise SectionProblem("broken-marks", message, f"Leave one {INSTRUCTIONS_BEGIN}, and below it one {INSTRUCTIONS_END}.", line=line)
+    return range(numbers[0], numbers[1] + 1)
+
+
+def _result(document: Document, lines: list[str]) -> EditResult:
+    return EditResult(text=document.bom + "".join(lines), op=Op.INIT, section=())
