@@ -12,15 +12,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from mdmem import config, files
+from mdmem import files
 from mdmem.errors import attempt
 from mdmem.events import EventRecorder
-from mdmem.listing import is_marked
-from mdmem.memory import Memory, find_workspace
+from mdmem.memory import Memory, hosts
 from mdmem.model import Source
 from mdmem.model.contexts import BuildContext, Purpose
 from mdmem.model.writes import Log, WriteOptions
@@ -152,10 +150,10 @@ def _is_off(environment: Mapping[str, str]) -> bool:
 
 def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memory]) -> str:
     """Answer an event in its workspace. The memory is added to `opened` as soon as it is open, for the caller to use after a deadline."""
-    root = find_root(event, environment)
+    root = hosts.find_host_workspace(environment, event.folder)
     if root is None:
         return ""
-    memory = Memory.open(root, environment)
+    memory = Memory.open(root, hosts.expanded(environment))
     opened.append(memory)
     workspace = memory.workspace
     if workspace.settings.context == "off":
@@ -163,26 +161,6 @@ def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memor
     with EventRecorder(workspace.state, "agent-hook", workspace.actor, event.session) as recorder:
         recorder.measured({"hook": event.name})
         return _HANDLERS[event.name](memory, event)
-
-
-def find_root(event: HookEvent, environment: Mapping[str, str]) -> Path | None:
-    """The folder of the workspace: MDMEM_WORKSPACE, else that of the project, else of the current folder, else the user's own setting.
-
-    A variable that the host did not fill in counts as unset. None where there is no workspace.
-
-    Raises:
-        WorkspaceProblem: the folder that is named is no workspace, or the user's own settings cannot be read.
-    """
-    named = environment.get("MDMEM_WORKSPACE")
-    if named and "${" not in named:
-        return find_workspace(Path(named), environment)
-    for start in (environment.get("CLAUDE_PROJECT_DIR"), event.folder or os.curdir):
-        folder = Path(start).absolute() if start else None
-        root = next((each for each in (folder, *folder.parents) if is_marked(each)), None) if folder else None
-        if root is not None:
-            return root
-    own = config.own_workspace(environment)
-    return find_workspace(own, environment) if own else None
 
 
 def _start_session(memory: Memory, event: HookEvent) -> str:

@@ -11,11 +11,8 @@ from mdmem import secrets
 from mdmem.errors import attempt
 from mdmem.mcp import arguments, calls, resources, texts, tools
 from mdmem.mcp.phrases import in_arguments
-from mdmem.memory import Memory
+from mdmem.memory import Memory, hosts
 
-_UNEXPANDED = "${"
-"""A value that holds this is a variable that the host did not fill in: it counts as unset."""
-_EXPANDED_BY_HOSTS = ("MDMEM_WORKSPACE", "MDMEM_SESSION")
 _MOST_NAME = 40
 
 
@@ -24,9 +21,7 @@ class Door:
 
     def __init__(self, folder: str | None, environment: Mapping[str, str]) -> None:
         self._folder = Path(folder) if folder else None
-        self._environment = {
-            name: value for name, value in environment.items() if not (name in _EXPANDED_BY_HOSTS and _UNEXPANDED in value)
-        }
+        self._environment = hosts.expanded(environment)
         self._lock = threading.Lock()
         self._memory: Memory | None = None
 
@@ -57,7 +52,8 @@ class Door:
         """
         with self._lock:
             if self._memory is None:
-                self._memory = Memory.open(self._folder, self._environment | {"MDMEM_ACTOR": actor_of(client)})
+                root = self._folder or hosts.require_host_workspace(self._environment)
+                self._memory = Memory.open(root, {**self._environment, "MDMEM_ACTOR": actor_of(client)})
             return self._memory
 
     def close(self, seconds: float) -> None:
