@@ -30,7 +30,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem import wording
 from mdmem.startup import late
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     import traceback
 else:
     traceback = late.module("traceback")
+
+
+T = TypeVar("T")
 
 
 class MdmemError(Exception):
@@ -121,6 +124,12 @@ class StorageProblem(MdmemError):
         super().__init__("storage", message, hint)
 
 
+class _Bug(MdmemError):
+    """Anything else that was raised."""
+
+    exit_status = 3
+
+
 _JOINERS = "\u200c\u200d\u200e\u200f"
 """Zero-width characters that scripts and emoji need."""
 
@@ -157,29 +166,13 @@ def failure_json(failure: MdmemError, translate: Callable[[str], str] = wording.
 
 def attempt(work: Callable[[], str], translate: Callable[[str], str] = wording.plain) -> str | dict[str, Any]:
     """Do one piece of work of a server that lives on: its text, or the JSON object of its failure. The traceback of a bug goes to standard error."""
-    try:
-        return work()
-    except MdmemError as failure:
-        return failure_json(failure, translate)
-    except OSError as failure:
-        return failure_json(_storage_problem(failure), translate)
-    except Exception as bug:
-        traceback.print_exc()
-        return failure_json(_bug(bug))
-
-
-def _storage_problem(failure: OSError) -> StorageProblem:
-    where = f": {failure.filename}" if failure.filename else ""
-    return StorageProblem(f"{failure.strerror or failure}{where}")
-
-
-def _bug(bug: Exception) -> MdmemError:
-    return MdmemError("bug", f"{type(bug).__name__}: {bug}", "This is a bug in mdmem.")
-
-
-def _interrupted(as_json: bool) -> int:
-    _print_failure(MdmemError("interrupted", "interrupted"), as_json)
-    return 130
+    outcome = _outcome(work)
+    if isinstance(outcome, str):
+        return outcome
+    failure = _as_failure(outcome)
+    if isinstance(failure, _Bug):
+        traceback.print_exception(outcome)
+    return failure_json(failure, translate)
 
 
 def report(
@@ -196,27 +189,52 @@ def report(
         translate: says a message in the words of the door.
         fit: breaks a line for where it is shown.
     """
-    try:
+
+    def main_to_the_last_line() -> int:
         status = main() or 0
         sys.stdout.flush()
-    except MdmemError as failure:
-        _print_failure(failure, as_json, translate, fit)
-        return failure.exit_status
-    except BrokenPipeError:
+        return status
+
+    try:
+        outcome = _outcome(main_to_the_last_line)
+    except KeyboardInterrupt:
+        _print_failure(MdmemError("interrupted", "interrupted"), as_json)
+        return 130
+    if isinstance(outcome, int):
+        return outcome
+    if isinstance(outcome, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        return _interrupted(as_json)
-    except OSError as failure:
-        _print_failure(_storage_problem(failure), as_json, translate)
-        return 1
-    except Exception as bug:
-        if isinstance(bug.__cause__, KeyboardInterrupt):  # while a class was created
-            return _interrupted(as_json)
-        if as_json:
-            _print_failure(_bug(bug), as_json)
-        else:
-            traceback.print_exc()
-            print("mdmem: this is a bug in mdmem", file=sys.stderr)
-        return 3
-    return status
+    failure = _as_failure(outcome)
+    if isinstance(failure, _Bug) and not as_json:
+        traceback.print_exception(outcome)
+        print("mdmem: this is a bug in mdmem", file=sys.stderr)
+    else:
+        _print_failure(failure, as_json, translate, fit)
+    return failure.exit_status
+
+
+def _outcome(work: Callable[[], T]) -> T | Exception:
+    """The result of some work, or the exception that ended it. Here alone everything is caught.
+
+    Raises:
+        KeyboardInterrupt
+    """
+    try:
+        return work()
+    except Exception as problem:
+        if isinstance(problem.__cause__, KeyboardInterrupt):  # while a class was created
+            raise problem.__cause__ from None
+        return problem
+
+
+def _as_failure(problem: Exception) -> MdmemError:
+    """An exception as the failure that is shown: itself where it is expected, one of the disk, or a bug."""
+    match problem:
+        case MdmemError():
+            return problem
+        case OSError():
+            where = f": {problem.filename}" if problem.filename else ""
+            return StorageProblem(f"{problem.strerror or problem}{where}")
+        case _:
+            return _Bug("bug", f"{type(problem).__name__}: {problem}", "This is a bug in mdmem.")

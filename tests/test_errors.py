@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.errors import MdmemError, SectionProblem, StorageProblem, UsageProblem, json_line, printable, report
+from mdmem.errors import MdmemError, SectionProblem, StorageProblem, UsageProblem, attempt, json_line, printable, report
 
 STEERS = "\x1b\x9b\x07\x7f\u202e\u2066\u2028"
 
@@ -54,6 +54,33 @@ def test_a_bug_shows_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert err.endswith("ZeroDivisionError: oops\nmdmem: this is a bug in mdmem\n")
     assert report(failing(KeyError("x")), as_json=True) == 3
     assert json.loads(capsys.readouterr().err)["error"] == "bug"
+
+
+def test_an_attempt_of_a_server_ends_in_its_text_or_in_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    def codes(failure: Exception) -> str:
+        def work() -> str:
+            raise failure
+
+        answer = attempt(work)
+        assert isinstance(answer, dict)
+        return answer["error"]
+
+    assert attempt(lambda: "text") == "text"
+    assert codes(SectionProblem("section-changed", "Größe")) == "section-changed"
+    assert codes(BrokenPipeError(32, "broken")) == codes(OSError(28, "full")) == "storage"
+    assert capsys.readouterr() == ("", "")
+    assert codes(ZeroDivisionError("oops")) == "bug"
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith("ZeroDivisionError: oops\n")
+
+
+def test_an_interrupt_while_a_class_is_created_is_an_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> None:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()  # as Python 3.11 does
+
+    assert report(work) == 130
+    assert capsys.readouterr() == ("", "mdmem: interrupted\n")
 
 
 @pytest.mark.parametrize(("answer", "status"), [(None, 0), (0, 0), (1, 1)])
