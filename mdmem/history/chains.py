@@ -37,8 +37,8 @@ class FactTrail(Protocol):
 class ChainLink:
     """A fact for as long as it held in one place, moves included; its words and location are the last ones.
 
-    `commit` is the one that brought in the last line, `first_line`. `end` is None for what still holds. Expiry is not judged here: what has
-    expired is current.
+    `commit` is the one that brought in the last line, `first_line`. `end` is None for what still holds. Expiry is not judged here: an
+    expired fact is current.
     """
 
     id: FactId
@@ -62,7 +62,7 @@ def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = N
     Args:
         fact: each period in which it held somewhere is a link of the chain.
         trail: brought up to HEAD.
-        among: the numbers of the occurrences to start from, where not from all of the fact.
+        among: the numbers of the occurrences to start from; None: all of the fact.
     """
     builder = _ChainBuilder(trail)
     waiting = [run for run in builder.runs(fact) if among is None or any(each.number in among for each in run.occurrences)]

@@ -19,18 +19,18 @@ else:
 _CHUNK = 256
 _CONTEXT_LINES = 3
 _NO_LINE_END = "\n\\ No newline at end of file\n"
-"""What a patch writes after a last line without a line end."""
+"""The text of a patch after a last line without a line end."""
 _WORD = r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|."
 """A word, white space, or one sign; scripts without spaces (Thai to Khmer, Japanese, Chinese) go sign by sign.
 
 Compiled when it is used (1 ms): every write loads this module, and few compare words.
 """
 _LEAST_SHARED = 0.5
-"""Two lines that share less than this are shown whole, one out and one in: mixed word by word they could not be read."""
+"""The share of words from which on two lines are shown as one, word by word; other lines are shown whole, one out and one in."""
 _MOST_WORDS = 2_000
 """A longer line is shown whole: comparing its words takes the square of their number."""
 _MOST_PAIRS = 400
-"""Where more pairs of lines than this are possible, they are not compared each with each."""
+"""The most pairs of lines that are compared, each with each."""
 
 
 def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:

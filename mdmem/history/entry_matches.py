@@ -16,7 +16,7 @@ from mdmem.startup.records import dataclass
 Old = TypeVar("Old")
 New = TypeVar("New")
 _FEW = 16
-"""Where fewer entries than one in so many lines of a file changed, the trail is asked for these and not for the whole file."""
+"""Where a file has more than so many lines for each changed entry, the trail is asked for these entries and not for the whole file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class MovedEntry:
 
 @dataclass(slots=True)
 class EntryMatches:
-    """The entries of one file by what became of them. The unmatched ones have no counterpart in it, or after `match_across` in any file."""
+    """The entries of one file by their fate. The unmatched ones have no counterpart in this file, or after `match_across` in any file."""
 
     change: FileChange
     sections: ChangedSections

@@ -66,7 +66,7 @@ class EarlierTrail(Protocol):
         ...
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The statements that live occurrences in a file are over which the file itself overrules."""
+        """The marks that say of live occurrences in a file that they are over, and that the file itself overrules."""
         ...
 
     def marks_of(self, number: int) -> tuple[Mark, ...]:

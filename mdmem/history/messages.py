@@ -61,9 +61,9 @@ class CommitNote:
 class ParsedNote:
     """The note of a commit as far as its message can be read: people and rebases edit messages, and malformed parts are left out.
 
-    `op` is None for a person's commit, and an `Op` unless a later version wrote it: `Op.SAVE` for edits by hand that an agent had committed. `path` is the file that the subject names. `section`
-    is the joined path as `section_name` gives it, empty for the text before the first heading. `supersedes` pairs a fact with its
-    successor, None where it has none.
+    `op` is None for a person's commit, and an `Op` unless a later version wrote it: `Op.SAVE` for edits by hand that an agent had committed.
+    `path` is the file that the subject names. `section` is the joined path as `section_name` gives it, empty for the text before the first
+    heading. `supersedes` pairs a fact with its successor, None where it has none.
     """
 
     op: str | None

@@ -13,7 +13,7 @@ _TRAILER = late.pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: ?.*|\(cherry picked from com
 _APPENDED = late.pattern(
     r"[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+: .+|(?:Bug|Cc|Closes|Fixes|Issue|Link|Refs|See): .+|\(cherry picked from commit [0-9a-f]+\)|-{3,}"
 )
-"""A line that is added to a message which is written: not `Fix: …`, which may be another commit's subject."""
+"""A line that a person or a program adds below a finished message; not `Fix: …`, which may be another commit's subject."""
 _OPERATION = late.pattern(r"Mdmem-Op: ([\w-]+)")
 _QUOTE = late.pattern(r"[+-] .+|\(\d+ more lines\)")
 _BULLET = late.pattern(r"^[*-] ")
@@ -22,7 +22,7 @@ _FENCED = late.pattern(r"(?ms)^[ \t]*(`{3,}|~{3,})[^`\n]*\n.*?^[ \t]*\1[`~]*[ \t
 _SQUASHED_BY_GIT = "Squashed commit of the following:"
 _LOGGED_COMMIT = late.pattern(r"commit [0-9a-f]{40,64}\b")
 _CODE_INDENT = 4
-"""From so many spaces on, what stands in a message may be an example."""
+"""The indentation from which on a paragraph of a message may be an example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class _Paragraph:
 
     @property
     def is_appended(self) -> bool:
-        """True for what is added to a message that is written."""
+        """True for lines that were added below a finished message."""
         return all(_APPENDED.fullmatch(line) for line in self.lines)
 
     @property

@@ -114,7 +114,7 @@ def _merged_lines(
 
 
 def confirmed_facts(commits: Sequence[Commit | MainlineCommit], trail: EarlierTrail) -> tuple[FactId, ...]:
-    """The facts that commits confirm, or of which they take that back: their files have to be given to `build_step` too."""
+    """The facts that commits confirm, or whose confirmation they take back: `build_step` needs their files too."""
     reverted = [
         trail.commit_with_id(commit) for each in commits if "evert" in each.message for commit in parse_message(each.message).reverts
     ]

@@ -1,4 +1,4 @@
-"""Whose statement it is what a commit brings in: by the notes in its message, entry by entry and line by line. Pure."""
+"""Tell whose statement each entry and line is that a commit brings in, by the notes in its message. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mdmem.startup.records import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class ChangedText:
-    """What a commit brought in and took out: lines, in the form of `quoted_line`, and facts."""
+    """The changes of a commit: the lines, in the form of `quoted_line`, and the facts that it brought in and took out."""
 
     came: frozenset[str]
     went: frozenset[str] = frozenset()
@@ -31,7 +31,7 @@ class ChangedText:
         return any(not self.facts.isdisjoint(pair) for pair in pairs)
 
     def limit(self, each: QuotingNote) -> ParsedNote:
-        """The note of a squashed commit, with only those of its statements that are about this."""
+        """The note of a squashed commit, with only those of its statements that are about this text."""
         note, facts = each.note, self.facts
         return replace(
             note,
@@ -72,7 +72,7 @@ class Statements:
         return (*self._limited, self._own)
 
     def is_of_many(self) -> bool:
-        """True if it depends on the line whose statement it is."""
+        """True if several notes count, so that the lines of the commit may be different people's statements."""
         return len(self._quoting) > 1
 
     def note(self, lines: Sequence[str], path: FilePath | None = None, section: SectionPath = ()) -> ParsedNote:

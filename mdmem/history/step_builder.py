@@ -227,9 +227,9 @@ class StepBuilder:
     # What is said again.
 
     def confirm_entries(self, files: Sequence[EntryMatches]) -> None:
-        """Give entries that stand the source of a commit that says the same from a stronger one; each goes on as a new occurrence.
+        """Give unchanged entries the source of a commit that says the same from a stronger one; each goes on as a new occurrence.
 
-        Where such a commit is reverted, they have the source that they had.
+        Where such a commit is reverted, they get their earlier source back.
         """
         changes = {file.change.path: file.change for file in files}
         for commit in self._reverted:
@@ -295,7 +295,7 @@ class StepBuilder:
         return bool(in_section) and all(each.ended is not None for each in in_section)
 
     def _mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None) -> None:
-        """Mark the live occurrence of a fact that a commit speaks of, unless what shall replace it is over itself."""
+        """Mark the live occurrence of a fact that a commit speaks of, unless its successor is no longer current itself."""
         occurrence = self._meant_occurrence(claims, fact, other)
         if occurrence is None:
             return
@@ -327,14 +327,14 @@ class StepBuilder:
         return (open_rows[0], nearest.path) if open_rows else None
 
     def _count_at(self, claims: CommitClaims, entry: Entry, count: int) -> int:
-        """Count those of `count` equal entries of a section that a commit knew of: a side commit knows nothing of what was said here since."""
+        """Count those of `count` equal entries of a section that a commit knew of: a side commit knows none that came in here since."""
         if count < 2 or claims.commit.id == self.claims[-1].commit.id:
             return count
         page = self.page_at(claims.commit.id, entry.path)
         return sum((each.section, each.fact) == (entry.section, entry.fact) for each in page.entries()) if page else count
 
     def _overrule(self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath) -> None:
-        """Note that an occurrence stands though a commit says that it is over; a merge that keeps what a side took out decides that."""
+        """Note that a commit says of an occurrence that it is over, though its file keeps it. What a merge keeps, the merge decides."""
         if claims is self.claims[-1] or claims.note.path != path:
             self.marks.append(Mark(kind=MarkKind.OVERRULED, begun=self.number, one=fact, other=other, occurrence=row))
 

@@ -8,7 +8,7 @@ APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
 
 KEY_BYTES = 24
-"""So many bytes of a fact's text are in the index by which the facts of a key are found."""
+"""The bytes of a fact's text that are in the index by which the facts of a key are found."""
 BEGINNING = f"CAST(substr(text, 1, {KEY_BYTES}) AS TEXT) COLLATE NOCASE"
 """The expression of that index."""
 

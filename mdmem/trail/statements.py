@@ -12,7 +12,7 @@ _WHILE_LIVE = (
     " origin, origin_time, source, confidence, claimed_by, also"
 )
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
-"""How many columns of an occurrence a row has before it ends."""
+"""The number of columns that the row of an occurrence has before it ends."""
 SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_LIVE} FROM occurrences WHERE ended IS NULL"
 SELECT_OCCURRENCES = (
     f"SELECT {_WHILE_LIVE}, ended, fate, successor, last_start, last_end, last_tags, last_until,"

@@ -16,7 +16,7 @@ from mdmem.trail.schema import APPLICATION_ID, SCHEMA, TRAIL_VERSION
 Value = TypeVar("Value")
 TRAIL_NAME = "versions.db"
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""What SQLite appends to the name of a file for the files that belong to it."""
+"""The suffixes that SQLite appends to the name of a file for the files that belong to it."""
 _BUSY_SECONDS = 5.0
 _MODES = ("mode=rw", "mode=ro&immutable=1")
 """To open the file: with the others by which SQLite shares it or, where these cannot be created, as a file that nobody changes."""

@@ -234,7 +234,7 @@ class Trail:
         return self._store.all(parse_mark, SELECT_LIVE_MARKS_IN_FILE, blob(path), include_ended)
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The statements that live occurrences in a file are over, though the file, which is edited in place, says otherwise."""
+        """The marks that say of live occurrences in a file that they are over, though the file, which is edited in place, keeps them."""
         return self._store.all(parse_mark, SELECT_OVERRULED_MARKS_IN_FILE, blob(path))
 
     def marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
@@ -304,9 +304,9 @@ class Trail:
         return {FilePath(decoded(path)): number for path, number in rows}
 
     def paths_since(self, number: int) -> set[FilePath]:
-        """The files that mainline commits after `number` touched, and those whose entries a mark concerns that they set or ended.
+        """The files that mainline commits after `number` touched, and those with entries that their new or ended marks concern.
 
-        An entry that is marked as a contradiction is concerned by what becomes of the other one.
+        Where two facts are marked as contradicting each other, a change of one concerns the file of the other.
         """
         return self._paths(number + 1, _LAST_NUMBER)
 
