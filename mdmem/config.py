@@ -228,7 +228,7 @@ def _own_settings(own_path: Path | None, workspace: Path, environment: Mapping[s
 
 
 def own_workspace(environment: Mapping[str, str]) -> Path | None:
-    """The workspace that the user's own settings name for wherever there is none; None where they name none.
+    """The workspace that the user's own settings name for use outside of any workspace; None where they name none.
 
     Raises:
         WorkspaceProblem: `bad-settings`.

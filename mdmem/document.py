@@ -53,7 +53,7 @@ UNSPACED = (
 """A pattern for runs of scripts that are written without spaces. Not compiled here: that takes longer than most commands that never use it."""
 _CACHED_TITLES = 8192
 _CACHED_TEXTS = 4
-"""One edit parses its file several times, before and after: to change it, to check the change, to answer."""
+"""The number of parsed texts that are kept: an edit parses its file several times, to change it, to check the change, to answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ MAX_BYTES = 1_000_000
 _MODE = 0o600
 _QUERY = b'"query": '
 _MAX_CHARS = 300
-"""Of each text."""
+"""The most characters of each text in an event."""
 
 
 class Outcome(StrEnum):
@@ -313,7 +313,7 @@ def _parse_quality(values: Mapping[str, Any]) -> searches.Quality:
 
 
 def _parse_figures(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What a line holds besides the fields that all events have."""
+    """The values of a line besides the fields that all events have; None where there are no others."""
     return {name: value for name, value in values.items() if name not in Event.__match_args__} or None
 
 

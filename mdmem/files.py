@@ -32,14 +32,14 @@ INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK = "index.lock", "queue.lock", "trail.lock"
 RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""
 TEMPORARY_PREFIX = ".mdmem-"
-"""The names of temporary files begin so."""
+"""The beginning of the names of temporary files."""
 _NEW_FILE_MODE = 0o666
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
 _LOCKS_HINT = (
     "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one with them (NFS: local_lock=flock)."
 )
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
-"""Of renameat2(2), as Linux defines them."""
+"""Constants of renameat2(2) on Linux."""
 
 
 def packaged(kind: str, name: str) -> str:
@@ -194,7 +194,7 @@ def temporary_name() -> str:
 
 
 def backup_name(temporary: str) -> str:
-    """The name of a second temporary file, by which a failed write is undone: it may be cut short while the file has the new bytes."""
+    """The name of a second temporary file, by which a failed write is undone; it may be incomplete while the file has the new bytes."""
     return f"{temporary.removesuffix('.tmp')}.back.tmp"
 
 

@@ -1,4 +1,4 @@
-"""The main of git's hooks: `python -m mdmem.githooks pre-commit`, `… post-commit` and the like, `… catch-up FOLDER`.
+"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `… post-commit` and the like, `… catch-up FOLDER`.
 
 git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MDMEM_COMMIT=1`) they have nothing to do.
 """
@@ -32,7 +32,7 @@ else:
 
 _MAX_DESCRIPTORS = 65_536
 _NICENESS = 10
-"""How far (nice(2)) background work yields to work that a person or an agent waits for."""
+"""The niceness (nice(2)) of background work, so that it yields to work that a person or an agent waits for."""
 
 
 def start() -> NoReturn:

@@ -31,7 +31,7 @@ _LINES_BEFORE = {
     *("", "status=0", "fi", '    "$kept" "$@"', "    status=$?"),
     *('if [ -x "$kept" ]; then', 'if [ -x "$kept" ]; then "$kept" "$@" || exit; fi'),
 }
-"""Lines of our shims before they step aside. Those that call the user's earlier hook do nothing where there is none."""
+"""Lines that our shims have above the one with which they leave mdmem's own commits alone; they do nothing if no earlier hook is kept."""
 _READ_BYTES = 65_536
 """No more of a hook is read: a manager's has a few kilobytes, and a hook may be a large binary."""
 _MANAGERS = (
@@ -41,7 +41,7 @@ _MANAGERS = (
     ("lefthook", late.pattern(r"(?m)^call_lefthook ?\(\)")),
     ("Overcommit", late.pattern(r"(?m)^# Entrypoint for Overcommit hook integration\.")),
 )
-"""What each manager writes into its hooks; a hook that only mentions or calls a manager is a hook like any other."""
+"""Hook managers, with the text that each writes into its hooks; a hook that only mentions or calls a manager is a hook like any other."""
 _FRAMEWORKS = ("the pre-commit framework", "prek")
 _PACKAGED_HOOKS = "in .pre-commit-config.yaml the hooks mdmem-check and mdmem-index"
 

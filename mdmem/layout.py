@@ -166,7 +166,7 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
 
 
 def note_kind(path: str, globs: tuple[str, ...]) -> FileKind:
-    """The kind of a file that is memory, if it is, by the globs of the settings alone; its name keeps its kind."""
+    """The kind of a file that is memory only if the globs of the settings make it so; a bootstrap file or a profile stays one."""
     if not is_markdown(path) or not matches(path, globs):
         return FileKind.OTHER
     name = path.rpartition("/")[2]

@@ -261,7 +261,7 @@ def _matches(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _matches_without_escapes(text: str) -> Iterator[tuple[str, int, int]]:
-    """What the rules find in the text as Markdown shows it: formatters write `ghp\\_…`."""
+    """The matches of the rules in the text as Markdown shows it: formatters write `ghp\\_…`."""
     escapes = [match.start() for match in _ESCAPE.finditer(text)]
     removed = [start - number for number, start in enumerate(escapes)]
     for kind, start, end in _matches(_ESCAPE.sub(r"\1", text)) if escapes else ():

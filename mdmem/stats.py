@@ -185,14 +185,14 @@ def _context_week(name: str, events: Sequence[Event]) -> ContextWeek:
     tokens = [_number(figures, "tokens") for figures in prompts]
     starts = [_number(figures, "tokens") for figures in blocks if figures.get("for") == "session"]
     again = sum(_number(figures, "given") for figures in prompts)
-    found = sum(_shown(figures) for figures in prompts)
+    shown = sum(_shown(figures) for figures in prompts)
     return ContextWeek(
         week=name,
         prompts=len(prompts),
         answered=fmean(count > 0 for count in tokens) if tokens else None,
-        median_tokens=median(shown) if (shown := [count for count in tokens if count]) else None,
+        median_tokens=median(used) if (used := [count for count in tokens if count]) else None,
         session_tokens=median(starts) if starts else None,
-        again=again / (again + found) if again + found else None,
+        again=again / (again + shown) if again + shown else None,
         kept=int(sum(_number(figures, "kept") for figures in guards)),
         guarded=int(sum(_number(figures, "dropped") for figures in guards)),
         refused=sum(event.code == RECALLED for event in events),
@@ -206,7 +206,7 @@ def _number(figures: Mapping[str, object], name: str) -> float:
 
 
 def _shown(figures: Mapping[str, object]) -> float:
-    """How many entries the block of a prompt shows."""
+    """The number of entries that the block of a prompt shows."""
     parts = figures.get("parts")
     counts = parts.get("found") if isinstance(parts, dict) else None
     return counts[0] if isinstance(counts, list) and counts and isinstance(counts[0], int) else 0

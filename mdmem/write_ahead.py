@@ -23,7 +23,7 @@ from mdmem.model import FilePath
 from mdmem.startup.records import asdict, dataclass
 
 RECORD_NAME = "write-ahead.json"
-"""In the state folder."""
+"""The name of the record's file, in the state folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ _NUMBERS = {
     "Input should be a valid number, unable to parse string as a number": "it takes a number",
     "Input should be a valid integer, unable to parse string as an integer": "it takes a whole number",
 }
-"""What a library says of a number, in plain words."""
+"""Messages of a library about numbers, in plain words."""
 
 
 def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> UsageProblem:

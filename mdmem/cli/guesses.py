@@ -163,7 +163,7 @@ WORDS_TOO_MANY: Mapping[str, str] = {
     "recall": "Each label goes with a --tag of its own; mdmem search QUERY finds words.",
     "tags": "mdmem recall --tag TAG lists the facts with a label.",
 }
-"""Where the words go that are too many for a command."""
+"""The sentence for a command with too many words: where they belong."""
 
 
 def meant_command(word: str, commands: Collection[str], group: str = "") -> str:

@@ -21,7 +21,7 @@ else:
 
 
 _PATIENCE = 1.5
-"""So many seconds a command may take before it shows that it is at work."""
+"""The seconds after which a command shows that it is at work."""
 _INTERVAL = 0.5
 _CLEAR = "\r\x1b[K"
 
@@ -47,7 +47,7 @@ def shown(command: str, interval: float | None = _INTERVAL) -> AbstractContextMa
 
 
 def count(done: int, total: int) -> None:
-    """Note how many of the files or commits that a command has to read are read."""
+    """Note how many of the files or commits that a command reads it has read."""
     if _Running.progress is not None:
         _Running.progress.counts = (done, total)
 

@@ -15,7 +15,7 @@ from typing import TextIO
 from mdmem.startup import late
 
 _CODE = late.pattern(r"\x1b\[[0-9;]*m")
-"""What switches colours; it takes no columns."""
+"""A code that switches colours; it takes no columns."""
 _PIECE = late.pattern(r"\s+|(?:\x1b\[[0-9;]*m|\S)+")
 _MARK = late.pattern(r"\s*(?:[-+*] ?|\d+\. )?")
 """The indentation of a line, with the mark of a list item or of a changed line."""
@@ -25,10 +25,10 @@ _COMMAND = late.pattern(r"\s*mdmem ")
 _SHELL_WORD = late.pattern(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
 _RESET = "\x1b[0m"
 _LESS = {"LESS": "FRX", "LV": "-c"}
-"""What git gives to its pager too: leave at once what fits, let colours through, do not clear the screen."""
+"""Variables for the pager, the same as git's: leave at once if the text fits, let colours through, do not clear the screen."""
 _NOT_RUN = (126, 127)
 _DEEPER = 4
-"""How much further in a line goes on whose first column is too wide to be left free."""
+"""The further indentation with which a line goes on whose first column is too wide to be left free."""
 _NARROWEST = 10
 _USUAL = (80, 24)
 
@@ -64,7 +64,7 @@ def _pager() -> str:
 
 
 def _paged(pager: str, text: str) -> bool:
-    """True if the pager took the text. What interrupts is the pager's own affair while it runs."""
+    """Show a text with the pager; False if that could not be started. While it runs, an interruption is for the pager alone."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=_LESS | dict(os.environ)) as process:

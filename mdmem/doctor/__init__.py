@@ -64,7 +64,7 @@ def examine(
 
 
 def exit_status(findings: Sequence[Finding]) -> int:
-    """1 where an error remains."""
+    """The exit status of the findings: 1 if an error remains, else 0."""
     return 1 if any(finding.level is Level.ERROR and not finding.fixed for finding in findings) else 0
 
 

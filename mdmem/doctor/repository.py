@@ -18,7 +18,7 @@ from mdmem.startup import late
 from mdmem.wording import verb
 
 _OLDEST_GIT = (2, 36)
-"""The first with `core.fsync`, which makes a commit survive a power cut."""
+"""The first version with `core.fsync`, which makes a commit survive a power cut."""
 _FSCK_SECONDS = 120.0
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
 _MOST_NAMED = 5

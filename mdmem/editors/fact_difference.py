@@ -18,7 +18,7 @@ else:
     likeness = late.module("mdmem.editors.likeness")
 
 _MIN_LIKENESS, _MIN_LIKENESS_IN_PLACE = 0.4, 0.2
-"""How alike (`likeness`) a fact must be to its successor: among several facts, and where one stands exactly where the other stood.
+"""The least `likeness` of a fact to its successor: among several facts, and where one stands exactly where the other stood.
 
 Of two lines of one day of conversation, taken at random, 0.3% reach the first and 3% the second, which is enough only where a person
 put one line in the place of the other.

@@ -45,7 +45,7 @@ _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
 _SECTION_OF_OTHERS = "Facts"
 _LIST_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
-"""This many spaces after a list marker begin indented code."""
+"""The number of spaces after a list marker from which on indented code begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
 
 
 def needs_foundations(change: Remember, candidates: Sequence[Item], own: key_values.Foundation) -> bool:
-    """True if what the similar items rest on decides what to do, or what the answer says.
+    """True if the foundations of the similar items decide what to do, or what the answer says.
 
-    It does not where there are none, and where the user's own new value replaces the only one.
+    They do not where there are no such items, and where the user's own new value replaces the only one.
     """
     request = _read_request(change)
     similar = [item for item in candidates if _states(item, request.fact) or (request.key and holds_key(item.fact, request.key))]
@@ -118,7 +118,7 @@ def remember(
         change: the fact to be remembered.
         today: the user's day.
         candidates: the `similar_items` of the document.
-        foundations: what they and the fact rest on; needed where `needs_foundations` says so. By default all are founded equally well.
+        foundations: those of the candidates and of the fact; needed where `needs_foundations` says so. By default all are equally strong.
 
     Returns:
         The document with the fact in it, and the fact's id.
@@ -257,7 +257,7 @@ def _put_among(
         values: the current items of the section that hold the key.
         same: the one that states the fact already.
         request: the fact.
-        foundations: what all of them rest on.
+        foundations: those of all of these.
     """
     if same is None:
         choice = foundations.choose(request.key or "", values)
@@ -313,7 +313,7 @@ def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:
 
 
 def _in_style_of(item: Item, line: str) -> str:
-    """A new line (LF) with the marker and the indent of an item that stands."""
+    """A new line (LF) with the marker and the indent of an item that is there."""
     marker = _LIST_MARKER.match(item.raw)
     if marker is None:
         return line

@@ -19,7 +19,7 @@ else:
 
 
 _ABOUT = ("name", "title", "description", "aliases")
-"""What a file is called and what it is about; a search finds it by these."""
+"""The fields that name a file and tell what it is about; a search finds it by these."""
 
 
 def values(document: Document) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def values(document: Document) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FileLabels:
-    """What front matter says of a whole file: its tags, and the words of its name, title, description and aliases."""
+    """The labels that front matter gives a whole file: its tags, and the words of its name, title, description and aliases."""
 
     tags: tuple[str, ...] = ()
     about: str = ""
@@ -47,12 +47,12 @@ NO_LABELS = FileLabels()
 
 
 def labels(document: Document) -> FileLabels:
-    """What the front matter of a document says of the whole file."""
+    """The labels that the front matter of a document gives the whole file."""
     if not document.front:
         return NO_LABELS
     metadata = values(document)
-    told = {name.casefold(): value for name, value in metadata.items()} if metadata else dict(_plain_lines(document))
-    about = dict.fromkeys(word for name in _ABOUT for word in _words(told.get(name)))
+    fields = {name.casefold(): value for name, value in metadata.items()} if metadata else dict(_plain_lines(document))
+    about = dict.fromkeys(word for name in _ABOUT for word in _words(fields.get(name)))
     return FileLabels(_tags(metadata.get("tags")), " / ".join(about))
 
 

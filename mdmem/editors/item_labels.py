@@ -1,4 +1,4 @@
-"""What stands around the words of a list item: other labels for it, and what a new item takes over from the one that it replaces."""
+"""The labels around the words of a list item: give it other ones, and hand on those of a replaced item to the new one."""
 
 from __future__ import annotations
 

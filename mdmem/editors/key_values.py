@@ -1,4 +1,4 @@
-"""The values of a key that stand in a section, and which of them a new one takes the place of."""
+"""The values of a key in a section: choose which of them a new one replaces."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Foundation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What becomes of the values that stand.
+    """The choice of what becomes of the values that are there.
 
     Args:
         replaced: the one whose line the new value takes; None where it gets a line of its own.
@@ -57,7 +57,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Foundations:
-    """What items of a document rest on, by their first lines, and what a new statement rests on (`own`).
+    """The foundations of items of a document, by their first lines, and that of a new statement (`own`).
 
     An item that is missing is founded as well as the new statement. `note` is a line for the user where history could not be read.
     """
@@ -67,7 +67,7 @@ class Foundations:
     note: str | None = None
 
     def of(self, item: Item) -> Foundation:
-        """What an item rests on."""
+        """The foundation of an item."""
         return self.standing.get(item.start, self.own)
 
     def is_weaker(self, item: Item) -> bool:

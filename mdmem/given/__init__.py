@@ -1,5 +1,5 @@
-"""What sessions were given of memory, and how none of it comes back as new.
+"""Keep record of the entries that sessions were given, so that none of them comes back as a new one.
 
-`sessions` keeps a record of each session in the state folder. `guard` takes blocks out of texts and tells what only repeats them. `transcript`
-reads how far a session of Claude Code is. The last two are pure.
+`sessions` keeps a record of each session in the state folder. `guard` takes blocks out of texts, and drops texts that only repeat memory.
+`transcript` reads the progress of a session of Claude Code, `summary` the lines to be kept at a compaction. The last three are pure.
 """

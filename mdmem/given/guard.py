@@ -1,4 +1,4 @@
-"""The guard: what was given of memory is not taken in as new. Pure."""
+"""The guard: drop texts that only repeat what a session was given, or what memory holds. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GuardedTexts:
 
 
 def strip_blocks(text: str) -> str:
-    """A text without the blocks that a session was given. One that is not closed goes on to the end."""
+    """A text without the blocks that a session was given. A block that is not closed goes on to the end of the text."""
     if "mdmem-context" not in text.casefold():
         return text
     return _CLOSING.sub("", _BLOCK.sub("", text))
@@ -56,7 +56,7 @@ def drop_given(texts: Iterable[tuple[str, Iterable[str]]], given_ids: Collection
 
     Args:
         texts: each with the entries of memory that are nearest to it.
-        given_ids: of what a session was given.
+        given_ids: the ids of the entries that a session was given.
     """
     kept: list[str] = []
     dropped = 0

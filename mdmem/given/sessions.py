@@ -30,7 +30,7 @@ _MOST_IDS = 5000
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What a session was given.
+    """The record of a session: what it was given, and how far it is.
 
     - `given`: ids of the entries that it was given since its last compaction; `before`: those of the cycle before, until its summary is seen.
     - `block`: the hash of the last block for the start of a session.
@@ -70,7 +70,7 @@ class SessionRecord:
 
 
 def block_hash(text: str) -> str:
-    """The hash by which a block is known again."""
+    """The hash by which a block is recognised."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What the summary of a compaction says is to be kept: the list under its line `Memory:`. Pure."""
+"""The lines that the summary of a compaction asks to keep: the list under its line `Memory:`. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mdmem.startup import late
 
 MOST_LINES, MOST_CHARACTERS = 20, 300
-"""Of a summary: the lines that are kept, and the characters of each."""
+"""The most lines of a summary that are kept, and the most characters of each."""
 _HEADING = late.pattern(
     r"(?im)^[ \t]*(?:#{1,6}[ \t]+)?(?:\d+[.)][ \t]+)?[*_`]{0,3}Memory(?::[*_`]{0,3}|[*_`]{0,3}:)[ \t]*(?:none\b.*|nothing\b.*)?$"
 )

@@ -1,4 +1,4 @@
-"""How far a session of Claude Code is, by its transcript: the tokens in its window, and how often it was compacted. Pure."""
+"""Read the progress of a session of Claude Code from its transcript: the tokens in its window, and how often it was compacted. Pure."""
 
 from __future__ import annotations
 

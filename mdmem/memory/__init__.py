@@ -68,7 +68,7 @@ def _catch_up(workspace: Workspace) -> None:
 class Memory:
     """A workspace and what can be done with it. `say` takes lines for the user while a verb is at work.
 
-    It may be held open for days, and used by several threads: whatever has changed since, each call sees.
+    It may be held open for days, and used by several threads: each call sees what has changed since the last one.
     """
 
     def __init__(self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None) -> None:
@@ -111,7 +111,7 @@ class Memory:
         return EventRecorder(workspace.state, verb, *(name and secrets.redact(name) for name in (actor, session)))
 
     def record_call(self, tool: str, actor: str, session: str | None) -> EventRecorder:
-        """An event recorder for the call of a server's tool, which what it does may follow as events of their own."""
+        """An event recorder for the call of a server's tool; the verbs that the call runs may add events of their own."""
         return self._record_event(tool, WriteOptions(actor=actor, session=session))
 
     def apply(self, change: Change) -> WriteResult:

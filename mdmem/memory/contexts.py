@@ -1,4 +1,4 @@
-"""`context` and the guard: what a session was given before, the query, and the record of what it is given now."""
+"""`context` and the guard, each with the record of what a session was given: read it first, update it afterwards."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def session_of(workspace: Workspace, named: str | None) -> str | None:
 
 
 def give_context(workspace: Workspace, request: BuildContext, say: Say, progress: Progress | None) -> ContextBlock:
-    """The block; and the session's record says that it was given.
+    """The block for a prompt; it is added to the session's record.
 
-    A record that cannot be written costs a repetition later, and nothing now.
+    If the record cannot be written, a later block may repeat some entries; nothing fails.
     """
     session = session_of(workspace, request.session)
     if session and request.compacted:

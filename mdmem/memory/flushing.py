@@ -1,4 +1,4 @@
-"""`flush`: the rule, the mark of the cycle, the prompts."""
+"""`flush`: tell whether a session is due, mark its cycle, and give it the prompts."""
 
 from __future__ import annotations
 

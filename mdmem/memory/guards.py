@@ -1,4 +1,4 @@
-"""The check of a commit that git is about to make, the record of its refusal, and whether hooks may be installed."""
+"""Check the commit that git is about to make, record that it was refused, and refuse hooks where somebody else manages them."""
 
 from __future__ import annotations
 

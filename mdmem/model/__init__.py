@@ -89,7 +89,7 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who states something and how surely; kept in the trailers of the commit that brings a line in."""
+    """The provenance of a statement: source, confidence, who made it and why. The commit that brings in a line has it in its trailers."""
 
     source: Source = Source.INFERRED
     confidence: float = Source.INFERRED.confidence

@@ -20,7 +20,7 @@ _BYTES_A_TOKEN = 4
 
 
 class Purpose(StrEnum):
-    """What a block is for: the start of a session, or one prompt."""
+    """The purposes of a block: the start of a session, or one prompt."""
 
     SESSION = "session"
     PROMPT = "prompt"
@@ -88,7 +88,7 @@ class BuildContext:
 
     @property
     def block_purpose(self) -> Purpose:
-        """What the block is for."""
+        """The purpose that was asked for, else that of a request with, or without, a prompt."""
         if self.purpose is not None:
             return Purpose(self.purpose)
         return Purpose.SESSION if self.prompt is None else Purpose.PROMPT
@@ -115,7 +115,7 @@ class ContextEntry:
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """What became of one part: its tokens, and how many entries it shows and leaves out."""
+    """One part of a finished block: its tokens, and how many entries it shows and leaves out."""
 
     part: ContextPart
     tokens: int

@@ -54,7 +54,7 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class FlushPrompts:
-    """What a session is told when it is due: two prompts, the user's day, and the file of that day's log."""
+    """The two prompts for a session that is due, with the user's day and the file of that day's log."""
 
     system: str
     user: str
@@ -64,7 +64,7 @@ class FlushPrompts:
 
 @dataclass(frozen=True, slots=True)
 class FlushResult:
-    """How far a session is. `prompts`: it was due, and this call has marked the cycle."""
+    """The progress of a session. `prompts`: set where it was due, and this call has marked the cycle."""
 
     due: bool
     tokens: int

@@ -20,7 +20,7 @@ def require_range(name: str, value: float | None, low: int, high: int) -> None:
     """Refuse a number out of its range; None is in it.
 
     Raises:
-        UsageProblem: it is, or it is no number.
+        UsageProblem: it is out of its range, or no number.
     """
     if value is not None and not low <= value <= high:
         shown = f"{value:g}" if isinstance(value, float) else value
@@ -31,7 +31,7 @@ def require_single_tags(tags: Iterable[str]) -> None:
     """Refuse what holds several tags in the place of one.
 
     Raises:
-        UsageProblem: the first of them.
+        UsageProblem: for the first one that does.
     """
     for tag in tags:
         if "," in tag or len(tag.split()) > 1:

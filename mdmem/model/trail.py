@@ -112,7 +112,7 @@ class Revision:
 
 
 class MarkKind(StrEnum):
-    """What a commit can state of facts without changing a text."""
+    """The kinds of statements about facts that a commit can make without changing a text."""
 
     SUPERSEDED = "superseded"
     RETRACTED = "retracted"
@@ -123,7 +123,7 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a commit states of facts, from mainline commit `begun` on until a revert takes it back (`ended`).
+    """A statement of a commit about facts, from mainline commit `begun` on until a revert takes it back (`ended`).
 
     Superseded and retracted: of one live occurrence (its row) of the fact `one`, which `other` replaced. Only logs have these: in a file
     that is edited in place the text is right, and the same statement is overruled.

@@ -259,9 +259,9 @@ Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve
 class WriteResult:
     """The outcome of a write; `op` is the operation that its commit states.
 
-    `ended` are facts that were superseded without a successor; `kept` is what stood behind and beneath a replaced text, and stays. `contradicts` are the current
-    facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes
-    of `check`. `day` is the one that the caller gave in words, as an ISO date.
+    `ended` are facts that were superseded without a successor; `kept` is what stood behind and beneath a replaced text, and stays.
+    `contradicts` are the current facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings`
+    are codes of `check`. `day` is the one that the caller gave in words, as an ISO date.
     """
 
     changed: bool

@@ -82,7 +82,7 @@ def _history_of_word(
 def _other_readings(
     workspace: Workspace, trail: Trail, word: str, path: FilePath | None, sorts: Collection[str], meant: FactId | None
 ) -> tuple[OtherReading, ...]:
-    """What else a word could mean, of some sorts, besides the fact that is `meant`."""
+    """The other things, of some sorts, that a word could mean besides the fact that is `meant`."""
     readings = []
     if "section" in sorts:
         data = files.read(files.path_on_disk(workspace.root, path or workspace.curated))

@@ -107,7 +107,7 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
 
 
 def _understood(words: str | None, day: date | None) -> date | None:
-    """The day that words mean; None if they name it as it is."""
+    """The day that words mean, for the answer to name; None if they are that date already."""
     return None if day is None or words is None or words.strip() == day.isoformat() else day
 
 

@@ -1,4 +1,4 @@
-"""What else in memory has the name that no section of a file has: for the hint of the failure."""
+"""Name what else in memory has a name that no section of a file has, for the hint of the failure."""
 
 from __future__ import annotations
 

@@ -33,14 +33,14 @@ _UNDER_WAY = {
     "BISECT_LOG": "a bisect",
 }
 _HEADER, _ENTRY = 12, 62
-"""Bytes of an index before its first entry, and of an entry before its path."""
+"""The bytes of an index before its first entry, and those of an entry before its path."""
 _SLASH = ord("/")
 _FLAGS_MODE, _FLAGS_ID = slice(24, 28), slice(40, 60)
 _REGULAR, _EXECUTABLE = 0o100644, 0o100755
 _FIRST_EXTENSIONS = (b"IEOT", b"link", b"TREE")
 """Extensions of an index that may come first, in the order in which git writes them."""
 _NAME_BITS, _OTHER_BITS = 0x0FFF, 0xF000
-"""Of an entry's flags: the length of its path; assumed unchanged, extended, and the stage of a merge."""
+"""Masks of an entry's flags: the length of its path; assumed unchanged, extended, and the stage of a merge."""
 
 
 def read_bytes(path: str) -> bytes | None:

@@ -32,7 +32,9 @@ _SETTINGS = (
     *("-c", "advice.detachedHead=false", "-c", "core.untrackedCache=keep"),
     *("-c", "core.fsync=committed,loose-object,reference,index"),
 )
-"""Before every command. The last one makes everything that git writes survive a power cut, also what precedes a commit (a new file in the index)."""
+"""The settings for every command.
+
+The last one makes everything that git writes survive a power cut, also what precedes a commit (a new file in the index)."""
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
 """Pathspecs: of Markdown files, and of the temporary files that a killed write leaves next to them (they may hold the old bytes)."""
 READ_SECONDS = 60.0

@@ -13,16 +13,16 @@ _MANY_FILES = 1000
 """From about so many files on, git is faster."""
 _HEADER, _SHA1 = 12, 20
 _MODE, _ID, _FLAGS, _PATH = slice(24, 28), slice(40, 60), slice(60, 62), 62
-"""Of an index entry; see gitformat-index(5)."""
+"""The positions of the fields of an index entry; see gitformat-index(5)."""
 _ODD_BITS, _LENGTH = 0x7000, 0x0FFF
-"""Of its flags: extended, and the stage of a merge; the length of its path."""
+"""Masks of its flags: extended, and the stage of a merge; the length of its path."""
 _UNIT = 8
 """An entry is padded with one to eight NULs, to a multiple of so many bytes."""
 _FOLDER, _FILES = 0o040000, (0o100644, 0o100755)
 
 
 class _NotSimpleError(Exception):
-    """git has to be asked."""
+    """The case is not simple: git has to be asked."""
 
 
 def staged_changes(git_dir: str, index_file: str, commit: CommitId) -> list[tuple[bytes, bytes | None, bytes | None]] | None:

@@ -12,7 +12,7 @@ from functools import cache
 
 _MOST_ARENAS = 2
 _M_ARENA_MAX = -8
-"""As `malloc.h` has it; mallopt(3)."""
+"""The option of mallopt(3) for the number of arenas, from `malloc.h`."""
 
 
 @cache

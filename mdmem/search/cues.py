@@ -21,12 +21,12 @@ ASKS_CUE, TIME_CUE, AMOUNT_CUE = 1, 2, 4
 _SPEAKER_SHIFT = 3
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3
-"""Events are written down on their day, or a little later."""
+"""The days around a date on which a log may tell of it: events are written down on their day, or a little later."""
 _YEAR_DIGITS = 4
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "sir"))
 _NAMES_KEPT = 1000
 _LONGEST_NAME = 4
-"""Of a name in a script without spaces, in characters."""
+"""The most characters of a name in a script without spaces."""
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
 _TIMES = """

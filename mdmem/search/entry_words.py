@@ -16,7 +16,7 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 MAX_NEIGHBOUR_CHARS = 1000
-"""Of each neighbour: a long one would drown the entry, and cost five times its size."""
+"""The most characters taken of each neighbour: a long one would drown the entry, and cost five times its size."""
 
 _DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"

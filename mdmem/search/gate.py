@@ -1,4 +1,4 @@
-"""The gate: does memory carry a prompt at all? By how many of its words the first hits hold, and how rare these are in this index. Pure.
+"""The gate: tell whether memory carries a prompt, by how many of its words the first hits hold and how rare these are in the index. Pure.
 
 Most prompts of a working session need no memory, and then nothing is better than the nearest entries. The gate is apart from the ranking:
 it looks at an answer, and nothing of it goes back into a score.
@@ -27,19 +27,19 @@ from mdmem.startup.records import dataclass
 
 CONSTANT = 0.47
 SCORE_WEIGHT = 1.01
-"""For the score of the first hit, over the logarithm of the number of entries."""
+"""The weight of the first hit's score, over the logarithm of the number of entries."""
 MATCHED_WEIGHT = 0.30
-"""For the rarities of the words that the best matching hit holds, summed up; the rarest possible word counts 1."""
+"""The weight of the rarities of the words that the best matching hit holds, summed up; the rarest possible word counts 1."""
 MISSING_WEIGHT = -3.83
-"""For the logarithm of 1 and the rarities of the words that it does not hold."""
+"""The weight of the logarithm of 1 plus the rarities of the words that it does not hold."""
 ROUTINE_REQUEST_WEIGHT, ROUTINE_QUESTION_WEIGHT = -8.12, -1.99
-"""For the share of routine words, in a request and in a question."""
+"""The weights of the share of routine words, in a request and in a question."""
 ROUTINE_SHARE = 0.2
-"""What is left of the rarity of a routine word."""
+"""The share of its rarity that a routine word counts for."""
 WEAK_SHARE = 0.5
 """The same of a word that shapes a question (many, kind, often)."""
 RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
-"""What a word counts for where the hit holds a relative of it, or has it in its headings or file name alone."""
+"""The shares that a word counts for where the hit holds a relative of it, or has it in its headings or file name alone."""
 LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs of characters that one hit holds (not measured)."""
 
@@ -81,7 +81,7 @@ class PromptWord:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What says that memory carries a prompt: each field is one weight's measure."""
+    """The evidence that memory carries a prompt: each field is the measure of one weight."""
 
     score: float
     matched: float
@@ -91,7 +91,7 @@ class Evidence:
 
     @property
     def sum(self) -> float:
-        """Above 0, memory carries the prompt."""
+        """The weighted sum of the measures. Above 0, memory carries the prompt."""
         return (
             CONSTANT
             + SCORE_WEIGHT * self.score

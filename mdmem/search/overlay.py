@@ -72,7 +72,7 @@ class Overlay:
         self._counts: dict[str, Counter[str]] = {}
 
     def count(self, field: str, term: str) -> int:
-        """How many documents with a term in a field are added to those of the index."""
+        """The number of documents with a term in a field that are added to those of the index."""
         return self._having(field)[term]
 
     def terms_with_prefix(self, field: str, prefix: str) -> list[str]:

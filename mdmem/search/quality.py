@@ -12,7 +12,7 @@ from mdmem.search.terms import folded, query_terms, split_scripts, stem
 _LOOKED_AT = 8
 """The hits whose words are looked at: each costs 20 µs, and nobody reads much further."""
 _MOST_CHARS = 1000
-"""Of the text of each."""
+"""The most characters that are looked at in the text of each."""
 _START = 2
 """The letters that an English word shares with its stem, unless it is irregular."""
 _DIGITS = 2
@@ -49,7 +49,7 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
 
 
 def _place(hit: Hit, terms: set[str]) -> str:
-    """Where a hit holds a term of the query: `text`, `heading` (headings or file name), or `beside` (its neighbours, or a related word)."""
+    """The part of a hit that holds a term: `text`, `heading` (headings or file name), or `beside` (its neighbours, or a related word)."""
     if _has(hit.text[:_MOST_CHARS], terms):
         return "text"
     name = hit.path.rpartition("/")[2].removesuffix(".md")

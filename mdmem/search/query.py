@@ -30,7 +30,7 @@ _MAX_ASKED = 24
 """Words of a question; related words are looked for only up to this many."""
 
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
-"""In letters, where no stemmer tells them apart."""
+"""The fewest letters that two forms of a word share, and the most that they end in, in a language without a stemmer."""
 
 _SOME_DAY = 1
 """The first ordinal; entries without a day have 0."""
@@ -304,7 +304,7 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
 
 
 def _brought_in(passing_filter: Filter, today: date) -> Query:
-    """From `since` to `until`: by the entry's day, else by its commit's, else by today."""
+    """The query for entries from `since` to `until`, by their own day, else that of their commit, else today."""
     first, last = passing_filter.since or date.min, passing_filter.until or date.max
     by_day = _range("day", FieldType.Integer, first.toordinal(), last.toordinal() + 1)
     start, end = _seconds(first, passing_filter.zone), _seconds(last, passing_filter.zone, days=1)
@@ -323,5 +323,5 @@ def _seconds(day: date, zone: tzinfo | None, days: int = 0) -> int:
 
 
 def _range(name: str, kind: FieldType, lower: float | None = None, upper: float | None = None) -> Query:
-    """From `lower`, inclusive, up to `upper`, exclusive."""
+    """The query for values from `lower`, inclusive, up to `upper`, exclusive."""
     return Query.range_query(schema(), name, kind, lower_bound=lower, upper_bound=upper, include_upper=upper is None)

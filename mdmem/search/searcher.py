@@ -41,7 +41,7 @@ _MOST_INFLECTED = 5
 
 
 class BrokenIndex(StorageProblem):
-    """The index cannot be read. Nothing is lost by deleting it; an update of `Index.anew` builds it again."""
+    """The index cannot be read. Nothing is lost by deleting it; an update of `SearchIndex.create` builds it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +109,10 @@ class IndexSearcher:
         """A searcher of the same index that finds files as they are now; this one stays as it is.
 
         Args:
-            paths: of the files that are unlike what the index has of them, or have gone.
-            now: those that are there, with what stands in them.
-            sizes: the number of documents in each segment, deleted ones apart; they count for nothing where another process has changed
-                them since, or where there are none.
+            paths: the files that differ from what the index has of them, or are gone.
+            current_files: those that exist, each with its rows.
+            sizes: the number of live documents in each segment. They are not used where another process has changed them since, or where
+                there are none.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
@@ -298,8 +298,8 @@ class IndexSearcher:
                 break
             row = self._row(ranked.documents[number])
             entry = row.entry
-            place = entry.path, entry.section, entry.fact or entry.start_line
-            identity = schema.statement_number(entry) if request.filter.reaches_back else place
+            statement = entry.path, entry.section, entry.fact or entry.start_line
+            identity = schema.statement_number(entry) if request.filter.reaches_back else statement
             if entry_words.holds_any(entry, row.about, own_terms, self._language):
                 hits, last = best, (score, day)
             else:
@@ -356,16 +356,16 @@ class _Statistics:
         self._searcher = searcher
         self._fields: dict[str, FieldStatistics] = {}
         self.count = lru_cache(_COUNTS_KEPT)(partial(_count, searcher))
-        """How many documents have a term (second) in a field (first)."""
+        """The number of documents that have a term (second) in a field (first)."""
 
-    def of_field(self, field: str, known: str | None) -> FieldStatistics:
-        """Of a field, one of whose terms is given, if any is known.
+    def of_field(self, field: str, held_term: str | None) -> FieldStatistics:
+        """The statistics of a field; `held_term` is a term that it holds, None if the caller knows none.
 
-        They are taken from the engine's own account of the score of some document in it.
+        They are taken from the engine's own account of the score of a document with that term.
         """
         if field in self._fields:
             return self._fields[field]
-        for term in chain([known] if known else (), _some_terms(self._searcher, field)):
+        for term in chain([held_term] if held_term else (), _some_terms(self._searcher, field)):
             asked = query.term_query((field, term, 1.0, term))
             for _, address in call_engine(self._searcher.search, asked, 1, count=False).hits:
                 values = dict(_values(json.loads(call_engine(asked.explain, self._searcher, address).to_json())))

@@ -35,7 +35,7 @@ with the question words among them this is worth six points of R@10 over a list 
 _WEAK_WORDS = "kind type sort many much often according"
 
 MAX_TERMS = 100
-"""Of words, and again of characters; what a longer query says after that is not searched for."""
+"""The most terms of a query that are words, and again that are characters; the rest of a longer query is not searched for."""
 
 _MAX_QUERY_CHARS = 20_000
 _MAX_WORD_BYTES = 100

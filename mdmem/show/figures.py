@@ -11,7 +11,7 @@ from mdmem.stats import ContextFigures, Drift, Figures, SearchFigures, Week
 _BAR = 20
 """The width of the longest bar."""
 _HEIGHTS = ".:-=+*#"
-"""From none to the most."""
+"""The characters of a chart, from none to the most."""
 _DIGITS = 3
 _FIGURES = {
     "without_hit": "the share of searches without a hit",

@@ -97,9 +97,9 @@ def answer_notes(name: str, count: int, answer: FactList | TagCatalogue | Confli
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
-    then = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short_id(result.commit)}",)
+    past = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short_id(result.commit)}",)
     days = " ".join(f"{name} {day}" for name, day in _days(result).items())
-    return (*then, *((days,) if days else ()), *answer_notes("match", len(result.hits), result))
+    return (*past, *((days,) if days else ()), *answer_notes("match", len(result.hits), result))
 
 
 def search_text(result: SearchResult, colour: bool) -> str:

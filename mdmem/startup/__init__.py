@@ -1,1 +1,1 @@
-"""How a short-lived process starts and ends quickly: records made without generated code, modules loaded late, a way out."""
+"""Start and end a short-lived process quickly: records made without generated code, modules loaded late, a way out."""

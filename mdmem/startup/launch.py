@@ -11,15 +11,15 @@ from types import FrameType
 from typing import NoReturn
 
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""To be terminated, or hung up on, is to be interrupted."""
+"""The signals that interrupt a process: to be terminated, or hung up on, counts as one too."""
 _INTERRUPTED = 130
-"""The status."""
+"""The exit status after an interruption."""
 _LITTER = 50_000
-"""So many new objects before cycles among them are looked for. By default that is done a dozen times while modules are loaded, for nothing."""
+"""The new objects before cycles among them are looked for. By default that is done a dozen times while modules are loaded, for nothing."""
 
 
 def launch(main: Callable[[], int]) -> NoReturn:
-    """Do it, and leave with its status, without taking the interpreter apart, which takes some 6 ms. What it needs it is to load itself."""
+    """Run `main` and leave with its status, without taking the interpreter apart, which takes 6 ms. `main` loads what it needs itself."""
     gc.set_threshold(_LITTER)
     for number in INTERRUPTIONS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -39,9 +39,9 @@ def launch(main: Callable[[], int]) -> NoReturn:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Interrupt, once: what is half done then is put back, and that is not to be left half done."""
-    for one in INTERRUPTIONS:
-        signal.signal(one, _let_be)
+    """Interrupt the process once. Further signals are ignored, so that half-done work is put back to the end."""
+    for interruption in INTERRUPTIONS:
+        signal.signal(interruption, _let_be)
     raise KeyboardInterrupt
 
 

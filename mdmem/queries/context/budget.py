@@ -25,9 +25,9 @@ SHARES: Mapping[Purpose, Mapping[ContextPart, float]] = {
 
 _HEIRS = (ContextPart.DAYS, ContextPart.PINNED)
 COST_EXPONENT = 0.1
-"""Of entries that match nearly alike the shorter one is shown, so that more fit: an entry is taken by its worth over this power of its
-tokens. An answer is in a block of 375 tokens for 86.8 instead of 86.3 percent of questions, of 500 for 90.3 instead of 89.5, of 1,000 for
-93.0 instead of 92.6 (LoCoMo, public half; `benchmarks/blocks.py`). From 0.3 on the gain is gone."""
+"""Entries are chosen by their worth over this power of their tokens: of those that match nearly alike the shorter one, so that more fit.
+An answer is in a block of 375 tokens for 86.8 instead of 86.3 percent of questions, of 500 for 90.3 instead of 89.5, of 1,000 for 93.0
+instead of 92.6 (LoCoMo, public half; `benchmarks/blocks.py`). From 0.3 on the gain is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a part could show, best first. `by_worth`: chosen by worth and cost, else in this order.
+    """The entries that a part could show, best first. `by_worth`: they are chosen by worth and cost, else in this order.
 
     `rest`: the name that shows what is left out; None where the heading is not to say so. `beyond`: how many entries there are behind these,
     which no budget could hold.
@@ -72,7 +72,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """What a part shows: candidates in the order of print, their tokens with headings, how many are left out."""
+    """The entries that a part shows, in the order of print, their tokens with headings, and how many are left out."""
 
     part: ContextPart
     shown: tuple[Candidate, ...] = ()

@@ -33,9 +33,9 @@ else:
 
 _LEAST_ASKED, _TIMES_ASKED, _MOST_ASKED = 24, 3, 300
 _ENTRY_TOKENS = 30
-"""Of an entry with its share of a heading, as logs have them: by this the number of hits to ask for is reckoned."""
+"""The usual tokens of an entry in a log, with its share of a heading; an estimate, for the number of hits to ask for."""
 _LEAST_ENTRY_TOKENS = 2
-"""Of an entry with its citation: a budget holds no more entries than by this."""
+"""The fewest tokens of an entry with its citation, for the most entries that a budget can hold."""
 _HOST_TEXTS = (
     "<task-notification",
     "<command-name>",
@@ -66,7 +66,7 @@ def build_context(
     Args:
         workspace: whose memory it is.
         request: the arguments of the verb.
-        given_ids: of what the session has been given since its last compaction.
+        given_ids: the ids of the entries that the session has been given since its last compaction.
         say: takes lines for the user.
         progress: called while the index is brought up to date.
     """
@@ -110,7 +110,7 @@ def _number_asked(tokens: int) -> int:
 
 
 def _standing_offers(workspace: Workspace, index: FreshIndex, tokens: int, say: Say) -> dict[ContextPart, Offer]:
-    """What the parts that need no prompt could show."""
+    """The offers of the parts that need no prompt."""
     today = workspace.now().date()
     profiles = _profile_files(workspace)
     most = tokens // _LEAST_ENTRY_TOKENS
@@ -154,7 +154,7 @@ def _written(
     wanted: Collection[ContextPart],
     block: ContextBlock,
 ) -> ContextBlock:
-    """The block of what was chosen."""
+    """The block with the entries that the offers leave room for, and with the parts that have no entries."""
     shares, kept = SHARES[request.block_purpose], 0
     last_parts: list[tuple[PartResult, Paragraph | None]] = []
     if ContextPart.TAGS in wanted and ContextPart.TAGS in shares:

@@ -30,7 +30,7 @@ FLOOR = 0.4
 """The share of the first hit's score below which nothing is taken. Lower, a block of 1,000 tokens is used for 875 of them instead of 584,
 and holds an answer 0.3 percent more often (LoCoMo, public half)."""
 _LAYER_WORTH = {FileKind.EVERGREEN: 1.1, FileKind.PROFILE: 1.1}
-"""What is curated is worth more than a log of the same score."""
+"""Factors of an entry's worth: a curated one is worth more than one of a log with the same score."""
 _SAME_WORDS = 0.6
 """Of two entries that share so much of their words one is shown."""
 _FEW_SAME_WORDS = 0.3
@@ -71,7 +71,7 @@ def entry_id(hit: Hit) -> FactId:
 
 @lru_cache(maxsize=_NAMES_KEPT)
 def _memory_get(name: str) -> str:
-    """How what is left out can be read, by its name."""
+    """The call of a tool that reads what is left out: a file or a section, by its name."""
     return f'memory_get "{clean_line(name)}"'
 
 
