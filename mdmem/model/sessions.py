@@ -52,7 +52,8 @@ class Transcript:
     - `session`: its id; `project`: the folder it works in.
     - `lines`, `size`: how many whole lines were read through, and their bytes. Both count from the start of the file.
     - `line_hash`: the first 12 hex digits of the SHA-256 of the last of these lines (None: there is none).
-    - `tools`: the agent used tools.
+    - `tools_line`: the first line at which the agent used a tool (None: it used none). Messages before it are judged as those of a session without
+      tools, so that a session that is read message by message gives what it gives as a whole.
     - `own`: mdmem itself began it.
     """
 
@@ -64,6 +65,6 @@ class Transcript:
     lines: int
     size: int
     line_hash: str | None
-    tools: bool
+    tools_line: int | None
     own: bool
     skipped: tuple[SkippedLine, ...] = ()
