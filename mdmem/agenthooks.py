@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -72,8 +72,9 @@ def main() -> int:
         return 0
     event = parse_event(sys.stdin.buffer.read(_MOST_BYTES)) if sys.stdin is not None else None
     if event is not None and (text := answer(event, os.environ)) and sys.stdout is not None:
-        sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
-        sys.stdout.buffer.flush()
+        with suppress(OSError):  # a host that has gone, or a full disk behind the pipe
+            sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+            sys.stdout.buffer.flush()
     return 0
 
 

@@ -321,6 +321,13 @@ class TestProcess:
         assert done.stdout == files.template("compact.md")
         assert done.stderr == ""
 
+    @pytest.mark.parametrize("sink", ["> /dev/full", ">&-", "| true"])
+    def test_an_answer_that_nobody_takes(self, world: World, shell: Shell, sink: str):
+        script = f'{{ "$0" agent-hook; echo $? > status; }} {sink}'
+        done = world.run(shell.folder, ["sh", "-c", script, PROGRAM], stdin=json.dumps({"hook_event_name": "PreCompact"}))
+        assert done.stderr == ""
+        assert (shell.folder / "status").read_text() == "0\n"
+
     def test_help(self, world: World, shell: Shell):
         assert "MDMEM_CONTEXT=off" in world.run(shell.folder, [PROGRAM, "agent-hook", "--help"]).stdout
 

@@ -104,6 +104,25 @@ def test_what_is_answered_before_the_sdk_is_loaded_is_what_it_would_answer(at: D
     assert served(at, usual) == {number: answer for number, answer in served(at, ("no json", *usual)).items() if number is not None}
 
 
+LOADED_AT_EACH_LINE = """
+import sys
+from mdmem.mcp import serving
+from mdmem.__main__ import run
+write = serving.write_line
+serving.write_line = lambda text: (write(text), print(*sys.modules, file=sys.stderr))
+run()
+"""
+
+
+def test_the_tools_are_listed_before_the_sdk_is_loaded(at: Desk):
+    lines = "\n".join((*HELLO, line("tools/list", 2), ""))
+    done = at.world.run(at.root, [sys.executable, "-c", LOADED_AT_EACH_LINE, "mcp"], stdin=lines)
+    greeted, listed = (set(modules.split()) for modules in done.stderr.splitlines()[:2])
+    assert len(json.loads(done.stdout.splitlines()[1])["result"]["tools"]) == len(TOOLS)
+    assert "mdmem.mcp.greeting" in greeted
+    assert not {"mcp", "anyio", "pydantic", "mdmem.mcp.server"} & listed
+
+
 def test_read_only(at: Desk):
     answers = served(
         at, (*HELLO, line("tools/list", 2), call(3, "memory_log", text="x"), call(4, "memory_search", query="Stripe")), "--read-only"

@@ -20,8 +20,8 @@ FRAME_TOKENS = count_tokens(f"{BLOCK_OPENING}\n{_PREFACE}\n{BLOCK_CLOSING}")
 _MOST_CHARACTERS = 400
 """The most characters of an entry; a longer one ends at a word."""
 _CUT = "…"
-_MARKER = late.pattern(r"(?i)<\s*/?\s*mdmem-")
-_SHOWN_MARKER = "&lt;mdmem-"
+_MARKER = late.pattern(r"(?i)<\s*/?\s*(mdmem-)|<(?=\s*/?\s*system\b)")
+"""Of our own frame, and of those in which hosts speak as the system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,9 @@ class Paragraph:
 
 
 def clean_line(text: str) -> str:
-    """A text of memory on one line, without secrets, and without anything that could be taken for the frame."""
-    return _MARKER.sub(_SHOWN_MARKER, printable(fold_space(secrets.redact(text)), keep=""))
+    """A text of memory on one line, without secrets, and without anything that could be taken for a frame."""
+    shown = printable(fold_space(secrets.redact(text)), keep="")
+    return _MARKER.sub(lambda match: "&lt;mdmem-" if match[1] else "&lt;", shown)
 
 
 def shorten(text: str) -> tuple[str, bool]:
