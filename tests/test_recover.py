@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import World
+from killed_write import killed_at_every_step
 from workspaces import MARK, NOW, SEED, Desk, append, apply, desk
 
 from mdmem import files, write_ahead
@@ -27,50 +28,6 @@ AFTER = SEED.replace("- works at Stripe\n", f"- works at Stripe\n{MARK}\n")
 MESSAGE = "MEMORY.md: append Work\n\nMdmem-Op: append\n"
 TEMPORARY = ".mdmem-0123456789abcdef.tmp"
 LOG = "memory/2026-03-05.md"
-
-KILLED = """
-import os, sys
-sys.dont_write_bytecode = True  # a module that is compiled at its first import would be one step more
-from pathlib import Path
-from mdmem.changes import apply
-from mdmem.workspace import open_at
-from mdmem.model.writes import Action, EditSection, Log
-
-def changes_something(event, arguments):
-    if event == "open":
-        place, _, flags = arguments
-        is_file = not isinstance(place, int) and place != os.devnull  # a number is open already
-        return is_file and isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)
-    if event == "subprocess.Popen":
-        return not {"add", "commit"}.isdisjoint(arguments[1])
-    return event in ("os.rename", "os.remove", "os.mkdir")
-
-
-def write(folder, steps):
-    # Die before the step of that number; the exit status is the number of steps that were left.
-    done = 0
-
-    def watch(event, arguments):
-        nonlocal done
-        if changes_something(event, arguments):
-            done += 1
-            if done > steps:
-                os._exit(1)
-
-    change = Log("the mark of mdmem") if sys.argv[1] == "log" else EditSection("Work", Action.APPEND, "- the mark of mdmem")
-    workspace = open_at(Path(folder), os.environ)
-    sys.addaudithook(watch)
-    apply.apply(workspace, change, lambda _: None)
-    os._exit(0)
-
-
-for steps, folder in enumerate(sys.argv[2:]):
-    child = os.fork()
-    if not child:
-        write(folder, steps)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-MOST_STEPS = 36
 
 
 @pytest.fixture(autouse=True)
@@ -92,26 +49,12 @@ def settled(at: Desk) -> None:
 
 
 class TestKilledAtEveryStep:
-    def start(self, at: Desk, tmp_path: Path, verb: str) -> list[tuple[Desk, bool]]:
-        """The same write killed before its first step, its second, and so on to the end; and whether it was killed."""
-        folders = [tmp_path / "killed" / f"{steps}" for steps in range(MOST_STEPS)]
-        for folder in folders:
-            shutil.copytree(at.root, folder, symlinks=True)
-        command = [sys.executable, "-c", KILLED, verb, *folders]
-        statuses = at.world.run(tmp_path, command, environment={"MDMEM_NOW": NOW}).stdout.split()
-        assert statuses == ["1"] * statuses.count("1") + ["0"] * statuses.count("0")
-        assert statuses[-2:] == ["0", "0"], "it has more steps than are tried"
-        assert statuses.count("1") > 8
-        return [(Desk(at.world, folder), status == "1") for folder, status in zip(folders, statuses, strict=True)][
-            : statuses.count("1") + 1
-        ]
-
     @pytest.mark.parametrize("pending", [pytest.param(False, marks=pytest.mark.slow), True])
     def test_an_edit(self, at: Desk, tmp_path: Path, pending: bool):
         if pending:
             at.write("MEMORY.md", SEED.replace("- lives", f"{HAND}\n- lives"))
         outcomes = set()
-        for copy, killed in self.start(at, tmp_path, "edit"):
+        for copy, killed in killed_at_every_step(at, tmp_path / "killed", append(), NOW):
             assert copy.read("MEMORY.md").replace(f"{MARK}\n", "") == at.read("MEMORY.md")
             copy.apply(append("- the next", "Home"))
             done = MARK in copy.read("MEMORY.md")
@@ -127,7 +70,7 @@ class TestKilledAtEveryStep:
 
     def test_a_new_log(self, at: Desk, tmp_path: Path):
         outcomes = set()
-        for copy, killed in self.start(at, tmp_path, "log"):
+        for copy, killed in killed_at_every_step(at, tmp_path / "killed", Log(MARK), NOW):
             copy.apply(append("- the next", "Home"))
             done = (copy.root / LOG).exists()
             assert copy.subjects() == ["MEMORY.md: append Home", *[f"{LOG}: log 10:00"] * done, "seed"]
@@ -139,8 +82,9 @@ class TestKilledAtEveryStep:
 def test_a_git_that_outlives_mdmem(at: Desk):
     """The hook kills mdmem, not git: git commits all the same, and the next command finds that it is done."""
     at.hook("pre-commit", 'rm -f .git/hooks/pre-commit\nkill -9 "$(cat .git/mdmem.pid)"')
-    script = "import os; open('.git/mdmem.pid', 'w').write(str(os.getpid()));" + KILLED.split("for steps")[0] + "\nwrite('.', 1000)"
-    killed = at.world.run(at.root, [sys.executable, "-c", script, "edit"], check=False, environment={"MDMEM_NOW": NOW})
+    words = [sys.executable, "-m", "mdmem", "edit-section", "Work", "--append", MARK]
+    command = ["sh", "-c", 'echo $$ > .git/mdmem.pid; exec "$@"', "sh", *words]
+    killed = at.world.run(at.root, command, check=False, environment={"MDMEM_NOW": NOW})
     assert killed.returncode == -9
     at.apply(append("- the next", "Home"))
     assert at.subjects() == ["MEMORY.md: append Home", "MEMORY.md: append Work", "seed"]

@@ -1,8 +1,6 @@
 """A write of two files: a fact is put into one, and the one that it supersedes goes out of another, by one commit or not at all."""
 
 import json
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import World
+from killed_write import killed_at_every_step
 from workspaces import HAND, NOW, SEED, Desk, append, apply, code_of, desk, refused
 
 from mdmem import files, write_ahead
@@ -202,60 +201,15 @@ class TestOvertaken:
         assert is_clean(at)
 
 
-KILLED = """
-import os, sys
-sys.dont_write_bytecode = True
-from pathlib import Path
-from mdmem.changes import apply
-from mdmem.workspace import open_at
-from mdmem.model.writes import Remember, WriteOptions
-
-def changes_something(event, arguments):
-    if event == "open":
-        place, _, flags = arguments
-        is_file = not isinstance(place, int) and place != os.devnull
-        return is_file and isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)
-    if event == "subprocess.Popen":
-        return not {"add", "commit"}.isdisjoint(arguments[1])
-    return event in ("os.rename", "os.remove", "os.mkdir", "ctypes.dlsym", "os.link")
-
-def write(folder, steps):
-    done = 0
-    def watch(event, arguments):
-        nonlocal done
-        if changes_something(event, arguments):
-            done += 1
-            if done > steps:
-                os._exit(1)
-    workspace = open_at(Path(folder), os.environ)
-    sys.addaudithook(watch)
-    apply.apply(workspace, Remember("lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome")), lambda _: None)
-    os._exit(0)
-
-for steps, folder in enumerate(sys.argv[1:]):
-    child = os.fork()
-    if not child:
-        write(folder, steps)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-MOST_STEPS = 40
-
-
 def test_killed_at_every_step_it_is_done_in_both_or_in_neither(at: Desk, tmp_path: Path):
-    folders = [tmp_path / "killed" / f"{steps}" for steps in range(MOST_STEPS)]
-    for folder in folders:
-        shutil.copytree(at.root, folder, symlinks=True)
-    statuses = at.world.run(tmp_path, [sys.executable, "-c", KILLED, *folders], environment={"MDMEM_NOW": NOW}).stdout.split()
-    assert statuses[-1] == "0", "it has more steps than are tried"
     outcomes = set()
-    for folder, status in zip(folders, statuses, strict=True):
-        copy = Desk(at.world, folder)
+    for copy, killed in killed_at_every_step(at, tmp_path / "killed", CHANGE, NOW):
         copy.apply(append("- the next", "Work"))
         done = "lives in Paris" in copy.read("MEMORY.md")
         assert ("lives in Rome" not in copy.read(OTHER)) == done
         assert copy.subjects() == ["MEMORY.md: append Work", *["MEMORY.md: remember Home"] * done, "other", "seed"]
         assert is_clean(copy)
-        outcomes.add((status == "1", done))
+        outcomes.add((killed, done))
     assert outcomes == {(True, False), (True, True), (False, True)}
 
 
