@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import SEED, Desk, desk
+from opened_repository import at as at
+from opened_repository import head
+from opened_repository import opened as opened
+from workspaces import SEED, Desk
 
 from mdmem import repo
 from mdmem.errors import MdmemError
@@ -14,23 +17,6 @@ from mdmem.repo import Identity, Repository, commits
 
 PATH = FilePath("MEMORY.md")
 SUBJECT = "MEMORY.md: append Work"
-
-
-@pytest.fixture
-def at(world: World, repository: Path) -> Desk:
-    """A workspace below the root."""
-    return desk(world, repository, "sub")
-
-
-@pytest.fixture(params=[True, False], ids=["read", "git"])
-def opened(at: Desk, request: pytest.FixtureRequest) -> Repository:
-    """The repository, of which git's own files may be read, or may not."""
-    opened = repo.discover(at.root)
-    return opened if request.param else replace(opened, is_simple=False)
-
-
-def head(at: Desk) -> CommitId:
-    return CommitId(at.git("rev-parse", "HEAD").strip())
 
 
 def order(**changed: object) -> commits.CommitOrder:

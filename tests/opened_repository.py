@@ -1,0 +1,29 @@
+"""A repository as git's own files tell of it, and as git does: fixtures for tests that hold for both."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, desk
+
+from mdmem import repo
+from mdmem.model import CommitId
+from mdmem.repo import Repository
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    """A workspace below the root."""
+    return desk(world, repository, "sub")
+
+
+@pytest.fixture(params=[True, False], ids=["read", "git"])
+def opened(at: Desk, request: pytest.FixtureRequest) -> Repository:
+    """The repository, of which git's own files may be read, or may not."""
+    opened = repo.discover(at.root)
+    return opened if request.param else replace(opened, is_simple=False)
+
+
+def head(at: Desk) -> CommitId:
+    return CommitId(at.git("rev-parse", "HEAD").strip())
