@@ -16,7 +16,7 @@ from mdmem.startup.records import dataclass
 Old = TypeVar("Old")
 New = TypeVar("New")
 _FEW = 16
-"""Where a file has more than so many lines for each changed entry, the trail is asked for these entries and not for the whole file."""
+"""If a file has more than so many lines for each changed entry, the trail is asked for these entries and not for the whole file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,17 +30,17 @@ _MEANT = {
     "old": "replace",
     "command": "action",
 }
-"""Names that models give arguments in place of ours; each leads to its own only where the tool has that one."""
+"""Names that models give to arguments, with ours; a hint names ours where the tool has it."""
 _NEARLY = 0.6
 
 
-def check_arguments(tool: ToolDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a call, with defaults; what is null counts as not given.
+def check_arguments(tool: ToolDefinition, call_arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a call, with defaults; an argument that is null counts as missing.
 
     Raises:
         UsageProblem: an argument is unknown, missing, of the wrong type, or does not go with another.
     """
-    values = {name: value for name, value in given.items() if value is not None}
+    values = {name: value for name, value in call_arguments.items() if value is not None}
     for name in values:
         if name not in tool.arguments:
             raise UsageProblem(f"{tool.name} has no argument {name[:40]!r}", _nearest(name, tool))
@@ -115,4 +115,4 @@ _RULES: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "memory_edit": _check_edit,
     "memory_task": _check_task,
 }
-"""Which arguments go together, by tool."""
+"""The check of the arguments that go together, by tool."""

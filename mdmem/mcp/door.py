@@ -25,11 +25,11 @@ class Door:
         self._lock = threading.Lock()
         self._memory: Memory | None = None
 
-    def call_tool(self, name: str, given: Mapping[str, Any], client: str) -> tuple[str, bool]:
+    def call_tool(self, name: str, call_arguments: Mapping[str, Any], client: str) -> tuple[str, bool]:
         """The answer of a tool."""
 
         def work() -> str:
-            values = arguments.check_arguments(tools.TOOLS[name], given)
+            values = arguments.check_arguments(tools.TOOLS[name], call_arguments)
             session = self._environment.get("MDMEM_SESSION") or None
             call = calls.ToolCall(tool=name, values=values, actor=actor_of(client), session=session)
             return calls.answer(self._open(client), call)
@@ -45,7 +45,7 @@ class Door:
         return _attempt(lambda: resources.prompt_text(self._open(client), name))
 
     def _open(self, client: str) -> Memory:
-        """The memory; what does not say who does something is done by the client.
+        """The memory, opened at the first call. The client is the actor of calls that name none.
 
         Raises:
             MdmemError: there is no workspace yet, or it cannot be used. The next call tries again.

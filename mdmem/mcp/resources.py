@@ -1,4 +1,4 @@
-"""What a client may read or take up besides tools: memory files and the block as resources, two prompts."""
+"""Resources and prompts for a client, besides the tools: memory files, the block, and two prompts."""
 
 from __future__ import annotations
 

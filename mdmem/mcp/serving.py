@@ -16,7 +16,7 @@ else:
     server = late.module("mdmem.mcp.server")
 
 _PACKAGES = ("mcp", "mcp_types", "anyio")
-"""What the extra brings; `mcp_types` is there from the second version of the SDK on."""
+"""The packages of the extra; `mcp_types` is there from the second version of the SDK on."""
 
 
 def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -> int:

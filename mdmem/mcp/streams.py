@@ -43,7 +43,7 @@ class OpenRequests:
 
 
 class RequestStream:
-    """What the client sends. Lines that cannot be read are answered here; at the end of input the open requests are waited for."""
+    """The messages of the client. Lines that cannot be read are answered here; at the end of input the open requests are waited for."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class RequestStream:
 
 
 class AnswerStream:
-    """What the server answers; an answer closes its request."""
+    """The answers of the server; an answer closes its request."""
 
     def __init__(self, sink: WriteStream[SessionMessage], requests: OpenRequests, answered: int | str | None = None) -> None:
         self._sink, self._requests = sink, requests

@@ -17,7 +17,7 @@ MOST_CHARACTERS = 8000
 NO_MATCH = "No match."
 BEHIND = "The index is behind."
 _ROOM = 300
-"""Characters kept for what stands below a text that was cut."""
+"""The characters kept free for the lines below a text that was cut."""
 
 
 def clean(text: str) -> str:
@@ -57,8 +57,8 @@ def hit_line(hit: Hit) -> str:
 
 def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
     """Lines below an answer: that the index is behind, and what the core has to say."""
-    said = [clean(in_arguments(note)) for note in notes]
-    return [*([BEHIND] if stale else []), *said]
+    lines = [clean(in_arguments(note)) for note in notes]
+    return [*([BEHIND] if stale else []), *lines]
 
 
 def search_text(result: SearchResult) -> str:

@@ -71,8 +71,8 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
             written, notes, commit = _adopt(workspace, is_new)
         took_out = None
         if agents_file is not None:
-            result, said = _instructions(replace(workspace, settings=_settings(workspace)), request)
-            commit, notes = result.commit or commit, (*notes, *said)
+            result, more_notes = _instructions(replace(workspace, settings=_settings(workspace)), request)
+            commit, notes = result.commit or commit, (*notes, *more_notes)
             if result.changed and request.agents is not None:
                 written = (*written, FilePath(result.path))
             elif result.changed:

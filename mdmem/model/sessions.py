@@ -9,7 +9,7 @@ from mdmem.startup.records import dataclass
 
 
 class Speaker(StrEnum):
-    """Who says a message."""
+    """The speaker of a message."""
 
     USER = "user"
     AGENT = "agent"

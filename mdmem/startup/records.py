@@ -71,8 +71,8 @@ else:
         described = []
         for name, options in fields.items():
             arguments = {"default": options.default, "default_factory": options.factory, "compare": options.compare}
-            given = {keyword: value for keyword, value in arguments.items() if value is not _MISSING}
-            described.append((name, cls.__annotations__[name], dataclasses.field(**given)))
+            present = {keyword: value for keyword, value in arguments.items() if value is not _MISSING}
+            described.append((name, cls.__annotations__[name], dataclasses.field(**present)))
         return dataclasses.make_dataclass(cls.__name__, described)
 
     def field(*, default=_MISSING, default_factory=_MISSING, compare=True):
