@@ -33,7 +33,7 @@ explore: $(STAMP)
 		$(VENV)/bin/python -m pytest -q -n 2 -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
 	done
 
-# Whether the tests notice a change of one thing: `make mutants` (a night), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).
+# Change one thing at a time and see whether a test notices: `make mutants` (a night), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).
 mutants: $(STAMP)
 	nice -n 10 $(VENV)/bin/python -X warn_default_encoding tests/mutants.py $(ROOMS) $(if $(SAMPLE),--sample $(SAMPLE))
 

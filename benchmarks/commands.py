@@ -1,4 +1,4 @@
-"""What the everyday commands cost, beside what a person would otherwise type, on memories that this script makes.
+"""Measure the everyday commands, beside what a person would otherwise type, on memories that this script makes.
 
     python benchmarks/commands.py [--entries 5000 50000] [--runs 15]
 
@@ -35,7 +35,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def milliseconds(command: list[str], own: Mapping[str, str]) -> tuple[float, float]:
-    """Wall and processor time of a command and of what it waited for."""
+    """Wall and processor time of a command, child processes included."""
     begun = time.perf_counter()
     process = subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)

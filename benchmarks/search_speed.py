@@ -1,4 +1,4 @@
-"""How fast a search is in process, how large the index, and how fast it is built, on a memory that this script makes.
+"""Measure how fast a search is in process, how large the index, and how fast it is built, on a memory that this script makes.
 
     python benchmarks/search_speed.py [--entries 100000] [--runs 5] [--folder DIR] [--trail]
 

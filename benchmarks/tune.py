@@ -1,4 +1,4 @@
-"""What each part of the ranking is worth, on a benchmark of conversations written as daily logs.
+"""Measure what each part of the ranking is worth, on a benchmark of conversations written as daily logs.
 
     python benchmarks/tune.py DATA [--one] [--without]
 

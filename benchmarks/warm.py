@@ -1,4 +1,4 @@
-"""What calls on a memory cost that is held open, as a server does: searches, searches after a save, edits, histories, and the memory taken.
+"""Measure calls on a memory that is held open, as a server does: searches, searches after a save, edits, histories, and the memory taken.
 
     python benchmarks/warm.py [--entries 5000 50000] [--calls 2000] [--workspace DIR]
 

@@ -109,7 +109,7 @@ class Shell:
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended."""
+    """The result of a command."""
 
     status: int
     out: str

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["commandline", "dated_memory", "replays"]
-"""Where further fixtures are; the first needs this module before."""
+"""Modules with further fixtures. Named here, since the first one imports this module."""
 DATE = "2026-03-05T09:30:00+00:00"
 NAME = "Ada Example"
 EMAIL = "ada@example.org"

@@ -1,8 +1,8 @@
-"""Memory worked out from git alone: the lines that its trees hold, and trailers read afresh. It shares no code with the product.
+"""Work out memory from git alone, to compare mdmem with: by the lines in git's trees and the trailers of commits. It shares no code with mdmem.
 
-In a file that is edited in place every line that stands is current. In a log a line is over once a commit says so, and a commit speaks of
-what stood before it, in the tree of its parent; so each commit is judged where it was made, and merges join what their parents know.
-Lines of logs are told apart by a tag that each has.
+In a file that is edited in place, every line of the newest tree is current. In a log, a line is over once a commit says so. A commit speaks
+of the lines in the tree of its parent; so each is judged where it was made, and a merge joins what its parents know. Each line of a log has
+a tag of its own, by which equal lines are told apart.
 """
 
 import re
@@ -22,7 +22,7 @@ _SECTION = re.compile(r"(?m)^Mdmem-Section: (.*)$")
 
 
 def identity(text: str) -> str:
-    """The id of a fact, by the words of the file format."""
+    """The id of a fact, computed as the documentation of the file format says."""
     return sha256(" ".join(text.split()).casefold().encode()).hexdigest()[:8]
 
 
@@ -41,25 +41,25 @@ class Line:
         return _LOG.fullmatch(self.path) is not None
 
     @property
-    def place(self) -> tuple[str, str, str]:
+    def location(self) -> tuple[str, str, str]:
         return self.path, self.section, self.text
 
 
 def lines_of(files: Mapping[str, str]) -> list[Line]:
-    found = []
+    lines = []
     for path, text in files.items():
         section = ""
         for raw in text.splitlines():
             if raw.startswith("#"):
                 section = raw.lstrip("# ")
             elif match := _ITEM.match(raw):
-                found.append(Line(path, section, raw, match[1], match[2]))
-    return found
+                lines.append(Line(path, section, raw, match[1], match[2]))
+    return lines
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A commit says that lines with an id are over; `new` (None: nothing) is in their place."""
+    """A commit states that the lines with the id `old` are over; the fact `new` (None: nothing) is in their place."""
 
     commit: str
     old: str
@@ -73,7 +73,7 @@ class State:
     lines: list[Line]
     closed: dict[str, set[Statement]] = field(default_factory=lambda: defaultdict(set))
     doubtful: set[str] = field(default_factory=set)
-    """Ids of which a squashed message speaks outside its trailers: how much of that counts is tried elsewhere."""
+    """Ids that a squashed message names outside of its trailers. How much of that counts is not judged here; other tests do."""
 
     def is_closed(self, line: Line) -> bool:
         return line.is_logged and bool(self.closed.get(line.raw))
@@ -97,7 +97,7 @@ class Oracle:
         return self._states[commit]
 
     def mainline(self, latest: int) -> list[tuple[str, int | None]]:
-        """The commits of HEAD's first-parent line, each with the time from which on it counts. Dates after `latest` do not."""
+        """The commits of HEAD's first-parent line, each with the time from which on it counts. Dates after `latest` do not count."""
         reached: int | None = None
         counted = []
         for row in self._git("log", "--first-parent", "--reverse", "--format=%H %at %ct").splitlines():
@@ -149,7 +149,7 @@ class Oracle:
                 self._close(state, before, Statement(commit, match[2], match[3] if match[3] != "-" else None), section)
 
     def _close(self, state: State, before: State, statement: Statement, section: str) -> None:
-        """Close the first line with that id that was current before the commit and stands after it, if what replaces it is current."""
+        """Close the first line with the id that was current before the commit and is still there after it, if its successor is current."""
         after = {line.raw for line in state.lines}
         meant = [line for line in before.lines if identity(line.text) == statement.old and line.raw in after and not state.is_closed(line)]
         own = [line for line in meant if line.section == section]
@@ -159,7 +159,7 @@ class Oracle:
             state.doubtful.add(statement.old)
             return
         meant = own or meant
-        if len({line.place for line in meant}) > 1:
+        if len({line.location for line in meant}) > 1:
             state.doubtful.add(statement.old)
         elif meant and meant[0].is_logged:
             successors = [each for each in state.current("") if identity(each.text) == statement.new and each.raw != meant[0].raw]
@@ -168,9 +168,9 @@ class Oracle:
 
 
 def contradicting(current: Iterable[Line]) -> set[tuple[str, str, str]]:
-    """The places of lines whose key another current line of the section has too."""
+    """The locations of lines whose key another current line of the section has too."""
     groups: dict[tuple[str, str, str], set[tuple[str, str, str]]] = defaultdict(set)
     for line in current:
         if match := _KEY.match(line.text):
-            groups[line.path, line.section, match[1]].add(line.place)
-    return {place for group in groups.values() if len(group) > 1 for place in group}
+            groups[line.path, line.section, match[1]].add(line.location)
+    return {location for group in groups.values() if len(group) > 1 for location in group}

@@ -1,15 +1,15 @@
-"""Whether the tests notice: each room's mutants, tried on the tests that run the line that was changed.
+"""Mutation tests: try each room's mutants on the tests that run the changed line, and report the mutants that no test notices.
 
     python tests/mutants.py [ROOM…] [--sample N] [--seed N] [--jobs N] [--seconds N] [--only WORDS]
         [--survivors] [--again]
 
-First it is measured which test of the room's test files runs which lines (again only for files that changed since). Then, for each mutant, a
-child with the mutant in place of its module runs those tests, quick ones first, until one fails. What came of it is kept in `.mutants/`: a run
-that was interrupted goes on, and a survivor is tried again when the tests have changed. Why a survivor is none is said in
-`mutants_allowed.toml`.
+First the room's test files are run, to record which test runs which lines (again only for files that have changed since). Then, for each
+mutant, a child process with the mutant in place of its module runs those tests, quick ones first, until one fails. The outcomes are kept in
+`.mutants/`: an interrupted run goes on, and a survivor is tried again when the tests have changed. `mutants_allowed.toml` lists survivors
+that change nothing a test could notice, with the reasons.
 
-There are maintained tools. mutmut leaves out the methods of dataclasses, and copies the program to a place that the tests which start
-processes leave again; cosmic-ray runs one command for every mutant, which is all tests or too few.
+Why not a maintained tool: mutmut leaves out the methods of dataclasses, and copies the program to a folder that tests which start processes
+do not use; cosmic-ray runs one command for every mutant, which is all tests or too few.
 """
 
 import argparse
@@ -39,7 +39,7 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Room:
-    """Modules, and the test files that are to notice what changes in them."""
+    """Modules, and the test files that should notice a change in them."""
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
@@ -82,19 +82,19 @@ ROOMS = {
     ),
 }
 STRICT = {"files", "repo", "changes"}
-"""The rooms in which every survivor is to be killed or explained."""
+"""The rooms in which every survivor must be killed or explained."""
 GOAL = 0.9
 ALLOWED = Path(__file__).with_name("mutants_allowed.toml")
 KEPT = ROOT / ".mutants"
 START_SECONDS = 20.0
-"""What a child may take beside its tests, on a busy machine."""
+"""The seconds that a child may take beside its tests, on a busy machine."""
 SLOWER = 5.0
-"""How many times longer than measured a test may take there."""
+"""The factor by which a test may take longer there than measured."""
 MEASURING_SECONDS = 1200.0
 MOST_BYTES = 4_000_000_000
-"""Of memory for one process: a loop that a mutant does not leave may want all that there is."""
+"""The most memory of one process: an endless loop in a mutant could take all that there is."""
 LOADED_BEFORE = ("hypothesis", "markdown_it", "git", "tantivy", "mistune", "yaml")
-"""What the children need not load each for itself: nothing of this, and nothing that starts threads when it is loaded."""
+"""Packages that are loaded before the fork, so that not each child loads them; not mdmem, and none that starts threads when loaded."""
 OPTIONS = [
     *("-q", "-p", "no:cacheprovider", "--tb=line", "--rootdir", str(ROOT)),
     *("-W", "ignore::pytest.PytestAssertRewriteWarning", "-W", "ignore::EncodingWarning"),
@@ -113,7 +113,7 @@ def digest(*data: bytes) -> str:
 
 @dataclass(frozen=True)
 class Child:
-    """A process that has until `limit`, of the monotonic clock; `done` is told its exit status, None where the time was up."""
+    """A process that may run until `limit`, of the monotonic clock. `done` is called with its exit status, None if the time was up."""
 
     number: int
     limit: float
@@ -144,7 +144,7 @@ def fork(work: Callable[[], int], log: Path) -> int:
 
 
 def run_all(starts: Iterable[Callable[[int], Child]], jobs: int) -> None:
-    """Keep as many children at work as there are seats; each start is told the number of its seat."""
+    """Run children, at most `jobs` at a time. Each start is called with the number of its seat, which no other running child has."""
     waiting, children = iter(starts), dict[int, Child]()
     try:
         while True:
@@ -181,7 +181,7 @@ def _has_ended(child: Child) -> bool:
 
 
 class Stopwatch:
-    """Keeps what each test runs apart from what others run, and how long it takes."""
+    """Records for each test which lines it runs, and how long it takes."""
 
     def __init__(self, measure: coverage.Coverage) -> None:
         self._measure = measure
@@ -190,7 +190,7 @@ class Stopwatch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        if sys.gettrace() is None:  # where Python meets its own limits it forgets who is watching
+        if sys.gettrace() is None:  # after a RecursionError Python drops the trace function
             self._measure.stop()
             self._measure.start()
         self._measure.switch_context(item.nodeid)
@@ -207,45 +207,45 @@ class Stopwatch:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Of those that passed."""
+        """The seconds of each test that passed."""
         return {test: seconds for test, seconds in self._seconds.items() if test not in self._failed}
 
 
 def test_files(room: Room) -> list[tuple[Path, Path]]:
-    """Each test file of a room with the place of what was measured of it."""
+    """Each test file of a room, with the path of its measurement: `.json` for times, `.lines` for coverage, `.log` for output."""
     paths = sorted({path for pattern in room.tests for path in (ROOT / "tests").glob(f"{pattern}.py")})
     return [(path, KEPT / "measured" / path.stem) for path in paths]
 
 
 def measure(rooms: Iterable[Room], jobs: int) -> None:
-    """Measure the test files that have changed since they were."""
+    """Measure the test files that have changed since they were last measured."""
     every = sorted({each for room in rooms for each in test_files(room)})
-    due = [(path, place) for path, place in every if _measured_digest(place) != digest(path.read_bytes())]
+    due = [(path, record) for path, record in every if _measured_digest(record) != digest(path.read_bytes())]
     modules = {str(path.relative_to(ROOT)): path.read_bytes() for path in (ROOT / "mdmem").rglob("*.py")}
     for text in modules.values():
         _keep(KEPT / "modules" / digest(text), text)
     seen = {name: digest(text) for name, text in modules.items()}
 
-    def begin(path: Path, place: Path) -> Callable[[int], Child]:
+    def begin(path: Path, record: Path) -> Callable[[int], Child]:
         def start(_: int) -> Child:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            number = fork(lambda: _measure_one(path, place, seen), place.with_suffix(".log"))
+            record.parent.mkdir(parents=True, exist_ok=True)
+            number = fork(lambda: _measure_one(path, record, seen), record.with_suffix(".log"))
             return Child(number, time.monotonic() + MEASURING_SECONDS, lambda status: print(f"measured {path.name}: {status}", flush=True))
 
         return start
 
-    run_all((begin(path, place) for path, place in due), jobs)
+    run_all((begin(path, record) for path, record in due), jobs)
 
 
-def _measured_digest(place: Path) -> str | None:
+def _measured_digest(record: Path) -> str | None:
     try:
-        return str(json.loads(place.with_suffix(".json").read_text())["digest"])
+        return str(json.loads(record.with_suffix(".json").read_text())["digest"])
     except FileNotFoundError:
         return None
 
 
-def _measure_one(path: Path, place: Path, modules: Mapping[str, str]) -> int:
-    lines = place.with_suffix(".lines")
+def _measure_one(path: Path, record: Path, modules: Mapping[str, str]) -> int:
+    lines = record.with_suffix(".lines")
     lines.unlink(missing_ok=True)
     measure = coverage.Coverage(data_file=str(lines), include=[str(ROOT / "mdmem" / "*")], config_file=False)
     stopwatch = Stopwatch(measure)
@@ -253,19 +253,19 @@ def _measure_one(path: Path, place: Path, modules: Mapping[str, str]) -> int:
     status = pytest.main([*OPTIONS, str(path)], plugins=[stopwatch])
     measure.stop()
     measure.save()
-    told = {"digest": digest(path.read_bytes()), "seconds": stopwatch.seconds, "modules": dict(modules)}
-    place.with_suffix(".json").write_text(json.dumps(told))
+    measured = {"digest": digest(path.read_bytes()), "seconds": stopwatch.seconds, "modules": dict(modules)}
+    record.with_suffix(".json").write_text(json.dumps(measured))
     return int(status)
 
 
-def _keep(place: Path, data: bytes) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if not place.exists():
-        place.write_bytes(data)
+def _keep(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.write_bytes(data)
 
 
 class Tests:
-    """Of one module: which tests run its lines, by what was measured."""
+    """The tests that run each line of one module, by the measurements of a room's test files."""
 
     def __init__(self, room: Room, module: str, text: str) -> None:
         self._module = module
@@ -274,22 +274,22 @@ class Tests:
         self._by_line: dict[tuple[str, int], set[str]] = {}
         self._by_function: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
-        for _, place in test_files(room):
-            self._add(place, text)
+        for _, record in test_files(room):
+            self._add(record, text)
 
-    def _add(self, place: Path, text: str) -> None:
-        """A function that has changed since is taken as a whole."""
-        told = json.loads(place.with_suffix(".json").read_text())
-        data = coverage.CoverageData(str(place.with_suffix(".lines")))
+    def _add(self, record: Path, text: str) -> None:
+        """Add a measurement. Of a function that has changed since, any line counts as run by all its tests."""
+        measured = json.loads(record.with_suffix(".json").read_text())
+        data = coverage.CoverageData(str(record.with_suffix(".lines")))
         data.read()
         contexts = data.contexts_by_lineno(str(ROOT / self._module))
-        if not contexts or self._module not in told["modules"]:
+        if not contexts or self._module not in measured["modules"]:
             return
-        old = (KEPT / "modules" / told["modules"][self._module]).read_text()
-        self.seconds |= told["seconds"]
-        was, old_lines, lines = functions(old), old.splitlines(), text.splitlines()
-        for name, (first, last) in was.items():
-            here = {line: told["seconds"].keys() & contexts[line] for line in range(first, last + 1) if line in contexts}
+        old = (KEPT / "modules" / measured["modules"][self._module]).read_text()
+        self.seconds |= measured["seconds"]
+        old_functions, old_lines, lines = functions(old), old.splitlines(), text.splitlines()
+        for name, (first, last) in old_functions.items():
+            here = {line: measured["seconds"].keys() & contexts[line] for line in range(first, last + 1) if line in contexts}
             self._by_function.setdefault(name, set()).update(*here.values())
             now = self._now.get(name)
             if now and old_lines[first - 1 : last] == lines[now[0] - 1 : now[1]]:
@@ -299,9 +299,10 @@ class Tests:
                 self._by_line.setdefault((name, -1), set()).update(*here.values())
 
     def of(self, mutant: Mutant, seconds: float) -> list[str]:
-        """The tests for a mutant, as many as take so long together.
+        """The tests for a mutant, in the order in which to run them, as many as fit into so many seconds.
 
-        Those of the module's own file and quick ones come first. The rest of that file comes last: it may run the line in a process of its own.
+        First those that run the line, of the module's own file before others, quick ones before slow ones. Last the other tests of that
+        file, which may run the line in a process of their own.
         """
         here: set[str] = set()
         if not mutant.once:
@@ -320,7 +321,7 @@ class Tests:
         return chosen
 
     def _is_own(self, test: str) -> bool:
-        """Whether a test stands in the file that is named after the module, or in the room's first."""
+        """True if a test is in the file that is named after the module, or in the room's first file."""
         return Path(test.partition("::")[0]).stem in self._own
 
 
@@ -328,7 +329,7 @@ class Tests:
 
 
 class Chosen:
-    """Has some tests run, in their order, and no others."""
+    """A plugin that runs only these tests, in this order."""
 
     def __init__(self, tests: Sequence[str]) -> None:
         self._order = {test: number for number, test in enumerate(tests)}
@@ -338,14 +339,14 @@ class Chosen:
 
 
 def overlay(seat: int) -> Path:
-    """A folder that stands for the project, with the package in it to be changed; each seat has its own."""
+    """Make a copy of the project out of links, in which a module can be exchanged; each seat has its own."""
     top = KEPT / "overlays" / str(seat)
     shutil.rmtree(top, ignore_errors=True)
     for path in sorted((ROOT / "mdmem").rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
-            place = top / path.relative_to(ROOT)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.symlink_to(path)
+            link = top / path.relative_to(ROOT)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(path)
     for name in ("hooks", "templates"):
         (top / name).symlink_to(ROOT / name)
     return top
@@ -353,18 +354,18 @@ def overlay(seat: int) -> Path:
 
 def put(top: Path, module: str, text: str | None) -> None:
     """Put a text in place of a module of an overlay, or (None) the module itself back."""
-    place = top / module
-    for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
+    link = top / module
+    for compiled in (link.parent / "__pycache__").glob(f"{link.stem}.*.pyc"):
         compiled.unlink()
-    place.unlink()
+    link.unlink()
     if text is None:
-        place.symlink_to(ROOT / module)
+        link.symlink_to(ROOT / module)
     else:
-        place.write_text(text)
+        link.write_text(text)
 
 
 def run_tests(top: Path, module: str, tests: Sequence[str]) -> int:
-    """Run tests on an overlay. Where the interpreter is started for that, a text file that is opened in no encoding is a failure too."""
+    """Run tests on an overlay. Under `-X warn_default_encoding`, a text file that is opened without an encoding is a failure too."""
     sys.path.insert(0, str(top))
     encoding = f"error::EncodingWarning:{module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
     os.environ["PYTHONPATH"] = str(top)
@@ -377,7 +378,7 @@ KILLED, SURVIVED, UNTESTED = "killed", "survived", "untested"
 
 @dataclass(frozen=True)
 class Tried:
-    """A mutant of a module and what came of it."""
+    """A mutant of a module and its outcome."""
 
     module: str
     mutant: Mutant
@@ -385,47 +386,47 @@ class Tried:
 
 
 class Verdicts:
-    """What came of the mutants, kept from run to run: survivors until the tests change."""
+    """The outcomes of a room's mutants, kept from run to run; those of survivors until the tests change."""
 
     def __init__(self, room: str, seconds: float, again: bool) -> None:
-        self._place = KEPT / f"{room}.json"
-        kept = self._place.exists() and not again
-        self._known: dict[str, str] = json.loads(self._place.read_text()) if kept else {}
+        self._file = KEPT / f"{room}.json"
+        kept = self._file.exists() and not again
+        self._outcomes: dict[str, str] = json.loads(self._file.read_text()) if kept else {}
         self._effort = f"{seconds:g} s of " + digest(*(path.read_bytes() for path, _ in test_files(ROOMS[room])))
 
     def of(self, module: str, mutant: Mutant) -> str | None:
         key = self._key(module, mutant)
-        return KILLED if self._known.get(key) == KILLED else self._known.get(f"{key}, {self._effort}")
+        return KILLED if self._outcomes.get(key) == KILLED else self._outcomes.get(f"{key}, {self._effort}")
 
     def has_survived(self, module: str, mutant: Mutant) -> bool:
-        """Whether a mutant has survived some earlier trial, and has not been killed since."""
+        """True if a mutant has survived an earlier trial, and has not been killed since."""
         key = self._key(module, mutant)
-        return key not in self._known and any(known.startswith(f"{key}, ") for known in self._known)
+        return key not in self._outcomes and any(other.startswith(f"{key}, ") for other in self._outcomes)
 
     def add(self, module: str, mutant: Mutant, outcome: str) -> None:
         key = self._key(module, mutant)
-        self._known[key if outcome == KILLED else f"{key}, {self._effort}"] = outcome
-        new = self._place.with_suffix(".new")
-        new.write_text(json.dumps(self._known))
-        new.replace(self._place)
+        self._outcomes[key if outcome == KILLED else f"{key}, {self._effort}"] = outcome
+        new = self._file.with_suffix(".new")
+        new.write_text(json.dumps(self._outcomes))
+        new.replace(self._file)
 
     def _key(self, module: str, mutant: Mutant) -> str:
         return f"{module} {digest(mutant.text.encode())}"
 
 
 def sampled(room: Room, count: int | None, seed: int, only: str) -> list[tuple[str, Mutant]]:
-    """A room's mutants, or so many of them, the same for one seed."""
+    """A room's mutants, or so many of them, drawn by the seed."""
     paths = sorted({path for pattern in room.modules for path in ROOT.glob(pattern)})
-    found = [(str(path.relative_to(ROOT)), mutant) for path in paths for mutant in mutants(path.read_text())]
-    found = [(module, mutant) for module, mutant in found if only in f"{module} {mutant.name}"]
-    if count is None or count >= len(found):
-        return found
-    drawn = sorted(found, key=lambda each: digest(f"{seed} {each[0]} {each[1].name}".encode()))[:count]
-    return [each for each in found if each in drawn]
+    candidates = [(str(path.relative_to(ROOT)), mutant) for path in paths for mutant in mutants(path.read_text())]
+    candidates = [(module, mutant) for module, mutant in candidates if only in f"{module} {mutant.name}"]
+    if count is None or count >= len(candidates):
+        return candidates
+    drawn = sorted(candidates, key=lambda each: digest(f"{seed} {each[0]} {each[1].name}".encode()))[:count]
+    return [each for each in candidates if each in drawn]
 
 
 def try_all(room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts, jobs: int, seconds: float) -> None:
-    """Try the mutants of which nothing is known yet."""
+    """Try the mutants that have no outcome yet."""
     tests = {module: Tests(room, module, (ROOT / module).read_text()) for module in dict.fromkeys(module for module, _ in wanted)}
     tops = [overlay(seat) for seat in range(jobs)]
     due = [(module, mutant) for module, mutant in wanted if verdicts.of(module, mutant) is None]
@@ -453,12 +454,12 @@ def try_all(room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts
 
 
 def allowed() -> dict[str, dict[str, str]]:
-    """For each module the survivors that are none, with the reason."""
+    """The survivors of each module that are allowed, with the reasons."""
     return tomllib.loads(ALLOWED.read_text()) if ALLOWED.exists() else {}
 
 
 def report(room: str, tried: Sequence[Tried]) -> bool:
-    """Say what came of a room; whether it is as it should be."""
+    """Print the outcomes of a room; True if they are good enough."""
     left = [each for each in tried if each.outcome != KILLED]
     explained = allowed()
     unexplained = [each for each in left if each.mutant.name not in explained.get(each.module, {})]
@@ -480,7 +481,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the tests of one mutant may take together")
     parser.add_argument("--only", default="", help="mutants with these words in their module or name")
     parser.add_argument("--survivors", action="store_true", help="mutants that have survived an earlier trial, the shorter ones too")
-    parser.add_argument("--again", action="store_true", help="forget what came of earlier runs")
+    parser.add_argument("--again", action="store_true", help="forget the outcomes of earlier runs")
     wanted = parser.parse_args()
     rooms = wanted.rooms or list(ROOMS)
     warnings.simplefilter("ignore", EncodingWarning)

@@ -1,6 +1,6 @@
 """Mutants of a module: its text with one thing changed that a test should notice.
 
-Left alone are words for people (a text with a space in it, and what is interpolated), type annotations, imports, docstrings, `__all__`.
+Not changed: words for people (a text with a space in it, and interpolated text), type annotations, imports, docstrings, `__all__`.
 """
 
 import ast
@@ -38,9 +38,9 @@ _SHOWN = 70
 class Mutant:
     """A module with one change.
 
-    `name` says where the change is and what it is, and outlives changes elsewhere in the module. `function` is empty for what a module does
-    when it is loaded, and `start` is the first line of it; `line` and `last` are where the change is. What is `once` in a process runs when
-    the module is loaded, or in the first test that comes by.
+    `name` names the place and the change, and stays the same when other parts of the module change. `function` is the one that holds the
+    change (empty: code that runs when the module is loaded), `start` its first line; the change is in the lines `line` to `last`. `once`:
+    the code runs only once in a process, when the module is loaded or in the first test that calls it.
     """
 
     name: str
@@ -72,7 +72,7 @@ def mutants(text: str) -> list[Mutant]:
 
 def functions(text: str) -> dict[str, tuple[int, int]]:
     """The first and the last line of each function of a module, methods and inner functions with it."""
-    found = {}
+    lines = {}
     waiting: list[tuple[ast.AST, str]] = [(ast.parse(text), "")]
     while waiting:
         node, name = waiting.pop()
@@ -81,9 +81,9 @@ def functions(text: str) -> dict[str, tuple[int, int]]:
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 inside = f"{name}.{child.name}".lstrip(".")
                 if not isinstance(child, ast.ClassDef):
-                    found[inside] = (child.lineno, child.end_lineno or child.lineno)
+                    lines[inside] = (child.lineno, child.end_lineno or child.lineno)
             waiting.append((child, inside))
-    return found
+    return lines
 
 
 def _short(code: str) -> str:
@@ -93,7 +93,7 @@ def _short(code: str) -> str:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What a node is in: a function (empty: none), which begins at a line, and the name that what is in there begins with."""
+    """The scope of a node: its function (empty: none), the line in which that begins, and the prefix of the names of functions in it."""
 
     function: str = ""
     start: int = 1
@@ -112,7 +112,7 @@ def _sites(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, _Scope]]:
 
 
 def _inside(node: ast.AST, child: ast.AST, scope: _Scope) -> _Scope:
-    """What a child of a node is in. Defaults are the surrounding code's: they are made when that is run."""
+    """The scope of a child of a node. Default values belong to the surrounding code, which evaluates them."""
     if isinstance(node, ast.ClassDef):
         return replace(scope, prefix=f"{scope.prefix}{node.name}.")
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and child in node.body:
@@ -154,7 +154,7 @@ def _replacements(node: ast.expr | ast.stmt, is_condition: bool) -> Iterator[str
 
 
 def _conditions(node: ast.AST) -> list[ast.expr]:
-    """What decides, in a node, which way it goes."""
+    """The conditions of a node, which decide which way it goes."""
     match node:
         case ast.If(test) | ast.While(test) | ast.IfExp(test) | ast.Assert(test):
             return [test]

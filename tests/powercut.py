@@ -1,9 +1,9 @@
-"""What a power cut leaves of a folder, at every moment of what is done in it.
+"""Simulate power cuts: work out every state that a cut may leave of a folder, at each moment of some work in it.
 
-A `Recorder` notes how a folder stands before each system call that changes it, and each fsync. `Disk` is the model: a name is safe once its
-folder was synced, bytes once their file was. Until then a cut may leave the old state, the new one, or half of a file, in any combination.
+A `Recorder` notes the content of a folder before each system call that changes it, and each fsync. `Disk` is the model: a name is safe once
+its folder was synced, bytes once their file was. Until then a cut may leave the old state, the new one, or half of a file, in any mixture.
 
-Git syncs what it writes when `core.fsync` says so, and nothing otherwise; that it does so is tested with git itself. `git init` never does.
+Git syncs what it writes only if `core.fsync` says so; another test makes sure of that with git itself. `git init` never syncs.
 """
 
 import os
@@ -18,9 +18,9 @@ T = TypeVar("T")
 State = Mapping[str, bytes]
 """The files that a cut leaves, by their paths."""
 FOLDER = 0
-"""What a name stands for where it is a folder's; a file's is the number of the file."""
+"""The value of a folder's name; that of a file's name is the number of the file."""
 COMPONENTS = {"committed", "loose-object", "reference", "index"}
-"""Of `core.fsync`: what a commit consists of."""
+"""The components of `core.fsync` that a commit consists of."""
 _CHANGING = {"os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.truncate"}
 _STARTING = {"subprocess.Popen": 1, "os.posix_spawn": 1}
 """The events that start a process, and which of their arguments is its command."""
@@ -28,7 +28,7 @@ _STARTING = {"subprocess.Popen": 1, "os.posix_spawn": 1}
 
 @dataclass(frozen=True)
 class Look:
-    """How everything stands: each folder's names, and each file's bytes."""
+    """A look at the whole folder: the names in each folder, and the bytes of each file."""
 
     folders: Mapping[str, Mapping[str, int]]
     contents: Mapping[int, bytes]
@@ -51,7 +51,7 @@ class SyncedFile:
 
 @dataclass(frozen=True)
 class Git:
-    """Git has run, and this is how everything stands since; what it wrote is safe if it was `durable`."""
+    """Git has run, and left what `look` shows; what it wrote is safe if it was `durable`."""
 
     command: str
     durable: bool
@@ -62,13 +62,13 @@ Step = Look | SyncedFolder | SyncedFile | Git
 
 
 def is_gits(path: str) -> bool:
-    """Whether a folder is one of git's own: there git decides what is synced. mdmem's state folder, which lies in it, is not."""
+    """True if a folder is one of git's own, where git decides what is synced. mdmem's state folder, which lies in it, is not."""
     _, below, inside = f"/{path}/".partition("/.git/")
     return bool(below) and not inside.startswith("mdmem/")
 
 
 class Disk:
-    """What is safe, and what may still be lost: of each folder and each file its versions since it was last synced, oldest first."""
+    """A disk with what may still be lost: the versions of each folder and each file since it was last synced, oldest first."""
 
     def __init__(self, first: Look) -> None:
         self._folders = {path: [names] for path, names in first.folders.items()}
@@ -160,7 +160,7 @@ def cuts(first: Look, steps: Sequence[Step]) -> Iterator[tuple[int, State]]:
 
 
 def left_at_the_end(first: Look, steps: Sequence[Step]) -> list[State]:
-    """What a power cut may leave after the last step."""
+    """The states that a power cut may leave after the last step."""
     disk = Disk(first)
     for step in steps:
         disk.take(step)

@@ -108,7 +108,7 @@ def _no_filter(at: Desk) -> None:
 
 
 def _undoing_filter(at: Desk) -> None:
-    """What is committed stays as it was: git has nothing to commit, and a success would be a lie."""
+    """The filter undoes the change: git has nothing to commit, and a success would be a lie."""
     at.git("config", "filter.undo.clean", "sed '/mark of mdmem/d; ${/^$/d}'")
     (at.root / ".git" / "info" / "attributes").write_text("*.md filter=undo\n")
 

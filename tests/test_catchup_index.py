@@ -77,7 +77,7 @@ def same_as_anew(at: Desk) -> tuple[Hit, ...]:
 
 
 class Actions:
-    """What a person, git and mdmem do to a workspace. `one` and `two` choose what to do it to."""
+    """Actions of a person, git and mdmem on a workspace. `one` and `two` choose the files and lines."""
 
     def __init__(self, at: Desk) -> None:
         self.at = at

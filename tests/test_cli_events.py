@@ -1,4 +1,4 @@
-"""What the commands leave in the list of events."""
+"""The events that commands record."""
 
 from commandline import TOKEN, Shell
 from workspaces import STATE

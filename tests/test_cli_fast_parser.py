@@ -65,7 +65,7 @@ class TestTable:
 
 
 def same(words: Sequence[str]) -> bool:
-    """Whether the short way knows the words; what it makes of them is what Typer makes of them, down to the types."""
+    """True if the short way parses the words; then it has to make the same of them as Typer, down to the types."""
     call = fast_parser.parse(words, TABLE)
     if call is None:
         return False

@@ -1,4 +1,4 @@
-"""What a command that takes long shows on a terminal."""
+"""The progress line of a command that takes long, on a terminal."""
 
 import io
 import sys

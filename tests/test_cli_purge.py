@@ -16,7 +16,7 @@ PLAN = ["files", "commits", "messages", "tags", "refs", "signatures", "loose"]
 
 
 def holders(shell: Shell, words: str) -> list[str]:
-    """Where the words stand still: objects, files, what mdmem keeps in its own folder."""
+    """The places that still hold the words: objects, files, mdmem's own folder."""
     objects = subprocess.run(
         ["git", "cat-file", "--batch-all-objects", "--batch"],
         cwd=shell.folder,

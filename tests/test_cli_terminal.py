@@ -1,4 +1,4 @@
-"""What is printed on a terminal: no line is wider, and what is longer goes through a pager."""
+"""Output on a terminal: no line is wider than it, and what is longer goes through a pager."""
 
 import re
 import shlex

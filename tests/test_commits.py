@@ -225,7 +225,7 @@ def test_an_index_that_cannot_be_written(at: Desk, opened: Repository):
 
 
 def test_git_maintains_its_repository(at: Desk):
-    """As its settings say, and done when the call ends."""
+    """It does so as its settings say, and is done when the call ends."""
     at.git("config", "maintenance.auto", "true")
     at.git("config", "gc.auto", "1")
     for number in range(600):

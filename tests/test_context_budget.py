@@ -1,4 +1,4 @@
-"""What a block shows of what it could show: shares, ceilings, order. Pure."""
+"""The choice of entries for a block: shares, ceilings, order. Pure."""
 
 from hypothesis import given
 from hypothesis import strategies as st

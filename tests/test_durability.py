@@ -1,4 +1,4 @@
-"""What was acknowledged survives a power cut: at every moment of every verb that writes, on a disk that forgets what was not synced."""
+"""Acknowledged writes survive a power cut: at every moment of every verb that writes, on a disk that forgets what was not synced."""
 
 import hashlib
 import json
@@ -91,7 +91,7 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "task note": (begun, lambda memory: memory.note_task(TASK, "half way", OPTIONS)),
     "task done": (begun, lambda memory: memory.end_task(TASK, "it is moved", OPTIONS)),
 }
-"""What comes before each verb, and the verb."""
+"""Each verb, after the preparations that it needs."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ class Recorded:
     last: str
 
     def problems(self, steps: Sequence[Step] | None = None) -> list[str]:
-        """What is wrong with what power cuts leave; `steps` in place of those that were recorded."""
+        """The problems of the states that power cuts leave; `steps` replaces the recorded ones."""
         steps = self.steps if steps is None else steps
         wrong = [f"after step {number}: {problem}" for number, state in cuts(self.first, steps) for problem in self._wrong_in(state, False)]
         lost = [f"at the end: {problem}" for state in left_at_the_end(self.first, steps) for problem in self._wrong_in(state, True)]
         return list(dict.fromkeys([*wrong, *lost]))
 
     def _wrong_in(self, state: State, acknowledged: bool) -> Iterator[str]:
-        """What the next command could not settle: files that are neither as committed nor as the record says."""
+        """Problems that the next command could not settle: files that are neither as committed nor as the record says."""
         head = commit_in(state)
         if head not in self.commits:
             yield f"HEAD is {head or 'gone'}"
@@ -322,7 +322,7 @@ def test_the_next_command_settles_what_a_power_cut_left(at: Desk, tmp_path: Path
 
 
 def exchanged(at: Desk) -> State:
-    """What a cut leaves where the file has been exchanged, and nothing was done after that."""
+    """The state that a cut leaves just after the file was exchanged."""
     write = record(at, "edit-section")
     return next(state for _, state in cuts(write.first, write.steps) if MARK.encode() in state["MEMORY.md"] and temporary_in(state))
 
@@ -356,7 +356,7 @@ def test_what_a_person_saved_at_the_last_moment_stays_then(at: Desk, tmp_path: P
 
 
 def kept(state: State) -> State:
-    """What has to survive: not logs and caches, and not what anyone makes anew."""
+    """The files that have to survive: not logs and caches, and not what is made anew."""
     return {path: data for path, data in state.items() if not re.search(r"/(logs/.*|COMMIT_EDITMSG|lock|workspace|events\.jsonl)$", path)}
 
 
@@ -438,7 +438,7 @@ def test_a_second_purge_completes_one_that_a_power_cut_ended(at: Desk, tmp_path:
 
 
 def test_git_syncs_what_a_commit_consists_of(at: Desk, tmp_path: Path):
-    """As git counts it: the blob, the tree and the commit, the branch; and the index, where git writes it alone.
+    """The objects of a commit (blob, tree, commit), the branch, and the index where git writes it alone, by git's own counts.
 
     Newer versions of git count it in an event of its own.
     """

@@ -1,4 +1,4 @@
-"""What sessions were given: records, the guard, how far a transcript is."""
+"""Sessions and what they were given: records, the guard, the progress of a transcript."""
 
 import json
 import os

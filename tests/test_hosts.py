@@ -1,4 +1,4 @@
-"""Which workspace an agent's host means: the same for its hooks and for its server."""
+"""The workspace that an agent's host means: the same for its hooks and for its server."""
 
 import json
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ def _name_in(text: str) -> str:
 
 
 UNEXPANDED = "${CLAUDE_PROJECT_DIR}"
-"""As a host hands it on that does not know the variable."""
+"""The value that a host hands on if it does not know the variable."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which line supersedes which: replacements as people write them, and lines that only stand where another stood."""
+"""The successors of changed lines: replacements as people write them, and lines that only stand where another one stood."""
 
 import pytest
 from hypothesis import given

@@ -120,7 +120,7 @@ def test_a_folder_that_becomes_a_repository_of_its_own_has_its_own_state(world: 
 
 @dataclass(frozen=True)
 class Held:
-    """What a process has of the system."""
+    """The resources of the system that a process holds."""
 
     descriptors: tuple[str, ...]
     threads: int

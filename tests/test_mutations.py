@@ -1,4 +1,4 @@
-"""What a mutant of a module is."""
+"""The mutants of a module."""
 
 from pathlib import Path
 

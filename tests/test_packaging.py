@@ -1,4 +1,4 @@
-"""What is packaged: every package, template and hook, one version, two ways to start the program."""
+"""The package: every module, template and hook, one version, two ways to start the program."""
 
 import shutil
 import site

@@ -292,17 +292,17 @@ def require_agreement(history: History) -> None:
     head = history.git("rev-parse", "HEAD").strip()
     state = replace(history.oracle.state(head), lines=lines_of(history.files()))
     current = state.current(day)
-    sure = {line.place for line in state.lines if not (line.is_logged and identity(line.text) in state.doubtful)}
-    expected = {line.place for line in current} & sure
+    sure = {line.location for line in state.lines if not (line.is_logged and identity(line.text) in state.doubtful)}
+    expected = {line.location for line in current} & sure
     listed = memory.facts(ListFacts(limit=0)).facts
     found = tuple(hit for hit in memory.search(Search("zebra", limit=500)).hits if not hit.near)
-    every = {line.place for line in state.lines}
+    every = {line.location for line in state.lines}
     for answer in (places(listed), places(found)):
         assert answer <= every, "what does not stand is found"
         assert answer & sure == expected
     conflicts = memory.conflicts().conflicts
     named = places(tuple(hit for view in conflicts for hit in (view.one, view.other)))
-    assert named & sure == contradicting(line for line in current if line.place in sure) & sure
+    assert named & sure == contradicting(line for line in current if line.location in sure) & sure
     assert {place for hit in found if hit.contradicts for place in places((hit,))} & sure == named & sure
 
 
@@ -321,10 +321,10 @@ def require_agreement_as_of(history: History) -> None:
         result = history.memory.search(search)
         assert result.commit == commit
         state = history.oracle.state(commit)
-        sure = {line.place for line in state.lines if not (line.is_logged and identity(line.text) in state.doubtful)}
+        sure = {line.location for line in state.lines if not (line.is_logged and identity(line.text) in state.doubtful)}
         answer = places(tuple(hit for hit in result.hits if not hit.near))
-        assert answer <= {line.place for line in state.lines}
-        assert answer & sure == {line.place for line in state.current(asked.isoformat())} & sure
+        assert answer <= {line.location for line in state.lines}
+        assert answer & sure == {line.location for line in state.current(asked.isoformat())} & sure
 
 
 def require_same_trail_as_rebuilt(history: History) -> None:

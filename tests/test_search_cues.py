@@ -1,4 +1,4 @@
-"""What questions name and ask for, and what entries show."""
+"""Cues: the names, dates and kinds of answer in questions, and those that entries show."""
 
 from datetime import date
 

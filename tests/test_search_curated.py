@@ -1,4 +1,4 @@
-"""What a curated memory is asked, and the entry that must be among the first three: keys and values, topics, code, tables, logs of work.
+"""Questions to a curated memory, each with the entry that must be among the first three: keys, topics, code, tables, logs of work.
 
 Cues that are made for dialogue must do no harm here. The memory is small enough to be read, and each answer has rivals near it.
 """

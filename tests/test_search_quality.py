@@ -1,4 +1,4 @@
-"""What the events keep of a search's answer."""
+"""The figures that events keep of a search's answer."""
 
 from datetime import UTC, date, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What default search, history and as-of find, against a plain filter over the rows."""
+"""Default search, history and as-of, compared with a plain filter over the rows."""
 
 from collections.abc import Iterable
 from dataclasses import replace

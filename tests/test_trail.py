@@ -299,7 +299,7 @@ class TestOverruled:
         assert self._advice(dated) == [False]
 
     def _advice(self, dated: DatedMemory) -> list[bool]:
-        """Whether the advice on superseded lines is safe."""
+        """Tell of each piece of advice on superseded lines whether it is safe."""
         return [each.safe for each in dated.on("2026-01-12").review().advice if each.kind is AdviceKind.SUPERSEDED]
 
 

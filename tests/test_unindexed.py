@@ -22,7 +22,7 @@ from mdmem.search.overlay import kept_length
 from mdmem.startup.records import replace
 
 NEAR = 0.04
-"""How far a score may be from the one after an update, as a share of it."""
+"""The most by which a score may differ from the one after an update, as a share of it."""
 _WORDS = """
     tea coffee green black Oslo Stripe meeting harbour boat sail budget invoice deploy database server release garden piano concert
     train Monday yesterday three many question answer 茶が好き café milk sugar water river summer ticket flight hotel laptop keyboard editor

@@ -93,7 +93,7 @@ def appended(path: Path) -> None:
 
 
 def by_an_open_file(path: Path) -> None:
-    """That is still open when memory is searched."""
+    """Write a file that is still open when memory is searched."""
     descriptor = os.open(path, os.O_WRONLY)
     os.write(descriptor, NEW.encode())
     os.truncate(path, len(NEW))
@@ -117,7 +117,7 @@ def by_rename_from_elsewhere(path: Path) -> None:
 
 
 def with_a_backup(path: Path) -> None:
-    """As editors do that keep the old file."""
+    """Save as an editor does that keeps the old file."""
     path.rename(path.with_name(f"{path.name}~"))
     path.write_text(NEW)
 

@@ -1,4 +1,4 @@
-"""What became of a write, as a table: what was meant, what is on disk, what git committed, what failed."""
+"""The outcome of a write, as a table: what was meant, what is on disk, what git committed, what failed."""
 
 import pytest
 
@@ -56,7 +56,7 @@ SAVED_OVER = [
     (INTERRUPTION, WriteOutcome.ABANDONED),
     (DISK_FULL, WriteOutcome.FAILED),
 ]
-"""What each failure comes to where the file does not hold what was written."""
+"""The outcome of each failure where the file does not hold what was written."""
 
 
 @pytest.mark.parametrize("has_user_hooks", [False, True])

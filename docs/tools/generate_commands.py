@@ -47,7 +47,7 @@ def about(words: str, command: Any) -> list[str]:
 
 
 def usage(words: str, command: Any) -> str:
-    """How it is called."""
+    """The line that shows how a command is called."""
     arguments = (p for p in command.params if p.param_type_name == "argument")
     shown = (
         f"{p.metavar}{'…' if p.nargs == -1 else ''}" if p.required else f"[{p.metavar}{'…' if p.nargs == -1 else ''}]" for p in arguments
@@ -69,7 +69,7 @@ def name(parameter: Any) -> str:
 
 
 def described(parameter: Any) -> str:
-    """What it is for, and its default where the words do not say it."""
+    """The purpose of a parameter, and its default where the words do not say it."""
     said = str(parameter.help).replace("|", "\\|")
     default = parameter.default
     if default in (None, False) or "[default" in said:

@@ -27,7 +27,7 @@ _GIT_SETTINGS = "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]
 
 @dataclass
 class Session:
-    """Where a page's session is, and when."""
+    """The folder and the day that a page's session has reached."""
 
     home: Path
     folder: Path
