@@ -16,6 +16,8 @@ from mdmem.show.formatting import hit_remarks, section_line, short_id
 MOST_CHARACTERS = 8000
 NO_MATCH = "No match."
 BEHIND = "The index is behind."
+_WHY_BEHIND = "the index is behind: "
+"""How a note of the core begins that says why."""
 _ROOM = 300
 """The characters kept free for the lines below a text that was cut."""
 
@@ -58,7 +60,7 @@ def hit_line(hit: Hit) -> str:
 def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
     """Lines below an answer: that the index is behind, and what the core has to say."""
     lines = [clean(in_arguments(note)) for note in notes]
-    return [*([BEHIND] if stale else []), *lines]
+    return [BEHIND, *(line.removeprefix(_WHY_BEHIND) for line in lines)] if stale else lines
 
 
 def search_text(result: SearchResult) -> str:
