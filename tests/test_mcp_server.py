@@ -3,17 +3,16 @@
 import json
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from conftest import TIME_LIMIT, World
+from conftest import World
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from servers import HELLO, INITIALIZE, PROGRAM, call, line, served, server
 from workspaces import NOW, Desk, desk
 
 from mdmem.cli import main
@@ -21,13 +20,8 @@ from mdmem.mcp import serving
 from mdmem.mcp.greeting import VERSIONS
 from mdmem.mcp.tools import INSTRUCTIONS, TOOLS
 
-PROGRAM = str(Path(sys.executable).with_name("mdmem"))
-INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}
 MODES = ["legacy", "auto"]
 MOST_LISTED_BYTES = 6000
-CALLS, THREADS = 10_000, 4
-MOST_BYTES = 120 * 1024 * 1024
-MOST_GROWTH_BYTES = 15 * 1024 * 1024
 
 
 @pytest.fixture
@@ -37,25 +31,6 @@ def at(world: World, repository: Path) -> Desk:
 
 def parameters(at: Desk, *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=PROGRAM, args=["mcp", *options], cwd=at.root, env={**at.world.environment, "MDMEM_NOW": NOW})
-
-
-def line(method: str, number: int | str | None = None, **values: Any) -> str:
-    return json.dumps({"jsonrpc": "2.0", "method": method, "params": values} | ({} if number is None else {"id": number}))
-
-
-def call(number: int, tool: str, **given: Any) -> str:
-    return line("tools/call", number, name=tool, arguments=given)
-
-
-HELLO = (line("initialize", 1, **INITIALIZE), line("notifications/initialized"))
-
-
-def served(at: Desk, lines: Sequence[str], *options: str) -> dict[Any, Any]:
-    """The answers of a server to lines that are its whole input, by their ids."""
-    done = at.world.run(at.root, [PROGRAM, "mcp", *options], stdin="\n".join((*lines, "")), environment={"MDMEM_NOW": NOW})
-    answers = [json.loads(each) for each in done.stdout.splitlines()]
-    assert all(each["jsonrpc"] == "2.0" for each in answers)
-    return {each["id"]: each for each in answers}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -132,88 +107,22 @@ def test_read_only(at: Desk):
     assert "Stripe" in answers[4]["result"]["content"][0]["text"]
 
 
-def started(at: Desk) -> subprocess.Popen[bytes]:
-    """A server that has greeted its client, and has loaded all that it needs."""
-    pipe = subprocess.PIPE
-    server = subprocess.Popen([PROGRAM, "mcp"], cwd=at.root, env=dict(at.world.environment), stdin=pipe, stdout=pipe, stderr=pipe)
-    for message in (*HELLO, line("ping", 9)):
-        say(server, message)
-    assert server.stdout is not None
-    assert [json.loads(server.stdout.readline())["id"] for _ in range(2)] == [1, 9]
-    return server
-
-
-def say(server: subprocess.Popen[bytes], text: str) -> None:
-    assert server.stdin is not None
-    server.stdin.write(f"{text}\n".encode())
-    server.stdin.flush()
-
-
-def close(server: subprocess.Popen[bytes]) -> None:
-    for stream in (server.stdin, server.stdout, server.stderr):
-        if stream is not None and not stream.closed:
-            stream.close()
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_though_its_input_is_open(at: Desk, number: signal.Signals):
-    server = started(at)
-    server.send_signal(number)
-    assert server.wait(TIME_LIMIT) == 130
-    close(server)
+    with server(at) as running:
+        running.process.send_signal(number)
+        assert running.wait() == 130
 
 
 def test_it_ends_when_nobody_reads_its_answers(at: Desk):
-    server = started(at)
-    assert server.stdout is not None
-    server.stdout.close()
-    say(server, call(2, "memory_get"))
-    assert server.wait(TIME_LIMIT) == 0
-    close(server)
+    with server(at) as running:
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+        running.say(call(2, "memory_get"))
+        assert running.wait() == 0
 
 
 def test_without_the_extra_a_line_says_what_to_type(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(serving, "_PACKAGES", ("mdmem_has_no_such_package",))
     assert main(["mcp"], rooms={"mcp": lambda call: serving.serve(call.workspace, os.environ, False)}) == 1
     assert capsys.readouterr().err == "mdmem: the server needs the MCP SDK: pip install 'mdmem[mcp]'\n"
-
-
-@pytest.mark.slow
-def test_ten_thousand_calls_leave_it_as_it_was(at: Desk):
-    """From four tasks at once, while a person edits: the answers are right, and memory does not grow."""
-
-    async def session() -> list[int]:
-        sizes: list[int] = []
-        async with Client(stdio_client(parameters(at)), mode="legacy") as client:
-            await client.list_tools()
-            server = next(each for each in children(os.getpid()) if b"mcp" in Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0"))
-
-            async def work(number: int) -> None:
-                for turn in range(CALLS // THREADS):
-                    if turn % 100 == 0:
-                        word = f"zebra{number}x{turn}"
-                        at.write(f"memory/{number}.md", f"# {number}\n\n- {word}\n")
-                        answer = await client.call_tool("memory_search", {"query": word})
-                        assert f"- memory/{number}.md:3 {word}" in answer.content[0].text
-                        sizes.append(resident(server))
-                    else:
-                        answer = await client.call_tool("memory_search", {"query": "Stripe"})
-                        assert "works at Stripe" in answer.content[0].text
-
-            async with anyio.create_task_group() as tasks:
-                for number in range(THREADS):
-                    tasks.start_soon(work, number)
-        return sizes
-
-    sizes = anyio.run(session)
-    assert max(sizes) <= MOST_BYTES
-    assert sizes[-1] - sizes[len(sizes) // 10] <= MOST_GROWTH_BYTES
-
-
-def children(process: int) -> list[int]:
-    return [int(each) for task in Path(f"/proc/{process}/task").iterdir() for each in (task / "children").read_text().split()]
-
-
-def resident(process: int) -> int:
-    fields = Path(f"/proc/{process}/statm").read_text().split()
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -126,6 +126,12 @@ class Answers:
 
         return await anyio.to_thread.run_sync(with_door, limiter=self._limiter)
 
+    async def finish(self, seconds: float) -> None:
+        """Wait until no call is at work any more, one that its client has cancelled included, but not for ever."""
+        with anyio.move_on_after(seconds):
+            for _ in range(_AT_ONCE):
+                await self._limiter.acquire_on_behalf_of(object())
+
     def close(self) -> None:
         """Let go of the memory."""
         if self._door is not None:
@@ -173,7 +179,7 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
     """
     server, requests = _server(answers), OpenRequests()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_leave_on_signal, requests)
+        tasks.start_soon(_leave_on_signal, answers, requests)
         async with stdio_server() as (source, sink):
             incoming, outgoing = RequestStream(source, sink, requests, greeting.lines), AnswerStream(sink, requests, greeting.answered)
             try:
@@ -183,10 +189,11 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def _leave_on_signal(requests: OpenRequests) -> None:
-    """Leave at a signal, when the calls that are under way are answered."""
+async def _leave_on_signal(answers: Answers, requests: OpenRequests) -> None:
+    """Leave at a signal, when the calls that are under way are done and answered."""
     with anyio.open_signal_receiver(*_SIGNALS) as signals:
         async for _ in signals:
+            await answers.finish(_FINISHING_SECONDS)
             await requests.drain(_FINISHING_SECONDS)
             os._exit(_INTERRUPTED)
 
