@@ -97,7 +97,7 @@ def _of_call(node: ast.Call) -> set[tuple[str, str]]:
     if name in ("_error", "_warning") and len(node.args) > 2:  # of check
         codes = _texts(node.args[2])
         return {("Problem", code) for code in codes} | {("error", code) for code in codes if name == "_error"}
-    if name in ("__init__", "MdmemError", "_Bug") or (name.endswith(("Problem", "Change")) and name not in ("Problem", "UsageProblem")):
+    if name == "__init__" or name == "MdmemError" or (name.endswith(("Problem", "Change")) and name not in ("Problem", "UsageProblem")):
         return {(name, code) for code in _texts(node.args[0])} if node.args else set()
     return set()
 

@@ -187,8 +187,8 @@ class FactList:
 class ConflictView:
     """Two facts that contradict each other; `key` is the key of both, None where somebody marked them."""
 
-    first: Hit
-    second: Hit
+    one: Hit
+    other: Hit
     key: str | None
 
 

@@ -202,8 +202,8 @@ class Revert:
 class Contradict:
     """State that two facts contradict each other."""
 
-    first: str
-    second: str
+    one: str
+    other: str
     options: WriteOptions = field(default_factory=WriteOptions)
 
 
@@ -211,8 +211,8 @@ class Contradict:
 class Resolve:
     """State that two facts do not contradict each other, or no longer do."""
 
-    first: str
-    second: str
+    one: str
+    other: str
     options: WriteOptions = field(default_factory=WriteOptions)
 
 

@@ -191,7 +191,7 @@ def parse_mark(row: SqlRow) -> Mark:
     return Mark(
         kind=MarkKind(kind),
         begun=begun,
-        fact=FactId(decoded(fact)),
+        one=FactId(decoded(fact)),
         other=None if other is None else FactId(decoded(other)),
         occurrence=occurrence,
         ended=ended,

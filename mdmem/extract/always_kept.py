@@ -1,0 +1,63 @@
+"""Statements that are always kept: the kind of each, and whether it stands as the user's own word.
+
+A statement is the user's own word where a rule says so and it is neither condition, nor quotation, nor something that was pasted.
+"""
+
+from __future__ import annotations
+
+from mdmem.extract.sentences import Sentence
+from mdmem.extract.vocabulary import vocabulary
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+_QUOTATION = late.pattern(r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"")
+_QUOTES = late.pattern("[\"'`«„]")
+_MARK = late.pattern(r"(?i)^\W*(decision|preference|lesson|fact|remember|note|todo)\s*:\s*\S")
+_MARK_KINDS = {"remember": "fact", "note": "fact", "todo": "task"}
+CORRECTION = "correction"
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """Why a statement is kept: its kind, the name of the rule, and whether it is the user's own word."""
+
+    kind: str
+    rule: str
+    own_word: bool
+
+
+def find_cue(sentence: Sentence, tools: bool, pasted: bool) -> Cue | None:
+    """The cue of a person's sentence; None where there is none.
+
+    Args:
+        sentence: as it stands.
+        tools: the session is one with tools.
+        pasted: the sentence stands in something that was pasted.
+    """
+    text = sentence.straight
+    outside = _QUOTATION.sub('""', text) if _QUOTES.search(text) else text
+    words = vocabulary()
+    rule = _rule(outside, tools)
+    if rule is None:
+        return None
+    kind, name = rule
+    return Cue(kind, name, not (pasted or '""' in outside or words.condition.search(outside) or words.reported.search(outside)))
+
+
+def _rule(text: str, tools: bool) -> tuple[str, str] | None:
+    """The kind that a rule gives to a text, and the name of the rule."""
+    if match := _MARK.match(text):
+        name = match[1].casefold()
+        return _MARK_KINDS.get(name, name), "mark"
+    words = vocabulary()
+    if words.correction.search(text):
+        return CORRECTION, CORRECTION
+    for pattern, kind in words.cues:
+        if pattern.search(text):
+            return kind, kind
+    return ("decision", "decision") if tools and words.tool_decision.search(text) else None
+
+
+def find_agent_cue(sentence: Sentence) -> Cue | None:
+    """The cue of an agent's sentence: a lesson or a status."""
+    return next((Cue(kind, kind, False) for pattern, kind in vocabulary().agent if pattern.search(sentence.straight)), None)

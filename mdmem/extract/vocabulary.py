@@ -1,0 +1,92 @@
+"""The words of a language, compiled for the rules. Rules are English; for other languages there are the marks alone."""
+
+from __future__ import annotations
+
+from functools import cache
+from re import Pattern
+
+from mdmem.extract import english
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Word lists and patterns of a language; see `english`."""
+
+    acknowledgements: frozenset[str]
+    stop_words: frozenset[str]
+    first_person: frozenset[str]
+    second_person: frozenset[str]
+    happenings: frozenset[str]
+    wishes: frozenset[str]
+    time_words: frozenset[str]
+    numbers: frozenset[str]
+    kin: frozenset[str]
+    requirements: frozenset[str]
+    greeting: Pattern[str]
+    narration: Pattern[str]
+    refusal: Pattern[str]
+    reported: Pattern[str]
+    remark: Pattern[str]
+    condition: Pattern[str]
+    choice: Pattern[str]
+    answer: Pattern[str]
+    naming: Pattern[str]
+    reason: Pattern[str]
+    caption: Pattern[str]
+    cues: tuple[tuple[Pattern[str], str], ...]
+    """The statements that are always kept, and their kinds; the first that matches decides."""
+    tool_decision: Pattern[str]
+    correction: Pattern[str]
+    agent: tuple[tuple[Pattern[str], str], ...]
+    agent_hint: Pattern[str]
+    attributes: tuple[tuple[Pattern[str], str], ...]
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The English vocabulary."""
+    return Vocabulary(
+        acknowledgements=_words(english.ACKNOWLEDGEMENTS),
+        stop_words=_words(english.STOP_WORDS),
+        first_person=_words(english.FIRST_PERSON),
+        second_person=_words(english.SECOND_PERSON),
+        happenings=_words(english.HAPPENINGS),
+        wishes=_words(english.WISHES),
+        time_words=_words(english.TIME_WORDS),
+        numbers=_words(english.NUMBERS),
+        kin=_words(english.KIN),
+        requirements=_words(english.REQUIREMENTS),
+        greeting=_any((f"^{english.GREETING}",)),
+        narration=_any(english.NARRATION),
+        refusal=_any(english.REFUSALS),
+        reported=_any(english.REPORTED),
+        remark=_any(english.REMARKS),
+        condition=_any(english.CONDITIONS),
+        choice=_any(english.CHOICES),
+        answer=_any(english.ANSWERS),
+        naming=_any((english.NAMING,)),
+        reason=_any((english.REASONS,)),
+        caption=_any((english.CAPTION,)),
+        cues=(
+            (_any(english.REMEMBER), "fact"),
+            (_any(english.DECISIONS), "decision"),
+            (_any(english.PREFERENCES), "preference"),
+            (_any(english.FACTS), "fact"),
+        ),
+        tool_decision=_any(english.TOOL_DECISIONS),
+        correction=_any(english.CORRECTIONS),
+        agent=((_any(english.LESSONS), "lesson"), (_any(english.STATUSES), "status")),
+        agent_hint=_any((english.AGENT_HINT,)),
+        attributes=tuple((_any((pattern,)), key) for pattern, key in english.ATTRIBUTES),
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _any(patterns: tuple[str, ...]) -> Pattern[str]:
+    """One pattern of several, whatever the case."""
+    return late.pattern("(?i)" + "|".join(f"(?:{pattern})" for pattern in patterns))
