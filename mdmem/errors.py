@@ -124,7 +124,7 @@ class StorageProblem(MdmemError):
         super().__init__("storage", message, hint)
 
 
-class _Bug(MdmemError):
+class _BugProblem(MdmemError):
     """Anything else that was raised."""
 
     exit_status = 3
@@ -170,7 +170,7 @@ def attempt(work: Callable[[], str], translate: Callable[[str], str] = wording.p
     if isinstance(outcome, str):
         return outcome
     failure = _as_failure(outcome)
-    if isinstance(failure, _Bug):
+    if isinstance(failure, _BugProblem):
         traceback.print_exception(outcome)
     return failure_json(failure, translate)
 
@@ -206,7 +206,7 @@ def report(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     failure = _as_failure(outcome)
-    if isinstance(failure, _Bug) and not as_json:
+    if isinstance(failure, _BugProblem) and not as_json:
         traceback.print_exception(outcome)
         print("mdmem: this is a bug in mdmem", file=sys.stderr)
     else:
@@ -237,4 +237,4 @@ def _as_failure(problem: Exception) -> MdmemError:
             where = f": {problem.filename}" if problem.filename else ""
             return StorageProblem(f"{problem.strerror or problem}{where}")
         case _:
-            return _Bug("bug", f"{type(problem).__name__}: {problem}", "This is a bug in mdmem.")
+            return _BugProblem("bug", f"{type(problem).__name__}: {problem}", "This is a bug in mdmem.")

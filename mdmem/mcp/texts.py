@@ -17,7 +17,7 @@ MOST_CHARACTERS = 8000
 NO_MATCH = "No match."
 BEHIND = "The index is behind."
 _WHY_BEHIND = "the index is behind: "
-"""How a note of the core begins that says why."""
+"""The beginning of a note of the core that says why."""
 _ROOM = 300
 """The characters kept free for the lines below a text that was cut."""
 
