@@ -18,10 +18,10 @@ from mdmem.model import CommitId, FilePath, Source, Status
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Origin
 from mdmem.search import schema
+from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.schema import Lifetime
-from mdmem.search.searcher import BrokenIndex
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, FileStamp, Snapshot, SnapshotFile
 
 TODAY = date(2025, 6, 1)

@@ -17,8 +17,8 @@ from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import commits
+from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
-from mdmem.search.searcher import BrokenIndex
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, SNAPSHOT_NAME, Snapshot, SnapshotFile, stamps_digest
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace

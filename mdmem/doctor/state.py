@@ -13,9 +13,9 @@ from mdmem import events, files, trail, write_ahead
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.events import Outcome
 from mdmem.repo.runner import TEMPORARIES
+from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import INDEX_NAME, SearchIndex
 from mdmem.search.query import Filter
-from mdmem.search.searcher import BrokenIndex
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.startup import late
 from mdmem.trail import BrokenTrail

@@ -16,12 +16,11 @@ from mdmem.listing import ListedFile
 from mdmem.model import FactId, FileKind, FilePath, SectionPath
 from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictList, ConflictView, FactList, Hit, ListFacts, Quality, Search, SearchResult
-from mdmem.search.explanation import explain_in_words
+from mdmem.search.engine import BrokenIndex
 from mdmem.search.quality import answer_quality
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.ranking import Decay
 from mdmem.search.results import Match
-from mdmem.search.searcher import BrokenIndex
 from mdmem.search.snapshot import FileStamp, Snapshot
 from mdmem.startup import late
 from mdmem.startup.records import replace
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from mdmem import hookfiles, secrets
     from mdmem.catchup import background, trail_update
     from mdmem.queries import as_of, dates, other_markdown
+    from mdmem.search import explanation
 else:
     hookfiles = late.module("mdmem.hookfiles")
     background = late.module("mdmem.catchup.background")
@@ -38,6 +38,7 @@ else:
     as_of = late.module("mdmem.queries.as_of")
     other_markdown = late.module("mdmem.queries.other_markdown")
     trail_update = late.module("mdmem.catchup.trail_update")
+    explanation = late.module("mdmem.search.explanation")
     secrets = late.module("mdmem.secrets")
 
 
@@ -174,8 +175,8 @@ def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
     """The matches with hits that explain their scores."""
 
     def explained(match: Match) -> Match:
-        explanation = match.explanation and explain_in_words(match.explanation, query, match.row.entry)
-        return replace(match, hit=replace(match.hit, explanation=explanation))
+        in_words = match.explanation and explanation.explain_in_words(match.explanation, query, match.row.entry)
+        return replace(match, hit=replace(match.hit, explanation=in_words))
 
     return tuple(map(explained, matches))
 

@@ -21,10 +21,11 @@ from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import allocator, schema
+from mdmem.search.engine import BrokenIndex, call_engine, engine_failures
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow, Lifetime
-from mdmem.search.searcher import BrokenIndex, IndexSearcher, call_engine, engine_failures
+from mdmem.search.searcher import IndexSearcher
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, SNAPSHOT_NAME, Snapshot, read_snapshot, stamps_digest, write_snapshot
 from mdmem.search.terms import ENGLISH
 from mdmem.startup import late

@@ -4,44 +4,39 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
-from functools import lru_cache, partial
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import tantivy
 
-from mdmem.errors import StorageProblem
 from mdmem.model import FilePath
 from mdmem.model.searches import Explanation, Hit, ScorePart
 from mdmem.search import cues, entry_words, query, ranking, results, schema
 from mdmem.search.cues import QuestionCues
-from mdmem.search.overlay import FieldStatistics, Overlay, OverlayEntry
+from mdmem.search.engine import call_engine
+from mdmem.search.overlay import Overlay, OverlayEntry
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.wording import verb
+
+if TYPE_CHECKING:
+    from mdmem.search import term_statistics
+else:
+    term_statistics = late.module("mdmem.search.term_statistics")
 
 Address = tantivy.DocAddress
 Scored = tuple[float, Any]
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _MANY_OF_FILE = 2000
-_COUNTS_KEPT = 4096
-_TERMS_TRIED = 50
-"""The terms of a field tried until one is in a document that has not been deleted."""
 _MOST_INFLECTED = 5
 """The words looked at, in alphabetical order, that begin like an unknown one."""
-
-
-class BrokenIndex(StorageProblem):
-    """The index cannot be read. Nothing is lost by deleting it; an update of `SearchIndex.create` builds it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +61,15 @@ class IndexSearcher:
     """Searches what the index held when it was opened or last updated."""
 
     def __init__(
-        self, searcher: tantivy.Searcher, language: str, statistics: _Statistics | None = None, overlay: Overlay | None = None
+        self,
+        searcher: tantivy.Searcher,
+        language: str,
+        statistics: term_statistics.TermStatistics | None = None,
+        overlay: Overlay | None = None,
     ) -> None:
         self._searcher = searcher
         self._language = language
-        self._statistics = statistics or _Statistics(searcher)
+        self._statistics = statistics
         self._overlay = overlay
         self._rows: dict[tuple[int, int], IndexRow] = {}
         """The rows of a few files that were asked for: of those that an overlay hides some are needed twice."""
@@ -127,6 +126,8 @@ class IndexSearcher:
             rows = [self._rows.get(_key(address)) or self._row(address) for address in addresses if address.segment_ord in emptied]
             for is_live in (True, False):
                 dropped += self._written(FilePath(path), schema.in_file_order(row for row in rows if row.lifetime.is_live is is_live))
+        if self._statistics is None:
+            self._statistics = term_statistics.TermStatistics(self._searcher)
         overlay = Overlay(
             entries,
             frozenset(_key(address) for addresses in replaced.values() for address in addresses),
@@ -349,66 +350,6 @@ def _lexicon(searcher: tantivy.Searcher, overlay: Overlay | None = None) -> Lexi
     return Lexicon(total, holding, heading, beginning)
 
 
-class _Statistics:
-    """The BM25 statistics of one state of the index, cached."""
-
-    def __init__(self, searcher: tantivy.Searcher) -> None:
-        self._searcher = searcher
-        self._fields: dict[str, FieldStatistics] = {}
-        self.count = lru_cache(_COUNTS_KEPT)(partial(_count, searcher))
-        """The number of documents that have a term (second) in a field (first)."""
-
-    def of_field(self, field: str, held_term: str | None) -> FieldStatistics:
-        """The statistics of a field; `held_term` is a term that it holds, None if the caller knows none.
-
-        They are taken from the engine's own account of the score of a document with that term.
-        """
-        if field in self._fields:
-            return self._fields[field]
-        for term in chain([held_term] if held_term else (), _some_terms(self._searcher, field)):
-            asked = query.term_query((field, term, 1.0, term))
-            for _, address in call_engine(self._searcher.search, asked, 1, count=False).hits:
-                values = dict(_values(json.loads(call_engine(asked.explain, self._searcher, address).to_json())))
-                self._fields[field] = FieldStatistics(values["N"], values["N"] * values["avgdl"])
-                return self._fields[field]
-        return FieldStatistics(self._searcher.num_docs, 0.0)
-
-
-def _some_terms(searcher: tantivy.Searcher, field: str) -> Iterator[str]:
-    yield from (term for term, _ in call_engine(searcher.terms_with_prefix, field, "", limit=_TERMS_TRIED))
-
-
-def _count(searcher: tantivy.Searcher, field: str, term: str) -> int:
-    return call_engine(searcher.doc_freq, field, term)
-
-
-def _values(part: Any) -> Iterator[tuple[str, float]]:
-    """The values that an account of a score names."""
-    yield part["description"].partition(",")[0], part["value"]
-    for detail in part.get("details", ()):
-        yield from _values(detail)
-
-
 def _first_day(request: IndexQuery) -> int:
     """The ordinal of the day through which an entry must be valid."""
     return request.filter.valid_on.toordinal() if request.filter.valid_on else 1
-
-
-def engine_failures() -> tuple[type[BaseException], ...]:
-    """The exceptions that tantivy raises: ValueError for everything, and a Rust panic for some kinds of damage.
-
-    The class of a panic is created with the first one and cannot be imported.
-    """
-    return (ValueError, *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"))
-
-
-def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
-    """Call an action of the engine.
-
-    Raises:
-        BrokenIndex: it could not be done.
-    """
-    try:
-        return action(*args, **keywords)
-    except engine_failures() as problem:
-        raise BrokenIndex(f"the index could not be read: {problem}", f"{verb('reindex', 'full')} builds it anew.") from problem

@@ -96,9 +96,11 @@ MODULES = frozenset(
         "mdmem.repo.locks",
         "mdmem.repo.mixed_commits",
         "mdmem.repo.staged_changes",
+        "mdmem.search.explanation",
         "mdmem.search.gate",
         "mdmem.secrets",  # a hundred regular expressions
         "mdmem.search.tags",
+        "mdmem.search.term_statistics",  # only where files were just saved
         "mdmem.show.figures",
         "mdmem.show.hits",
         "mdmem.show.maintenance",

@@ -18,8 +18,8 @@ from mdmem.queries import search
 from mdmem.queries.context import parts
 from mdmem.queries.context.budget import SHARES, Filling, Offer, allot
 from mdmem.queries.context.text import Paragraph, write_block
+from mdmem.search.engine import BrokenIndex
 from mdmem.search.query import Filter
-from mdmem.search.searcher import BrokenIndex
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace

@@ -1,0 +1,36 @@
+"""Calls of tantivy, and the failures of an index that is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from mdmem.errors import StorageProblem
+from mdmem.wording import verb
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class BrokenIndex(StorageProblem):
+    """The index cannot be read. Nothing is lost by deleting it; an update of `SearchIndex.create` builds it again."""
+
+
+def engine_failures() -> tuple[type[BaseException], ...]:
+    """The exceptions that tantivy raises: ValueError for everything, and a Rust panic for some kinds of damage.
+
+    The class of a panic is created with the first one and cannot be imported.
+    """
+    return (ValueError, *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"))
+
+
+def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
+    """Call an action of the engine.
+
+    Raises:
+        BrokenIndex: it could not be done.
+    """
+    try:
+        return action(*args, **keywords)
+    except engine_failures() as problem:
+        raise BrokenIndex(f"the index could not be read: {problem}", f"{verb('reindex', 'full')} builds it anew.") from problem
