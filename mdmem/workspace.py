@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mdmem import config, files, layout, listing, repo, wording
 from mdmem.config import Settings
-from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
+from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository, git_files
@@ -21,14 +21,11 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 
 if TYPE_CHECKING:
-    import difflib
-
     from mdmem.model import actors
     from mdmem.repo import ignored
 else:
     ignored = late.module("mdmem.repo.ignored")
     actors = late.module("mdmem.model.actors")
-    difflib = late.module("difflib")
 
 T = TypeVar("T")
 
@@ -394,14 +391,6 @@ def two_curated_hint(workspace: Workspace) -> str | None:
     paths = [workspace.root / name for name in layout.CURATED_NAMES]
     are_both = all(path.exists() for path in paths) and len({path.stat().st_ino for path in paths}) > 1
     return "both MEMORY.md and memory.md are there; the first counts" if are_both else None
-
-
-def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
-    """The failure for a missing file; its hint names the memory files with the nearest names, else it is `otherwise`."""
-    paths = workspace.memory_files()
-    near = [each for each in paths if each.casefold() == path.casefold()] or difflib.get_close_matches(path, paths, n=3)
-    hint = f"Did you mean {', '.join(near)}?" if near else otherwise
-    return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 
 
 def read_committed(workspace: Workspace, path: FilePath, commit: CommitId | None) -> bytes | None:

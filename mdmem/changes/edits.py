@@ -19,7 +19,7 @@ from mdmem.queries import lookup
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field, verb
-from mdmem.workspace import Workspace, missing_file
+from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
     from mdmem.changes import foundations, superseding, task_notes
@@ -228,7 +228,7 @@ def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, docum
 
 def _require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
     if not edit.create:
-        raise missing_file(workspace, path, f"{field('create')} makes it.")
+        raise suggestions.missing_file(workspace, path, f"{field('create')} makes it.")
     curated = workspace.curated
     if path.casefold() == curated.casefold() and files.read(files.path_on_disk(workspace.root, curated)) is not None:
         raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} is there", f"Name {curated}.")
@@ -247,7 +247,7 @@ def _remember(workspace: Workspace, edit: Remember, path: FilePath, document: Do
 
 def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Document | None) -> EditedText:
     if document is None:
-        raise missing_file(workspace, path)
+        raise suggestions.missing_file(workspace, path)
     locations = [lookup.FactLocation(path, document, item) for item in fact_editor.items_named(document, edit.fact, edit.section)]
     if workspace.kind_of(path) is not FileKind.DAILY:
         return EditedText(result=fact_editor.forget(document, lookup.require_one_location(workspace, locations, edit.fact).item))

@@ -35,7 +35,7 @@ from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
 from mdmem.wording import field, verb
-from mdmem.workspace import Say, Workspace, missing_file
+from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
     from mdmem.queries import suggestions
@@ -157,7 +157,7 @@ def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, lim
     """The newest changes of a file, or of all memory, section by section."""
     changes = trail.section_changes(path, limit + 1)
     if path is not None and not changes and files.read(files.path_on_disk(workspace.root, path)) is None:
-        raise missing_file(workspace, path)
+        raise suggestions.missing_file(workspace, path)
     views = [_change_view(workspace, trail, commit.number, revision, before) for commit, before, revision in changes[:limit]]
     notes = (*shallow_notes(workspace, trail), *_limit_notes(len(changes), limit))
     return SectionHistory(path=path or "", section=(), revisions=tuple(views), notes=notes)

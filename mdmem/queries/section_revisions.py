@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mdmem import files, layout
 from mdmem.addresses import find_section, join_path
 from mdmem.document import Document, parse_bytes, plain_title
@@ -9,10 +11,16 @@ from mdmem.errors import PathProblem, SectionProblem
 from mdmem.history import sections
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
 from mdmem.model.trail import Commit, MainlineCommit, Revision
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
 from mdmem.wording import field
-from mdmem.workspace import Workspace, missing_file, read_committed
+from mdmem.workspace import Workspace, read_committed
+
+if TYPE_CHECKING:
+    from mdmem.queries import suggestions
+else:
+    suggestions = late.module("mdmem.queries.suggestions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ def section_on_disk(workspace: Workspace, path: FilePath, address: str | None, n
     """
     data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
-        raise missing_file(workspace, path)
+        raise suggestions.missing_file(workspace, path)
     document = parse_bytes(data)
     if address is not None:
         section = find_section(document, address, nth)

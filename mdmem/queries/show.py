@@ -13,7 +13,7 @@ from mdmem.errors import PathProblem, SectionProblem
 from mdmem.model import CommitId, FilePath, Problem
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.startup import late
-from mdmem.workspace import Workspace, missing_file, read_committed, two_curated_hint
+from mdmem.workspace import Workspace, read_committed, two_curated_hint
 
 if TYPE_CHECKING:
     import difflib
@@ -34,7 +34,7 @@ def _read_document(workspace: Workspace, file: str | None) -> tuple[FilePath, Do
     path = _path(workspace, file) if file is not None else workspace.curated
     data = files.read(workspace.root / path if layout.is_outside(path) else files.path_on_disk(workspace.root, path))
     if data is None:
-        raise missing_file(workspace, path)
+        raise suggestions.missing_file(workspace, path)
     return path, parse_bytes(data)
 
 
@@ -148,7 +148,7 @@ def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, 
             problems.append(unreadable)
             continue
         if data is None:
-            raise missing_file(workspace, path)
+            raise suggestions.missing_file(workspace, path)
         problems += check.check_file(path, data, workspace.kind_of(path), workspace.settings)
     if not names and (note := workspace.repository.under_way()):
         hint = "Finish or abort it first (git status)."

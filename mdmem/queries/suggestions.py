@@ -1,10 +1,11 @@
-"""Name what else in memory has a name that no section of a file has, for the hint of the failure."""
+"""Hints for names that nothing has: what else has the name that no section of a file has, and files with a name like it."""
 
 from __future__ import annotations
 
 import shlex
 from datetime import timedelta
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from mdmem import files, layout
 from mdmem.addresses import matching_sections
@@ -12,12 +13,26 @@ from mdmem.document import parse_bytes, plain_title
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.facts import holds_key, items
 from mdmem.model import PATH_SEPARATOR, FilePath
+from mdmem.startup import late
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = late.module("difflib")
 
 _MOST_NAMED = 3
 _MOST_READ = 2000
 _DAYS_AGO = {"today": 0, "yesterday": 1}
+
+
+def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
+    """The failure for a missing file; its hint names the memory files with the nearest names, else it is `otherwise`."""
+    paths = workspace.memory_files()
+    near = [each for each in paths if each.casefold() == path.casefold()] or difflib.get_close_matches(path, paths, n=3)
+    hint = f"Did you mean {', '.join(near)}?" if near else otherwise
+    return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 
 
 def with_suggestions(workspace: Workspace, problem: SectionProblem, word: str | None, file: str | None) -> SectionProblem:
