@@ -41,11 +41,11 @@ def find_conflicts(claims: Sequence[Claim], marks: Sequence[Mark], today: date) 
     if not conflicts:
         return ()
     positions = {claim: number for number, claim in enumerate(unexpired)}
-    return tuple(sorted(conflicts.values(), key=lambda conflict: (positions[conflict.one], positions[conflict.other])))
+    return tuple(sorted(conflicts.values(), key=lambda conflict: (positions[conflict.first], positions[conflict.second])))
 
 
 def _conflict(first: Claim, second: Claim, key: str | None, marked: bool) -> Conflict:
-    return Conflict(one=first, other=second, key=key, marked=marked, weaker=weaker_claim(first, second))
+    return Conflict(first=first, second=second, key=key, marked=marked, weaker=weaker_claim(first, second))
 
 
 def weaker_claim(first: Claim, second: Claim) -> Claim | None:
@@ -63,7 +63,7 @@ def _pair(first: FactId, second: FactId) -> _Pair:
 def _last_marks(marks: Sequence[Mark]) -> dict[_Pair, MarkKind]:
     """The last mark on each pair of facts."""
     return {
-        _pair(mark.one, mark.other): mark.kind
+        _pair(mark.fact, mark.other): mark.kind
         for mark in sorted(marks, key=lambda mark: mark.begun)
         if mark.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED) and mark.other is not None
     }

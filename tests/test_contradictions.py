@@ -38,7 +38,7 @@ def mark(kind: MarkKind, begun: int, first: str, second: str) -> Mark:
 
 
 def texts(claims: list[Claim], marks: list[Mark] | None = None) -> list[tuple[str, str, str | None, bool]]:
-    return [(c.one.text, c.other.text, c.key, c.marked) for c in find_conflicts(claims, marks or [], TODAY)]
+    return [(c.first.text, c.second.text, c.key, c.marked) for c in find_conflicts(claims, marks or [], TODAY)]
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_marked_pairs(claims: list[Claim], marks: list[Mark], pairs: list[tuple[
 def test_of_facts_in_several_sections_the_nearest_are_meant() -> None:
     claims = [claim("x", 1, ("B",)), claim("y", 9, path=LOG), claim("x", 2), claim("y", 3)]
     (conflict,) = find_conflicts(claims, [mark(C, 1, "x", "y")], TODAY)
-    assert (conflict.one.line, conflict.other.line) == (2, 3)
+    assert (conflict.first.line, conflict.second.line) == (2, 3)
     (conflict,) = find_conflicts([claim("x", 1), claim("y", 9, path=LOG), claim("y", 3, ("B",))], [mark(C, 1, "x", "y")], TODAY)
-    assert (conflict.one.line, conflict.other.line) == (1, 3)
+    assert (conflict.first.line, conflict.second.line) == (1, 3)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_long_list_names_each_fact_and_not_every_pair() -> None:
     claims = [claim(f"todo: {number}", number) for number in range(1, 1001)]
     conflicts = find_conflicts(claims, [], TODAY)
     assert len(conflicts) == 999
-    assert {c for conflict in conflicts for c in (conflict.one, conflict.other)} == set(claims)
+    assert {c for conflict in conflicts for c in (conflict.first, conflict.second)} == set(claims)
 
 
 CLAIMS = st.lists(
@@ -139,16 +139,16 @@ MARKS = st.lists(
 @given(CLAIMS, MARKS)
 def test_conflicts_agree_with_keys_and_marks(claims: list[Claim], marks: list[Mark]) -> None:
     conflicts = find_conflicts(claims, marks, TODAY)
-    last: dict[frozenset[FactId | None], MarkKind] = {frozenset((m.one, m.other)): m.kind for m in marks}
-    assert len({(c.one, c.other) for c in conflicts}) == len(conflicts)
+    last: dict[frozenset[FactId | None], MarkKind] = {frozenset((m.fact, m.other)): m.kind for m in marks}
+    assert len({(c.first, c.second) for c in conflicts}) == len(conflicts)
     for conflict in conflicts:
-        first, second = conflict.one, conflict.other
+        first, second = conflict.first, conflict.second
         mark_kind = last.get(frozenset((first.id, second.id)))
         assert first.line < second.line
         assert first.id != second.id
         assert mark_kind is not R
         assert conflict.marked is (mark_kind is C)
         assert conflict.marked or (first.key == second.key == conflict.key and first.section == second.section)
-    named = {frozenset((c.one.id, c.other.id)) for c in conflicts}
+    named = {frozenset((c.first.id, c.second.id)) for c in conflicts}
     ids = {c.id for c in claims}
     assert all(pair in named for pair, kind in last.items() if kind is C and len(pair) == 2 and pair <= ids)

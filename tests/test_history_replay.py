@@ -191,7 +191,7 @@ def test_a_superseded_entry_that_stays_in_its_file_is_marked(replayed: ReplayedM
     replayed.write(DAY.format(OLD), path=LOG)
     step = replayed.write(DAY.format(f"{OLD}\n- {NEW}"), message(Op.LOG, (OLD, NEW), path=LOG, section=("2026-03-05", "09:00")), LOG)
     assert not step.ended
-    assert [(mark.kind, mark.one, mark.other) for mark in replayed.marks_on(OLD)] == [(MarkKind.SUPERSEDED, fact(OLD), fact(NEW))]
+    assert [(mark.kind, mark.fact, mark.other) for mark in replayed.marks_on(OLD)] == [(MarkKind.SUPERSEDED, fact(OLD), fact(NEW))]
 
 
 def test_marks_go_to_the_commits_own_section_first_then_to_the_newest(replayed: ReplayedMemory) -> None:
@@ -239,7 +239,7 @@ def test_a_mark_on_an_occurrence_that_moves_in_the_same_commit(replayed: Replaye
 def test_pairs_and_retractions(replayed: ReplayedMemory) -> None:
     replayed.write(memory("a", "b"), path=LOG)
     step = replayed.commit({}, message(Op.CONTRADICT, contradicts=[("a", "b")], retracts=["a", "unknown"]))
-    assert [(mark.kind, mark.one, mark.other, mark.occurrence) for mark in step.marks] == [
+    assert [(mark.kind, mark.fact, mark.other, mark.occurrence) for mark in step.marks] == [
         (MarkKind.RETRACTED, fact("a"), None, replayed.newest_occurrence("a").number),
         (MarkKind.CONTRADICTS, fact("a"), fact("b"), 0),
     ]
@@ -269,7 +269,7 @@ def test_what_stands_in_a_file_that_is_edited_in_place_is_current(replayed: Repl
     replayed.commit({}, message(Op.SUPERSEDE, ("x", "y")))
     replayed.commit({}, message(Op.SUPERSEDE, ("over", "new"), path=LOG))
     assert replayed.marks_on("x") == ()
-    assert [(mark.kind, mark.one, mark.other) for mark in replayed.trail.overruled_marks(MEMORY)] == [
+    assert [(mark.kind, mark.fact, mark.other) for mark in replayed.trail.overruled_marks(MEMORY)] == [
         (MarkKind.OVERRULED, fact("x"), fact("y"))
     ]
     assert replayed.marks_on("over")

@@ -301,7 +301,7 @@ def require_agreement(history: History) -> None:
         assert answer <= every, "what does not stand is found"
         assert answer & sure == expected
     conflicts = memory.conflicts().conflicts
-    named = places(tuple(hit for view in conflicts for hit in (view.one, view.other)))
+    named = places(tuple(hit for view in conflicts for hit in (view.first, view.second)))
     assert named & sure == contradicting(line for line in current if line.location in sure) & sure
     assert {place for hit in found if hit.contradicts for place in places((hit,))} & sure == named & sure
 

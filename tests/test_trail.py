@@ -318,7 +318,7 @@ class TestContradictions:
         dated.at.write("MEMORY.md", f"# Memory\n\n## A\n\n{pair}\n## B\n\n{pair}")
         dated.at.commit("both")
         conflicts = [
-            (view.key, view.one.section[-1], view.one.text, view.other.text) for view in dated.on("2026-06-01").conflicts().conflicts
+            (view.key, view.first.section[-1], view.first.text, view.second.text) for view in dated.on("2026-06-01").conflicts().conflicts
         ]
         assert conflicts == [("color", "A", "color: red", "color: blue"), ("color", "B", "color: red", "color: blue")]
 
@@ -336,7 +336,7 @@ class TestContradictions:
         hit = dated.search("sleeps")[0]
         assert hit.contradicts == done.added
         (conflict,) = dated.on("2026-01-13").conflicts().conflicts
-        assert {conflict.one.text, conflict.other.text} == {"sleeps late", "up at five, as ever"}
+        assert {conflict.first.text, conflict.second.text} == {"sleeps late", "up at five, as ever"}
         assert conflict.key is None
 
     def test_as_of_each_time(self, dated: DatedMemory) -> None:

@@ -74,7 +74,7 @@ def revision(begun: int, text: str = "## Work\n\n- works at Stripe\n", lineage: 
 
 
 def mark(kind: MarkKind, begun: int, occurrence: int = 0, other: FactId | None = FACTS[1]) -> Mark:
-    return Mark(kind=kind, begun=begun, one=FACTS[0], other=other, occurrence=occurrence)
+    return Mark(kind=kind, begun=begun, fact=FACTS[0], other=other, occurrence=occurrence)
 
 
 def merged_line(line: str, number: int, path: FilePath = PATHS[0]) -> MergedLine:
@@ -161,12 +161,12 @@ class Model:
         paths = {path for commit, step in self.history if first <= commit.number <= last for path in step.paths}
         for mark, added in zip(self.marks, self.added, strict=True):
             if first <= added <= last or (mark.ended and first <= mark.ended <= last):
-                rows = [row for row in self.occurrences if row.ended is None and row.entry.fact in (mark.one, mark.other)]
+                rows = [row for row in self.occurrences if row.ended is None and row.entry.fact in (mark.fact, mark.other)]
                 paths |= {row.entry.path for row in ([self.occurrences[mark.occurrence - 1]] if mark.occurrence else rows)}
         changed = {row.entry.fact for row in self.occurrences if self._changed(row, first, last)}
         for mark in self.marks:
             if mark.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED) and mark.ended is None:
-                opposing = {right for left, right in ((mark.one, mark.other), (mark.other, mark.one)) if left in changed}
+                opposing = {right for left, right in ((mark.fact, mark.other), (mark.other, mark.fact)) if left in changed}
                 paths |= {row.entry.path for row in self.occurrences if row.ended is None and row.entry.fact in opposing}
         return paths
 
@@ -244,9 +244,9 @@ def random_revision(number: int, lineage: int, random: Random) -> Revision:
 def random_mark(begun: int, rows: list[int], random: Random) -> Mark:
     if rows and random.random() < 0.6:
         kind = random.choice([MarkKind.SUPERSEDED, MarkKind.RETRACTED])
-        return Mark(kind=kind, begun=begun, one=random.choice(FACTS), other=random.choice([None, *FACTS]), occurrence=random.choice(rows))
+        return Mark(kind=kind, begun=begun, fact=random.choice(FACTS), other=random.choice([None, *FACTS]), occurrence=random.choice(rows))
     kind = random.choice([MarkKind.CONTRADICTS, MarkKind.RESOLVED])
-    return Mark(kind=kind, begun=begun, one=random.choice(FACTS), other=random.choice(FACTS))
+    return Mark(kind=kind, begun=begun, fact=random.choice(FACTS), other=random.choice(FACTS))
 
 
 def require_equal(trail: Trail, model: Model) -> None:

@@ -46,7 +46,7 @@ class PageReader:
         self._pending = set(workspace.repository.pending()) if due else set()
         self._tracked = set(workspace.repository.tracked()) if due else set()
         self._pair_marks = trail.pair_marks() if due else ()
-        self._paired_facts = {fact for mark in self._pair_marks for fact in (mark.one, mark.other)}
+        self._paired_facts = {fact for mark in self._pair_marks for fact in (mark.fact, mark.other)}
         self._last_touches = trail.last_touches() if many else {}
         self._blobs = first_parent.blobs(workspace.repository, head) if many and head else {}
 
@@ -152,7 +152,7 @@ class PageReader:
 
     def _paired_claims(self, path: FilePath, facts: set[FactId]) -> Iterator[Claim]:
         """The claims of other files that are marked as contradictions of some facts of this file."""
-        pairs = [pair for mark in self._pair_marks for pair in ((mark.one, mark.other), (mark.other, mark.one))]
+        pairs = [pair for mark in self._pair_marks for pair in ((mark.fact, mark.other), (mark.other, mark.fact))]
         elsewhere = {second for first, second in pairs if first in facts and second} - facts
         for fact in sorted(elsewhere):
             for occurrence in self._trail.occurrences_of(fact):
@@ -176,7 +176,7 @@ def _contradicting_facts(conflicts: Sequence[Conflict], claims: Mapping[Claim, i
     """The facts that contradict each claim, each once, by the claim's index."""
     facts: dict[int, dict[FactId, None]] = defaultdict(dict)
     for conflict in conflicts:
-        for first, second in ((conflict.one, conflict.other), (conflict.other, conflict.one)):
+        for first, second in ((conflict.first, conflict.second), (conflict.second, conflict.first)):
             if first in claims:
                 facts[claims[first]][second.id] = None
     return {index: tuple(ids) for index, ids in facts.items()}

@@ -243,7 +243,7 @@ def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
 
 
 def _contradiction(conflict: Conflict) -> Advice:
-    first, second = conflict.one, conflict.other
+    first, second = conflict.first, conflict.second
     why = f" ({conflict.key})" if conflict.key else ""
     return Advice(
         kind=AdviceKind.CONTRADICTION,

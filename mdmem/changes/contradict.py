@@ -65,12 +65,12 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
             name,
             f"{verb('forget')} takes out those that are not meant.",
         )
-        for name in (change.one, change.other)
+        for name in (change.first, change.second)
     ]
     path, document, first = locations[0].path, locations[0].document, locations[0].item
     pair = first.fact.id, locations[1].item.fact.id
     if pair[0] == pair[1]:
-        raise FactProblem("same-fact", f"{change.one!r} and {change.other!r} are the same fact")
+        raise FactProblem("same-fact", f"{change.first!r} and {change.second!r} are the same fact")
     resolves = isinstance(change, Resolve)
     note = history.CommitNote(
         op=Op.RESOLVE if resolves else Op.CONTRADICT,
@@ -89,5 +89,5 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
 def _mark_in_force(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
     """The last mark on two facts that is in force."""
     with trail_update.fresh_trail(workspace) as trail:
-        kinds = [mark.kind for mark in trail.pair_marks() if {mark.one, mark.other} == set(pair)]
+        kinds = [mark.kind for mark in trail.pair_marks() if {mark.fact, mark.other} == set(pair)]
     return kinds[-1] if kinds else None

@@ -34,7 +34,7 @@ def review(workspace: Workspace, say: Say) -> ReviewResult:
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     """Say what could be tidied in the curated files as they are."""
     today = workspace.now().date()
-    conflicts = [_conflict(view.one, view.other, view.key) for view in search.conflicts(workspace, say).conflicts]
+    conflicts = [_conflict(view.first, view.second, view.key) for view in search.conflicts(workspace, say).conflicts]
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
     with trail_update.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))
@@ -122,7 +122,7 @@ def _status(entry: Entry, mark: Mark | None, today: date) -> Status:
 
 
 def _conflict(first: Hit, second: Hit, key: str | None) -> Conflict:
-    return Conflict(one=_claim(first), other=_claim(second), key=key, marked=key is None, weaker=None)
+    return Conflict(first=_claim(first), second=_claim(second), key=key, marked=key is None, weaker=None)
 
 
 def _claim(hit: Hit) -> Claim:

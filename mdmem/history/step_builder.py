@@ -282,8 +282,8 @@ class StepBuilder:
         for claims in self.claims:
             for fact in claims.note.retracts:
                 self._mark(MarkKind.RETRACTED, claims, fact, None)
-            self.marks += [Mark(kind=MarkKind.CONTRADICTS, begun=self.number, one=a, other=b) for a, b in claims.note.contradicts]
-            self.marks += [Mark(kind=MarkKind.RESOLVED, begun=self.number, one=a, other=b) for a, b in claims.note.resolves]
+            self.marks += [Mark(kind=MarkKind.CONTRADICTS, begun=self.number, fact=a, other=b) for a, b in claims.note.contradicts]
+            self.marks += [Mark(kind=MarkKind.RESOLVED, begun=self.number, fact=a, other=b) for a, b in claims.note.resolves]
 
     def _had_ended_before(self, supersession: StatedSupersession) -> bool:
         """True if a fact that a side commit replaced had already ended here in that commit's section; other sections do not count."""
@@ -303,7 +303,7 @@ class StepBuilder:
         if not self.is_log(path):
             self._overrule(claims, fact, other, row, path)
         elif other is None or self._is_current(other, besides=row):
-            self.marks.append(Mark(kind=kind, begun=self.number, one=fact, other=other, occurrence=row))
+            self.marks.append(Mark(kind=kind, begun=self.number, fact=fact, other=other, occurrence=row))
 
     def _meant_occurrence(self, claims: CommitClaims, fact: FactId, other: FactId | None) -> tuple[int, FilePath] | None:
         """The row and file of the current occurrence that a commit speaks of: in its own section before others, then in the newest.
@@ -336,7 +336,7 @@ class StepBuilder:
     def _overrule(self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath) -> None:
         """Note that a commit says of an occurrence that it is over, though its file keeps it. What a merge keeps, the merge decides."""
         if claims is self.claims[-1] or claims.note.path != path:
-            self.marks.append(Mark(kind=MarkKind.OVERRULED, begun=self.number, one=fact, other=other, occurrence=row))
+            self.marks.append(Mark(kind=MarkKind.OVERRULED, begun=self.number, fact=fact, other=other, occurrence=row))
 
     def _is_current(self, fact: FactId, besides: int) -> bool:
         """True if a fact has a current occurrence after this step, besides the one in a row: what is over supersedes nothing."""

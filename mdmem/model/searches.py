@@ -187,8 +187,8 @@ class FactList:
 class ConflictView:
     """Two facts that contradict each other; `key` is the key of both, None where somebody marked them."""
 
-    one: Hit
-    other: Hit
+    first: Hit
+    second: Hit
     key: str | None
 
 

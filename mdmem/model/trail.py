@@ -125,14 +125,14 @@ class MarkKind(StrEnum):
 class Mark:
     """A statement of a commit about facts, from mainline commit `begun` on until a revert takes it back (`ended`).
 
-    Superseded and retracted: of one live occurrence (its row) of the fact `one`, which `other` replaced. Only logs have these: in a file
+    Superseded and retracted: of one live occurrence (its row) of `fact`, which `other` replaced. Only logs have these: in a file
     that is edited in place the text is right, and the same statement is overruled.
-    Contradicts and resolved: of the facts `one` and `other`.
+    Contradicts and resolved: of the facts `fact` and `other`.
     """
 
     kind: MarkKind
     begun: int
-    one: FactId
+    fact: FactId
     other: FactId | None = None
     occurrence: int = 0
     ended: int | None = None
@@ -165,8 +165,8 @@ class Conflict:
     `weaker` is the claim with less behind it, None where neither has. That does not tell which is right.
     """
 
-    one: Claim
-    other: Claim
+    first: Claim
+    second: Claim
     key: str | None
     marked: bool
     weaker: Claim | None

@@ -202,8 +202,8 @@ class Revert:
 class Contradict:
     """State that two facts contradict each other."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     options: WriteOptions = field(default_factory=WriteOptions)
 
 
@@ -211,8 +211,8 @@ class Contradict:
 class Resolve:
     """State that two facts do not contradict each other, or no longer do."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     options: WriteOptions = field(default_factory=WriteOptions)
 
 

@@ -80,14 +80,14 @@ def _contradicting_facts(trail: Trail, commit: MainlineCommit, day: date, entrie
     """The facts that contradicted each fact among these entries, and each that is marked as a contradiction, by file, section and id."""
     marks = trail.pair_marks(commit.number)
     by_key = contradictions.find_conflicts([pages.entry_claim(entry, None) for entry in entries if entry.fact], (), day)
-    facts = {claim.id for conflict in by_key for claim in (conflict.one, conflict.other)}
-    facts |= {fact for mark in marks for fact in (mark.one, mark.other) if fact}
+    facts = {claim.id for conflict in by_key for claim in (conflict.first, conflict.second)}
+    facts |= {fact for mark in marks for fact in (mark.fact, mark.other) if fact}
     current = [each for fact in facts for each in trail.occurrences_of(fact) if _was_current(trail, each, commit.number)]
     current.sort(key=lambda occurrence: (occurrence.entry.path, occurrence.entry.start_line, occurrence.number))
     claims = [pages.entry_claim(occurrence.entry, occurrence) for occurrence in current]
     contradicting: dict[_FactInSection, list[FactId]] = defaultdict(list)
     for conflict in contradictions.find_conflicts(claims, marks, day):
-        for first, second in ((conflict.one, conflict.other), (conflict.other, conflict.one)):
+        for first, second in ((conflict.first, conflict.second), (conflict.second, conflict.first)):
             contradicting[first.path, first.section, first.id].append(second.id)
     return contradicting
 

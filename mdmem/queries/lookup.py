@@ -137,7 +137,7 @@ def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Ma
     facts = {location.item.fact.id for location in locations}
     with trail_update.fresh_trail(workspace) as trail:
         for path, document in {location.path: location.document for location in locations}.items():
-            if not any(mark.one in facts for mark in trail.marks(path)):
+            if not any(mark.fact in facts for mark in trail.marks(path)):
                 continue
             in_file = entries(document, path)
             states, _ = entry_states.match_entries(trail, path, in_file)

@@ -223,7 +223,7 @@ def tags_text(catalogue: TagCatalogue) -> str:
 
 def conflicts_json(listed: ConflictList) -> dict[str, Any]:
     """Contradictions, both sides of each as hits that say since when."""
-    rows = ({"key": pair.key, "one": _since_json(pair.one), "other": _since_json(pair.other)} for pair in listed.conflicts)
+    rows = ({"key": pair.key, "one": _since_json(pair.first), "other": _since_json(pair.second)} for pair in listed.conflicts)
     return {"stale": listed.stale, "conflicts": list(rows)}
 
 
@@ -234,7 +234,9 @@ def _since_json(hit: Hit) -> dict[str, Any]:
 def conflicts_text(listed: ConflictList) -> str:
     """Contradictions: what both sides are about, and for each its words, since when, who says so and where."""
     return "\n".join(
-        "\n".join([one_line(f"both are about {conflict.key}" if conflict.key else "marked"), *map(_side, (conflict.one, conflict.other))])
+        "\n".join(
+            [one_line(f"both are about {conflict.key}" if conflict.key else "marked"), *map(_side, (conflict.first, conflict.second))]
+        )
         for conflict in listed.conflicts
     )
 

@@ -191,7 +191,7 @@ def parse_mark(row: SqlRow) -> Mark:
     return Mark(
         kind=MarkKind(kind),
         begun=begun,
-        one=FactId(decoded(fact)),
+        fact=FactId(decoded(fact)),
         other=None if other is None else FactId(decoded(other)),
         occurrence=occurrence,
         ended=ended,

@@ -140,7 +140,7 @@ def _add_marks(store: Store, number: int, marks: Sequence[Mark], first: int, beg
             raise broken_trail(f"commit {number} marks an occurrence that is not there")
         store.run(
             "INSERT INTO marks VALUES (NULL, ?, ?, ?, ?, ?, NULL, ?, ?)",
-            *(mark.kind.value, mark.begun, blob(mark.one), maybe_blob(mark.other), row, number, path),
+            *(mark.kind.value, mark.begun, blob(mark.fact), maybe_blob(mark.other), row, number, path),
         )
 
 
