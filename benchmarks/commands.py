@@ -49,13 +49,13 @@ def compare(title: str, rows: Mapping[str, Command], own: Mapping[str, str], run
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
     for number in range(runs + 2):
         for name, command in rows.items():
-            found = milliseconds(command(), own)
+            times = milliseconds(command(), own)
             if number >= 2:  # the first two warm the caches
-                taken[name].append(found)
+                taken[name].append(times)
     print(f"\n{title:<52}{'ms':>8}{'cpu ms':>8}{'x':>7}")
     floor = median(wall for wall, _ in next(iter(taken.values())))
-    for name, found in taken.items():
-        wall, processor = (median(column) for column in zip(*found, strict=True))
+    for name, times in taken.items():
+        wall, processor = (median(column) for column in zip(*times, strict=True))
         print(f"{name:<52}{wall:8.1f}{processor:8.1f}{wall / floor:7.2f}", flush=True)
 
 
@@ -81,7 +81,7 @@ def measure(top: Path, entries: int, own: Mapping[str, str], runs: int) -> None:
     subprocess.run([*mdmem, "reindex", "--full"], env=own, check=True, stdout=subprocess.DEVNULL)
     built = time.perf_counter() - begun
     logs = sorted((ours / "memory").glob("*.md"))
-    sections = sum(place.read_text(encoding="utf-8").count("\n#") + 1 for place in (ours / "MEMORY.md", *logs))
+    sections = sum(path.read_text(encoding="utf-8").count("\n#") + 1 for path in (ours / "MEMORY.md", *logs))
     heading = next(line[3:] for line in (ours / "MEMORY.md").read_text(encoding="utf-8").splitlines() if line.startswith("## "))
     log = logs[0].relative_to(ours).as_posix()
     print(

@@ -36,8 +36,8 @@ class Language:
 
     def item(self, speaker: str = "") -> str:
         """A list item."""
-        said = " ".join(self.say(self.random.randint(8, 18)))
-        return f"- {speaker}{said.capitalize()}{'?' if self.random.random() < 0.1 else '.'}\n"
+        sentence = " ".join(self.say(self.random.randint(8, 18)))
+        return f"- {speaker}{sentence.capitalize()}{'?' if self.random.random() < 0.1 else '.'}\n"
 
     def section(self, title: str) -> str:
         """A section of items."""

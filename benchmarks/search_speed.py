@@ -69,19 +69,19 @@ def questions() -> list[str]:
 
 def read(folder: Path) -> Iterator[FileEntries]:
     """The files as the index takes them, all from one commit."""
-    for place in (folder / "MEMORY.md", *sorted((folder / "memory").glob("*.md"))):
-        path = FilePath(place.relative_to(folder).as_posix())
-        found = entries(parse(place.read_text(encoding="utf-8")), path)
-        count = len(found)
-        yield FileEntries(path, found, (ORIGIN,) * count, (False,) * count, kind_of(path), (Lifetime(1),) * count)
+    for file in (folder / "MEMORY.md", *sorted((folder / "memory").glob("*.md"))):
+        path = FilePath(file.relative_to(folder).as_posix())
+        file_entries = entries(parse(file.read_text(encoding="utf-8")), path)
+        count = len(file_entries)
+        yield FileEntries(path, file_entries, (ORIGIN,) * count, (False,) * count, kind_of(path), (Lifetime(1),) * count)
 
 
 def index_of(folder: Path) -> SearchIndex:
     """The index of the files alone."""
-    place = folder / INDEX_NAME
-    index = SearchIndex.open(place)
+    index_folder = folder / INDEX_NAME
+    index = SearchIndex.open(index_folder)
     if index.count == 0:
-        index = SearchIndex.create(place)
+        index = SearchIndex.create(index_folder)
         index.update(read(folder), (), Snapshot(ORIGIN.commit))
     return index
 
@@ -113,12 +113,12 @@ def ask(index: SearchIndex, queries: Sequence[str], runs: int) -> tuple[float, f
 
 def report(folder: Path, build: Callable[[Path], SearchIndex], runs: int) -> None:
     """Build, ask, and print."""
-    texts = [place.read_text(encoding="utf-8") for place in (folder / "MEMORY.md", *(folder / "memory").glob("*.md"))]
+    texts = [path.read_text(encoding="utf-8") for path in (folder / "MEMORY.md", *(folder / "memory").glob("*.md"))]
     size, sections = sum(len(text.encode()) for text in texts), sum(text.count("\n#") + text.startswith("#") for text in texts)
     begun = time.perf_counter()
     index = build(folder)
     taken = time.perf_counter() - begun
-    stored = sum(place.stat().st_size for place in folder.rglob(f"{INDEX_NAME}/**/*") if place.is_file())
+    stored = sum(path.stat().st_size for path in folder.rglob(f"{INDEX_NAME}/**/*") if path.is_file())
     print(f"{index.count} entries in {sections} sections, {size / 1e6:.1f} MB; opened or built in {taken:.1f} s", end="")
     print(f", {sections / taken:.0f} sections/s; index {stored / size:.2f} x the text", flush=True)
     for name, queries in (("words", words_of_memory()), ("questions", questions())):

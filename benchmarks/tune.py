@@ -89,8 +89,8 @@ WITHOUT: list[tuple[str, Settings]] = [
 class Bench:
     """The questions of a data folder, and the indexes that answer them."""
 
-    def __init__(self, data: Path, scorer: Path, one: bool) -> None:
-        self.data, self.one = data, one
+    def __init__(self, data: Path, scorer: Path, one_index: bool) -> None:
+        self.data, self.one_index = data, one_index
         self.score = _module(scorer)
         lines = (data / "queries.jsonl").read_text(encoding="utf-8").splitlines()
         self.questions = [question for question in map(json.loads, lines) if question["category"] != "adversarial"]
@@ -100,7 +100,7 @@ class Bench:
     def build(self) -> dict[str, SearchIndex]:
         """An index a conversation, or the same one for each."""
         names = sorted({question["conversation"] for question in self.questions})
-        if self.one:
+        if self.one_index:
             return dict.fromkeys(names, _index(page for name in names for page in _pages(self.data, name)))
         return {name: _index(_pages(self.data, name)) for name in names}
 
@@ -115,27 +115,27 @@ class Bench:
 
     def ask(self, question: dict[str, str]) -> list[float]:
         """The metrics of one question."""
-        found = self.indexes[question["conversation"]].search(IndexQuery(question["question"], DEPTH, Filter(valid_on=TODAY), TODAY))
-        hits = [match.hit for match in found]
+        matches = self.indexes[question["conversation"]].search(IndexQuery(question["question"], DEPTH, Filter(valid_on=TODAY), TODAY))
+        hits = [match.hit for match in matches]
         results = [(*hit.path.split("/", 1), hit.start_line, hit.end_line) for hit in hits]
         measured = self.score.score_query(question, results, self.spaces)
         return [measured[name] for name in METRICS]
 
 
 def _module(path: Path) -> ModuleType:
-    found = importlib.util.spec_from_file_location("score", path)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location("score", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
 def _pages(data: Path, conversation: str) -> Iterator[FileEntries]:
     for file in sorted((data / conversation / "memory").glob("*.md")):
         path = FilePath(f"{conversation}/memory/{file.name}")
-        found = entries(parse(file.read_text(encoding="utf-8")), path)
-        yield FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))
+        file_entries = entries(parse(file.read_text(encoding="utf-8")), path)
+        yield FileEntries(path, file_entries, (None,) * len(file_entries), (False,) * len(file_entries), kind_of(path))
 
 
 def _index(pages: Iterable[FileEntries]) -> SearchIndex:

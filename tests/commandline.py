@@ -100,11 +100,11 @@ class Shell:
     def snapshot(self) -> Mapping[str, Any]:
         """Every file with its mode, HEAD and the branches, and what git thinks of it all, its index included."""
         status = ("status", "--porcelain=v2", "--branch", "--untracked-files=all")
-        said = self.world.git(self.folder, *status, check=False, environment={"GIT_OPTIONAL_LOCKS": "0"})
+        answer = self.world.git(self.folder, *status, check=False, environment={"GIT_OPTIONAL_LOCKS": "0"})
         own = [path for path in self.folder.rglob("*") if path.relative_to(self.folder).parts[0] != ".git"]
         refs = [self.folder / ".git" / "HEAD", *(self.folder / ".git" / "refs").rglob("*")]
         files = {str(path.relative_to(self.folder)): (path.lstat().st_mode, path.read_bytes()) for path in (*own, *refs) if path.is_file()}
-        return {"files": files, "status": (said.stdout, said.stderr)}
+        return {"files": files, "status": (answer.stdout, answer.stderr)}
 
 
 @dataclass(frozen=True)

@@ -336,18 +336,18 @@ def _changes(before: Look, after: Look) -> Iterator[str]:
     for path, names in after.folders.items():
         old = before.folders.get(path, {})
         for name in sorted({*names, *old}):
-            place = f"{path}/{name}" if path else name
+            full_path = f"{path}/{name}" if path else name
             number = names.get(name)
             if old.get(name) != number:
-                yield f"{place} is gone" if number is None else f"{place} is {'new' if name not in old else 'another file'}"
+                yield f"{full_path} is gone" if number is None else f"{full_path} is {'new' if name not in old else 'another file'}"
             elif number and before.contents.get(number) != after.contents.get(number):
-                yield f"{place} has other bytes"
+                yield f"{full_path} has other bytes"
 
 
 def lay_out(state: State, folder: Path) -> Path:
     """A folder with the files that a cut has left."""
     for path, data in state.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
+        full_path = folder / path
+        full_path.parent.mkdir(parents=True, exist_ok=True)
+        full_path.write_bytes(data)
     return folder

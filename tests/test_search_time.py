@@ -54,36 +54,38 @@ def gone(begun: int, ended: int, status: Status = Status.REMOVED, successor: str
 
 def pages(rows: Iterable[IndexRow]) -> list[FileEntries]:
     """The files that hold these rows, and those without an end as what an edit took out."""
-    found = []
-    for path, together in groupby(sorted(rows, key=lambda one: (one.entry.path, one.entry.start_line)), key=lambda one: one.entry.path):
+    listed_files = []
+    for path, together in groupby(
+        sorted(rows, key=lambda each: (each.entry.path, each.entry.start_line)), key=lambda each: each.entry.path
+    ):
         listed = list(together)
-        standing, unseen = [one for one in listed if one.lifetime.is_live], [one for one in listed if not one.lifetime.is_live]
-        found.append(
+        standing, unseen = [each for each in listed if each.lifetime.is_live], [each for each in listed if not each.lifetime.is_live]
+        listed_files.append(
             FileEntries(
                 path,
-                tuple(one.entry for one in standing),
-                tuple(one.origin for one in standing),
-                tuple(one.uncommitted for one in standing),
+                tuple(each.entry for each in standing),
+                tuple(each.origin for each in standing),
+                tuple(each.uncommitted for each in standing),
                 kind_of(path),
-                tuple(one.lifetime for one in standing),
+                tuple(each.lifetime for each in standing),
                 tuple(unseen),
             )
         )
-    return found
+    return listed_files
 
 
-def is_past(one: IndexRow) -> bool:
-    return not one.lifetime.is_live and one.lifetime.ended is not None
+def is_past(index_row: IndexRow) -> bool:
+    return not index_row.lifetime.is_live and index_row.lifetime.ended is not None
 
 
 def ends(rows: Iterable[IndexRow]) -> list[tuple[CommitId, tuple[IndexRow, ...]]]:
-    past = sorted(filter(is_past, rows), key=lambda one: one.lifetime.ended or 0)
-    return [(commit(number or 0), tuple(together)) for number, together in groupby(past, key=lambda one: one.lifetime.ended)]
+    past = sorted(filter(is_past, rows), key=lambda each: each.lifetime.ended or 0)
+    return [(commit(number or 0), tuple(together)) for number, together in groupby(past, key=lambda each: each.lifetime.ended)]
 
 
 def index_of(*rows: IndexRow) -> SearchIndex:
     index = SearchIndex.in_memory()
-    index.update(pages(one for one in rows if not is_past(one)), (), EMPTY_SNAPSHOT, past=ends(rows))
+    index.update(pages(each for each in rows if not is_past(each)), (), EMPTY_SNAPSHOT, past=ends(rows))
     return index
 
 
@@ -91,7 +93,7 @@ def search(index: SearchIndex, limit: int = 1000, query: str = "tea", **wanted: 
     return index.search(IndexQuery(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY))
 
 
-def said(index: SearchIndex, **wanted: object) -> dict[str, Status]:
+def statuses(index: SearchIndex, **wanted: object) -> dict[str, Status]:
     return {match.hit.text: match.hit.status for match in search(index, **wanted)}
 
 
@@ -100,9 +102,9 @@ STRIPE, LINEAR = row("tea at Stripe", gone(1, 4, Status.SUPERSEDED, "tea at Line
 
 def test_default_search_skips_what_history_adds_and_as_of_remembers() -> None:
     index = index_of(STRIPE, LINEAR, row("tea forgotten", gone(2, 3)), row("tea just typed", Lifetime(), line=9))
-    assert said(index) == {"tea at Linear": Status.CURRENT, "tea just typed": Status.CURRENT}
-    assert said(index, history=True) == said(index) | {"tea at Stripe": Status.SUPERSEDED, "tea forgotten": Status.REMOVED}
-    assert [set(said(index, as_of=number)) for number in range(6)] == [
+    assert statuses(index) == {"tea at Linear": Status.CURRENT, "tea just typed": Status.CURRENT}
+    assert statuses(index, history=True) == statuses(index) | {"tea at Stripe": Status.SUPERSEDED, "tea forgotten": Status.REMOVED}
+    assert [set(statuses(index, as_of=number)) for number in range(6)] == [
         set(),
         {"tea at Stripe"},
         {"tea at Stripe", "tea forgotten"},
@@ -120,7 +122,7 @@ def test_of_what_is_equally_good_the_current_comes_first_and_then_the_newest() -
         row("older", gone(0, 1)),
         row("newer", gone(2, 3, Status.SUPERSEDED)),
     ]
-    found = [Match(make_hit(one, 1.0, passing, TODAY), one) for one in rows]
+    found = [Match(make_hit(each, 1.0, passing, TODAY), each) for each in rows]
     better = Match(make_hit(rows[0], 1.5, passing, TODAY), rows[0])
     shown = [match.row.entry.text for match in sorted([*found, better], key=rank_key)]
     assert shown == ["old", "typed", "newer", "old", "older"]
@@ -147,22 +149,22 @@ def test_what_a_mark_ended_is_skipped_though_it_stands_in_its_log() -> None:
     marked = row("tea at Stripe", Lifetime(1, 3, Status.SUPERSEDED, fact_id("tea at Linear")), path=log)
     retracted = row("tea at ten", Lifetime(1, 3, Status.REMOVED), path=log, line=4)
     index = index_of(marked, retracted)
-    assert said(index) == {}
+    assert statuses(index) == {}
     assert index.count == 0
-    assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED, "tea at ten": Status.REMOVED}
+    assert statuses(index, history=True) == {"tea at Stripe": Status.SUPERSEDED, "tea at ten": Status.REMOVED}
     assert {match.hit.commit for match in search(index, history=True)} == {commit(1)}
-    assert set(said(index, as_of=2)) == {"tea at Stripe", "tea at ten"}
-    assert said(index, as_of=3) == {}
+    assert set(statuses(index, as_of=2)) == {"tea at Stripe", "tea at ten"}
+    assert statuses(index, as_of=3) == {}
 
 
 def test_what_an_uncommitted_edit_took_out_is_removed_now_and_was_there() -> None:
     index = index_of(row("tea at Stripe", Lifetime(1, is_live=False)), row("tea at Linear", Lifetime()))
-    assert said(index) == {"tea at Linear": Status.CURRENT}
-    assert said(index, history=True) == {"tea at Linear": Status.CURRENT, "tea at Stripe": Status.REMOVED}
+    assert statuses(index) == {"tea at Linear": Status.CURRENT}
+    assert statuses(index, history=True) == {"tea at Linear": Status.CURRENT, "tea at Stripe": Status.REMOVED}
     assert [match.hit.commit for match in search(index, history=True, query="Stripe") if match.row.last] == [HEAD]
-    assert said(index, as_of=1) == {"tea at Stripe": Status.CURRENT}
+    assert statuses(index, as_of=1) == {"tea at Stripe": Status.CURRENT}
     index.update(pages([row("tea at Stripe", Lifetime(1))]), (), EMPTY_SNAPSHOT)
-    assert said(index, history=True) == {"tea at Stripe": Status.CURRENT}
+    assert statuses(index, history=True) == {"tea at Stripe": Status.CURRENT}
 
 
 def test_what_moved_is_found_where_it_was_then_and_in_history_where_it_is() -> None:
@@ -175,10 +177,10 @@ def test_what_moved_is_found_where_it_was_then_and_in_history_where_it_is() -> N
 
 def test_expiry_is_judged_on_the_day_that_is_asked_about() -> None:
     index = index_of(row("tea", Lifetime(1), until=YESTERDAY))
-    assert said(index) == {}
-    assert said(index, history=True) == {"tea": Status.EXPIRED}
-    assert said(index, as_of=1, valid_on=YESTERDAY) == {"tea": Status.CURRENT}
-    assert said(index, as_of=1) == {}
+    assert statuses(index) == {}
+    assert statuses(index, history=True) == {"tea": Status.EXPIRED}
+    assert statuses(index, as_of=1, valid_on=YESTERDAY) == {"tea": Status.CURRENT}
+    assert statuses(index, as_of=1) == {}
 
 
 def test_a_statement_that_came_back_is_current_and_was_there_before() -> None:
@@ -204,33 +206,33 @@ def test_the_current_one_is_shown_even_if_another_ranks_far_above_it() -> None:
 def test_prose_is_told_by_its_text() -> None:
     first, second = row("prose on tea", gone(1, 2), prose=True), row("better prose on tea", gone(2, 3), prose=True)
     index = index_of(first, second, row("prose on tea", Lifetime(3), prose=True))
-    assert said(index) == {"prose on tea": Status.CURRENT}
+    assert statuses(index) == {"prose on tea": Status.CURRENT}
     found = {(match.hit.text, match.hit.status) for match in search(index, history=True)}
     assert found == {("prose on tea", Status.CURRENT), ("prose on tea", Status.REMOVED), ("better prose on tea", Status.REMOVED)}
 
 
 def test_what_went_together_is_found_by_its_neighbours() -> None:
     index = index_of(row("tea", gone(1, 2), line=3), row("at four", gone(1, 2), line=4), row("at five", gone(1, 3), line=5))
-    assert set(said(index, history=True)) == {"tea", "at four"}
+    assert set(statuses(index, history=True)) == {"tea", "at four"}
 
 
 def test_files_are_replaced_without_their_past_and_the_past_without_its_files() -> None:
     index = index_of(STRIPE, LINEAR)
     index.update((), [PATH], EMPTY_SNAPSHOT)
-    assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
-    assert said(index, history=True, file=PATH) == said(index, history=True)
+    assert statuses(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
+    assert statuses(index, history=True, file=PATH) == statuses(index, history=True)
     index.update(pages([LINEAR]), (), EMPTY_SNAPSHOT, dropped=[commit(4)])
-    assert said(index, history=True) == {"tea at Linear": Status.CURRENT}
+    assert statuses(index, history=True) == {"tea at Linear": Status.CURRENT}
 
 
 def test_a_commits_past_is_replaced_by_doing_it_again() -> None:
     index = index_of(STRIPE, row("tea forgotten", gone(1, 4)))
     index.update((), (), EMPTY_SNAPSHOT, past=[(commit(4), (STRIPE,))])
-    assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
+    assert statuses(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
     index.update((), (), EMPTY_SNAPSHOT, past=[(commit(4), (STRIPE,))], dropped=[commit(4)])
-    assert said(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
+    assert statuses(index, history=True) == {"tea at Stripe": Status.SUPERSEDED}
     index.update((), (), EMPTY_SNAPSHOT, past=[(commit(4), ())])
-    assert said(index, history=True) == {}
+    assert statuses(index, history=True) == {}
 
 
 def test_the_past_is_kept_on_disk(tmp_path: Path) -> None:
@@ -251,7 +253,7 @@ def test_a_commit_whose_rows_cannot_be_made_leaves_the_index_as_it_was() -> None
 
     with pytest.raises(KeyboardInterrupt):
         index.update((), [PATH], EMPTY_SNAPSHOT, past=past())
-    assert set(said(index, history=True)) == {"tea at Stripe", "tea at Linear"}
+    assert set(statuses(index, history=True)) == {"tea at Stripe", "tea at Linear"}
 
 
 LIVES = st.one_of(
@@ -280,47 +282,47 @@ ROWS = st.lists(
         prose=st.booleans(),
     ),
     max_size=14,
-).map(lambda rows: [replace(one, entry=replace(one.entry, start_line=n, end_line=n)) for n, one in enumerate(rows, 3)])
+).map(lambda rows: [replace(each, entry=replace(each.entry, start_line=n, end_line=n)) for n, each in enumerate(rows, 3)])
 """Every row on a line of its own, so that it can be told by it."""
 
 
-def status_of(one: IndexRow) -> Status:
-    if one.lifetime.status is not Status.CURRENT:
-        return one.lifetime.status
-    if not one.lifetime.is_live:
+def status_of(index_row: IndexRow) -> Status:
+    if index_row.lifetime.status is not Status.CURRENT:
+        return index_row.lifetime.status
+    if not index_row.lifetime.is_live:
         return Status.REMOVED
-    return Status.EXPIRED if one.entry.until == YESTERDAY else Status.CURRENT
+    return Status.EXPIRED if index_row.entry.until == YESTERDAY else Status.CURRENT
 
 
 def chosen(rows: list[IndexRow], history: bool) -> list[IndexRow]:
     """Of what is current one row each statement, by hand, and all others."""
     best: dict[object, IndexRow] = {}
-    over = [one for one in rows if history and status_of(one) is not Status.CURRENT]
-    for one in sorted(rows, key=lambda one: one.entry.start_line):
-        if one not in over:
-            best.setdefault((one.entry.path, one.entry.section, one.entry.fact, None if one.entry.fact else one.entry.text), one)
+    over = [each for each in rows if history and status_of(each) is not Status.CURRENT]
+    for each in sorted(rows, key=lambda each: each.entry.start_line):
+        if each not in over:
+            best.setdefault((each.entry.path, each.entry.section, each.entry.fact, None if each.entry.fact else each.entry.text), each)
     return [*best.values(), *over]
 
 
 def current(rows: list[IndexRow]) -> list[IndexRow]:
-    return [one for one in rows if one.lifetime.is_live and status_of(one) is Status.CURRENT]
+    return [each for each in rows if each.lifetime.is_live and status_of(each) is Status.CURRENT]
 
 
 def first_of_each(rows: list[IndexRow]) -> list[IndexRow]:
     best: dict[object, IndexRow] = {}
-    for one in sorted(rows, key=lambda one: one.entry.start_line):
-        best.setdefault((one.entry.path, one.entry.section, one.entry.fact or one.entry.start_line), one)
+    for each in sorted(rows, key=lambda each: each.entry.start_line):
+        best.setdefault((each.entry.path, each.entry.section, each.entry.fact or each.entry.start_line), each)
     return list(best.values())
 
 
 def at(rows: list[IndexRow], number: int) -> list[IndexRow]:
     return [
-        one
-        for one in rows
-        if one.lifetime.begun is not None
-        and one.lifetime.begun <= number
-        and (one.lifetime.ended is None or one.lifetime.ended > number)
-        and one.entry.until != YESTERDAY
+        each
+        for each in rows
+        if each.lifetime.begun is not None
+        and each.lifetime.begun <= number
+        and (each.lifetime.ended is None or each.lifetime.ended > number)
+        and each.entry.until != YESTERDAY
     ]
 
 
@@ -328,7 +330,7 @@ def at(rows: list[IndexRow], number: int) -> list[IndexRow]:
 @given(ROWS, st.integers(0, 11))
 def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number: int) -> None:
     index = index_of(*rows)
-    unmoved = [one for one in rows if not one.lifetime.moved]
+    unmoved = [each for each in rows if not each.lifetime.moved]
     for wanted, expected in (
         ({}, first_of_each(current(rows))),
         ({"history": True}, chosen(unmoved, True)),
@@ -338,7 +340,7 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
         assert sorted((match.row for match in found), key=repr) == sorted(expected, key=repr)
         assert [match.hit.status for match in found] == [Status.CURRENT if "as_of" in wanted else status_of(match.row) for match in found]
         listed = index.entries(Filter(valid_on=TODAY, **wanted))
-        lines = [(one.entry.path, one.entry.start_line) for one in (expected if wanted else current(rows))]
+        lines = [(each.entry.path, each.entry.start_line) for each in (expected if wanted else current(rows))]
         assert [(hit.path, hit.start_line) for hit in listed] == sorted(lines)
         newest, total = index.newest(Filter(valid_on=TODAY, **wanted), TODAY)
         assert (sorted(newest, key=repr), total) == (sorted(listed, key=repr), len(listed))
@@ -352,8 +354,8 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
 def test_an_index_brought_up_to_date_equals_a_fresh_one(before: list[IndexRow], after: list[IndexRow]) -> None:
     index = index_of(*before)
     old, new = dict(ends(before)), dict(ends(after))
-    standing = pages(one for one in after if not is_past(one))
-    removed = {one.entry.path for one in before} - {file.path for file in standing}
+    standing = pages(each for each in after if not is_past(each))
+    removed = {each.entry.path for each in before} - {file.path for file in standing}
     for _ in range(2):
         index.update(standing, removed, EMPTY_SNAPSHOT, past=new.items(), dropped=old.keys() - new.keys())
     fresh = index_of(*after)

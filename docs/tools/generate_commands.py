@@ -29,7 +29,13 @@ def page() -> str:
     """The whole page."""
     root = get_command(app)
     return "\n".join(
-        [HEAD, "## Before the command or behind it", "", *table(root), *(line for name, one in commands(root) for line in about(name, one))]
+        [
+            HEAD,
+            "## Before the command or behind it",
+            "",
+            *table(root),
+            *(line for name, command in commands(root) for line in about(name, command)),
+        ]
     )
 
 
@@ -70,11 +76,11 @@ def name(parameter: Any) -> str:
 
 def described(parameter: Any) -> str:
     """The purpose of a parameter, and its default where the words do not say it."""
-    said = str(parameter.help).replace("|", "\\|")
+    words = str(parameter.help).replace("|", "\\|")
     default = parameter.default
-    if default in (None, False) or "[default" in said:
-        return said
-    return f"{said} [default: {default}]"
+    if default in (None, False) or "[default" in words:
+        return words
+    return f"{words} [default: {default}]"
 
 
 if __name__ == "__main__":

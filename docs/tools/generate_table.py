@@ -25,8 +25,8 @@ TABLE: ParameterTable = {'''
 def module() -> str:
     """The whole module."""
     root: Any = get_command(app)
-    known = {name: command for name, command in root.commands.items() if not hasattr(command, "commands")}
-    return "\n".join([HEAD, *(line for name, command in known.items() for line in rows(name, command)), "}", ""])
+    simple_commands = {name: command for name, command in root.commands.items() if not hasattr(command, "commands")}
+    return "\n".join([HEAD, *(line for name, command in simple_commands.items() for line in rows(name, command)), "}", ""])
 
 
 def rows(name: str, command: Any) -> list[str]:
@@ -43,13 +43,15 @@ def row(parameter: Any) -> str:
     annotation, default = parameter.type_descriptor.annotation, parameter.default
     takes = get_origin(annotation) or annotation
     several = {list: (str,), tuple: (str, str)}
-    known = get_args(annotation) == several[takes] if takes in several else takes in (bool, str, int, float) or takes is Source
+    is_known = get_args(annotation) == several[takes] if takes in several else takes in (bool, str, int, float) or takes is Source
     strange = [name for name in ("envvar", "callback", "secondary_opts", "prompt", "count") if getattr(parameter, name, None)]
-    if not known or strange or parameter.type_descriptor.is_ranged:
+    if not is_known or strange or parameter.type_descriptor.is_ranged:
         raise ValueError(f"the short way does not know a parameter like {parameter.name}: {annotation} {strange}")
     flags = "".join(f'"{flag}", ' for flag in parameter.opts) if parameter.param_type_name == "option" else ""
-    told = f"{takes.__name__}.{default.name}" if isinstance(default, Source) else repr(default)
-    return f'("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {None if parameter.required else told}, {parameter.required})'
+    default_value = f"{takes.__name__}.{default.name}" if isinstance(default, Source) else repr(default)
+    return (
+        f'("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {None if parameter.required else default_value}, {parameter.required})'
+    )
 
 
 if __name__ == "__main__":

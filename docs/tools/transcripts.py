@@ -69,16 +69,16 @@ def replayed(text: str, home: Path) -> str:
 
 def commands(block: str) -> list[str]:
     """The commands of a block; one goes on over lines that end with a backslash, or up to the end of its here-document."""
-    found: list[str] = []
+    typed: list[str] = []
     ends = ""
     for line in block.splitlines():
         if line.startswith("$ "):
-            found.append(line.removeprefix("$ "))
-            ends = found[-1].partition("<<'")[2].partition("'")[0]
-        elif found and (ends or found[-1].endswith("\\")):
-            found[-1] += f"\n{line}"
+            typed.append(line.removeprefix("$ "))
+            ends = typed[-1].partition("<<'")[2].partition("'")[0]
+        elif typed and (ends or typed[-1].endswith("\\")):
+            typed[-1] += f"\n{line}"
             ends = "" if line == ends else ends
-    return found
+    return typed
 
 
 def _printed(command: str, session: Session) -> str:
