@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ BUNDLE = Path(str(files("mdmem.templates").joinpath("plugin")))
 FILES = [
     ".claude-plugin/marketplace.json",
     "mdmem/.claude-plugin/plugin.json",
+    "mdmem/.codex-plugin/plugin.json",
     "mdmem/.mcp.json",
     "mdmem/README.md",
+    "mdmem/hooks/codex.json",
     "mdmem/hooks/hooks.json",
     "mdmem/skills/memory/SKILL.md",
 ]
@@ -40,6 +43,13 @@ def test_its_version_is_that_of_the_package():
     assert manifest["version"] == mdmem.__version__
     assert (manifest["name"], manifest["license"]) == ("mdmem", "MIT")
     assert manifest["author"]["name"]
+
+
+def test_codex_has_a_manifest_of_its_own_since_its_hooks_take_no_arguments():
+    ours, theirs = read("mdmem/.claude-plugin/plugin.json"), read("mdmem/.codex-plugin/plugin.json")
+    assert theirs == ours | {"skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/codex.json"}
+    hooks = json.dumps(read("mdmem/hooks/hooks.json"))
+    assert json.loads(hooks.replace('"mdmem", "args": ["agent-hook"]', '"mdmem agent-hook"')) == read("mdmem/hooks/codex.json")
 
 
 def test_the_marketplace_names_it():
@@ -89,5 +99,16 @@ class TestSkill:
 
 
 def test_the_command_prints_its_folder(shell: Shell):
-    assert shell.run("plugin").out == f"{BUNDLE}\n"
+    shell.patch.setenv("PATH", str(Path(sys.executable).parent))
+    printed = shell.run("plugin")
+    assert (printed.out, printed.err) == (f"{BUNDLE}\n", "")
     assert shell.run("plugin", "--json").answer == {"plugin": str(BUNDLE)}
+
+
+def test_it_says_what_a_host_would_not_find(shell: Shell):
+    shell.patch.setenv("PATH", "/nowhere")
+    shell.patch.setattr("mdmem.cli.bundle.find_spec", lambda name: None)
+    printed = shell.run("plugin")
+    assert printed.out == f"{BUNDLE}\n"
+    assert f"it is in {Path(sys.executable).parent}" in printed.err
+    assert f"{sys.executable} -m pip install 'mdmem[mcp]'" in printed.err

@@ -36,7 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "flush": ("contexts", "flush"),
     "mcp": ("contexts", "mcp"),
     "agent-hook": ("contexts", "agent_hook"),
-    "plugin": ("contexts", "plugin"),
+    "plugin": ("bundle", "plugin"),
     "review": ("tasks", "review"),
     "save": ("writing", "save"),
     "check": ("maintenance", "check_"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem import files
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.errors import UsageProblem
 from mdmem.model.contexts import BuildContext
@@ -100,16 +99,6 @@ def agent_hook(call: Call, as_json: Json = False) -> Answer:
     to the model; in most cases nothing. The exit status is 0 always. MDMEM_CONTEXT=off silences it.
     """
     raise UsageProblem("a hook is called by its host: agent-hook is the first word")
-
-
-def plugin(call: Call, as_json: Json = False) -> Answer:
-    """Print the folder of the plugin for agents' hosts.
-
-    It holds hooks, the server and a skill. Claude Code takes it as a marketplace: claude plugin marketplace add "$(mdmem plugin)", then
-    claude plugin install mdmem@mdmem. The hooks need nothing but mdmem, the server its extra: pip install 'mdmem[mcp]'.
-    """
-    folder = str(files.packaged_path("templates", "plugin"))
-    return Answer({"plugin": folder}, folder)
 
 
 def mcp(
