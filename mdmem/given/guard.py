@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from mdmem import client_tags
 from mdmem.facts import normalise, parse_text, split_key
 from mdmem.model import FactId
 from mdmem.startup import late
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 else:
     likeness = late.module("mdmem.editors.likeness")
 
-_BLOCK = late.pattern(r"(?is)<mdmem-context\b[^>]*>.*?(?:</mdmem-context\s*>|\Z)|&lt;mdmem-context\b.*?&lt;/mdmem-context\s*(?:>|&gt;)")
-_CLOSING = late.pattern(r"(?i)</mdmem-context\s*>")
+_OWN_TAGS = frozenset({client_tags.MEMORY_TAG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,7 @@ class GuardedTexts:
 
 def strip_blocks(text: str) -> str:
     """A text without the blocks that a session was given. A block that is not closed goes on to the end of the text."""
-    if "mdmem-context" not in text.casefold():
-        return text
-    return _CLOSING.sub("", _BLOCK.sub("", text))
+    return client_tags.strip_blocks(text, _OWN_TAGS) if client_tags.MEMORY_TAG in text.casefold() else text
 
 
 def text_id(text: str) -> FactId:
