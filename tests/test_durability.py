@@ -62,7 +62,7 @@ def after(*changes: Change) -> Callable[[Desk], None]:
 
 
 def begun(at: Desk) -> None:
-    Memory(at.workspace).start_task(TASK, "Redis", OPTIONS)
+    Memory(at.workspace).tasks.start(TASK, "Redis", OPTIONS)
 
 
 def applied(change: Change) -> Callable[[Memory], object]:
@@ -87,9 +87,9 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "contradicts": (used, applied(Contradict(*PAIR))),
     "conflicts --resolve": (after(Contradict(*PAIR)), applied(Resolve(*PAIR))),
     "save": (saved_by_hand, lambda memory: memory.save(Save())),
-    "task start": (used, lambda memory: memory.start_task(TASK, "Redis", OPTIONS)),
-    "task note": (begun, lambda memory: memory.note_task(TASK, "half way", OPTIONS)),
-    "task done": (begun, lambda memory: memory.end_task(TASK, "it is moved", OPTIONS)),
+    "task start": (used, lambda memory: memory.tasks.start(TASK, "Redis", OPTIONS)),
+    "task note": (begun, lambda memory: memory.tasks.note(TASK, "half way", OPTIONS)),
+    "task done": (begun, lambda memory: memory.tasks.end(TASK, "it is moved", OPTIONS)),
 }
 """Each verb, after the preparations that it needs."""
 

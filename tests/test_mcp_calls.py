@@ -185,7 +185,7 @@ class TestEvents:
 
     def test_a_bug_is_one_too(self, at: Desk, caller: Caller, monkeypatch: pytest.MonkeyPatch):
         caller.text("memory_search", query="tea")
-        monkeypatch.setattr(memories.Memory, "tasks", lambda self: 1 // 0)
+        monkeypatch.setattr(memories.Memory, "tasks", property(lambda self: 1 // 0))
         assert caller.failure("memory_task", action="list")["error"] == "bug"
         event = json.loads((at.workspace.state / "events.jsonl").read_text().splitlines()[-1])
         assert event["outcome"] == "bug"

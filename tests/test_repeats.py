@@ -165,30 +165,30 @@ class TestTasks:
         return Memory(at.workspace)
 
     def test_ended_again(self, at: Desk, memory: Memory) -> None:
-        memory.start_task("Move", "goal", MINE)
-        done = memory.end_task("Move", "all is well", MINE)
+        memory.tasks.start("Move", "goal", MINE)
+        done = memory.tasks.end("Move", "all is well", MINE)
         _elsewhere(at)
         before = at.tree_state()
-        again = memory.end_task("Move", "all is well", MINE)
+        again = memory.tasks.end("Move", "all is well", MINE)
         assert (again.changed, again.path, again.section) == (False, done.path, done.section)
         for outcome, options in (("no luck", MINE), ("all is well", WriteOptions())):
-            assert code_of(lambda outcome=outcome, options=options: memory.end_task("Move", outcome, options)) == "task-not-found"
+            assert code_of(lambda outcome=outcome, options=options: memory.tasks.end("Move", outcome, options)) == "task-not-found"
         assert at.tree_state() == before
 
     def test_ended_again_after_the_outcome_was_retracted(self, memory: Memory) -> None:
-        memory.start_task("Move", "goal", MINE)
-        memory.end_task("Move", "all is well", MINE)
+        memory.tasks.start("Move", "goal", MINE)
+        memory.tasks.end("Move", "all is well", MINE)
         memory.apply(Forget("Move: all is well"))
-        assert code_of(lambda: memory.end_task("Move", "all is well", MINE)) == "task-not-found"
+        assert code_of(lambda: memory.tasks.end("Move", "all is well", MINE)) == "task-not-found"
 
     def test_a_second_task_of_a_name_has_an_outcome_of_its_own(self, at: Desk, memory: Memory) -> None:
         for _ in range(2):
-            memory.start_task("Move", "goal", MINE)
-            memory.end_task("Move", "all is well", MINE)
+            memory.tasks.start("Move", "goal", MINE)
+            memory.tasks.end("Move", "all is well", MINE)
         assert at.read("memory/2026-03-05.md").count("Move: all is well") == 2
 
     def test_an_outcome_that_was_logged_before_an_interruption_is_not_logged_again(self, at: Desk, memory: Memory) -> None:
-        memory.start_task("Move", "goal", MINE)
+        memory.tasks.start("Move", "goal", MINE)
         at.apply(Log("Move: all is well", kind="task"))
-        memory.end_task("Move", "all is well", MINE)
+        memory.tasks.end("Move", "all is well", MINE)
         assert at.read("memory/2026-03-05.md").count("Move: all is well") == 1

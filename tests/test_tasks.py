@@ -106,7 +106,7 @@ def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None
 def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> None:
     at.write(TASKS_PATH, FILE)
     carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:1])
-    done = Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
+    done = Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
     assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
 
 
@@ -119,14 +119,14 @@ def test_what_cannot_be_taken_out_is_not_logged_either(at: Desk, log: str) -> No
     at.hook("pre-commit", f"! git diff --cached --name-only | grep -qx {TASKS_PATH}")
     before = at.tree_state()
     with pytest.raises(MdmemError) as failure:
-        Memory(at.workspace).end_task("Move it", "moved", OPTIONS)
+        Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
     assert (failure.value.code, at.tree_state()) == ("commit-failed", before)
 
 
 def test_done_shown_beforehand_changes_nothing(at: Desk) -> None:
     at.write(TASKS_PATH, FILE)
     before = at.tree_state()
-    done = Memory(at.workspace).end_task("Move it", "moved", replace(OPTIONS, dry_run=True))
+    done = Memory(at.workspace).tasks.end("Move it", "moved", replace(OPTIONS, dry_run=True))
     assert (done.commit, at.tree_state()) == (None, before)
     assert done.diff is not None
     assert [path in done.diff for path in (LOG, TASKS_PATH)] == [True, True]

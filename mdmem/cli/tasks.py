@@ -37,10 +37,10 @@ def task_start(
     Its notes are in memory/tasks.md until it is done. Those of an existing task are shown, and nothing is changed.
     """
     memory = open_memory(call)
-    result = memory.start_task(name, read_argument(goal), write_options(shared))
+    result = memory.tasks.start(name, read_argument(goal), write_options(shared))
     if result.changed or result.diff is not None:
         return write_answer(result)
-    notes = memory.show_task(name)
+    notes = memory.tasks.show(name)
     return Answer(
         writes.write_json(result) | {"text": notes.text}, f"{writes.write_text(result)}\n{reads.section_text(notes, sys.stdout.isatty())}"
     )
@@ -53,7 +53,7 @@ def task_note(
     **shared: Writing,
 ) -> Answer:
     """Add a note to a task, with its time."""
-    return write_answer(open_memory(call).note_task(name, read_argument(text), write_options(shared)))
+    return write_answer(open_memory(call).tasks.note(name, read_argument(text), write_options(shared)))
 
 
 def task_done(
@@ -63,7 +63,7 @@ def task_done(
     **shared: Writing,
 ) -> Answer:
     """End a task: log its outcome, remove its notes."""
-    result = open_memory(call).end_task(name, read_argument(outcome), write_options(shared))
+    result = open_memory(call).tasks.end(name, read_argument(outcome), write_options(shared))
     return write_answer(result, result.added)
 
 
@@ -75,9 +75,9 @@ def task_show(
     """Read the notes of a task."""
     memory = open_memory(call)
     if name is None:
-        names = memory.tasks()
+        names = memory.tasks.names()
         return Answer(reads.tasks_json(names), reads.tasks_text(names), () if names else ("no tasks",))
-    view = memory.show_task(name)
+    view = memory.tasks.show(name)
     return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
 
 

@@ -199,17 +199,17 @@ def _task(memory: Memory, call: ToolCall) -> str:
     name, text = call.values.get("name", ""), call.values.get("text", "")
     match call.values["action"]:
         case "start":
-            result = memory.start_task(name, text, call.options)
-            notes = {} if result.changed else {"text": texts.clean(memory.show_task(name).text)}
+            result = memory.tasks.start(name, text, call.options)
+            notes = {} if result.changed else {"text": texts.clean(memory.tasks.show(name).text)}
             return json_line(writes.write_json(result) | notes)
         case "note":
-            return _written(memory.note_task(name, text, call.options))
+            return _written(memory.tasks.note(name, text, call.options))
         case "done":
-            return _written(memory.end_task(name, text, call.options))
+            return _written(memory.tasks.end(name, text, call.options))
         case "show":
-            return texts.section_text(memory.show_task(name))
+            return texts.section_text(memory.tasks.show(name))
         case _:
-            return texts.bounded([f"- {texts.clean(task)}" for task in memory.tasks()] or ["No tasks."], "memory_task show")
+            return texts.bounded([f"- {texts.clean(task)}" for task in memory.tasks.names()] or ["No tasks."], "memory_task show")
 
 
 _ANSWERS: Mapping[str, Callable[[Memory, ToolCall], str]] = {

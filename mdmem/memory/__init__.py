@@ -20,11 +20,12 @@ from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, r
 if TYPE_CHECKING:
     from mdmem import doctor, hookfiles, secrets, stats
     from mdmem.catchup import background, index
-    from mdmem.changes import pending, purge, review, tasks
+    from mdmem.changes import pending, purge, review
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
-    from mdmem.memory import adopting, contexts, figures, flushing, guards
+    from mdmem.memory import adopting, contexts, figures, flushing, guards, tasks
     from mdmem.memory.adopting import InitResult
+    from mdmem.memory.tasks import Tasks
     from mdmem.model.contexts import BuildContext, ContextBlock
     from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
@@ -51,7 +52,7 @@ else:
     show = late.module("mdmem.queries.show")
     review = late.module("mdmem.changes.review")
     search = late.module("mdmem.queries.search")
-    tasks = late.module("mdmem.changes.tasks")
+    tasks = late.module("mdmem.memory.tasks")
     pending = late.module("mdmem.changes.pending")
     secrets = late.module("mdmem.secrets")
     stats = late.module("mdmem.stats")
@@ -255,41 +256,10 @@ class Memory:
         with self._record_event("when"):
             return history.when(self.workspace, text, self._say)
 
-    def start_task(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
-        """Begin a task; if it exists already, nothing is changed.
-
-        Raises:
-            TextProblem, SectionProblem: the name or the goal cannot be used.
-        """
-        return tasks.start_task(self.workspace, name, goal, options, self.apply)
-
-    def note_task(self, name: str, text: str, options: WriteOptions) -> WriteResult:
-        """Add a note to a task.
-
-        Raises:
-            TextProblem, SectionProblem: there is no such task, or no text.
-        """
-        return tasks.add_task_note(self.workspace, name, text, options, self.apply)
-
-    def end_task(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
-        """Log the outcome of a task and remove its notes: both, or nothing.
-
-        Raises:
-            MdmemError: there is no such task, or no text; or a change was refused or failed.
-        """
-        return self._write("task-done", options, lambda: tasks.finish_task(self.workspace, name, outcome, options, self._say))
-
-    def show_task(self, name: str) -> SectionView:
-        """Read the notes of a task.
-
-        Raises:
-            SectionProblem: there is no such task.
-        """
-        return tasks.show_task(self.workspace, name)
-
-    def tasks(self) -> tuple[str, ...]:
-        """List the names of the open tasks."""
-        return tasks.task_names(self.workspace)
+    @property
+    def tasks(self) -> Tasks:
+        """The tasks that go on across sessions."""
+        return tasks.Tasks(self.workspace, self._say, self.apply, self._write)
 
     def review(self) -> ReviewResult:
         """Advise on what could be tidied in the curated files."""

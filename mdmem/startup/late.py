@@ -62,6 +62,7 @@ MODULES = frozenset(
         "mdmem.model.actors",  # only where an actor is named
         "mdmem.catchup.index",
         "mdmem.memory.guards",
+        "mdmem.memory.tasks",
         "mdmem.changes.contradict",
         "mdmem.changes.foundations",
         "mdmem.queries.dates",
@@ -82,7 +83,6 @@ MODULES = frozenset(
         "mdmem.queries.search",
         "mdmem.catchup.entry_states",  # with SQLite
         "mdmem.changes.task_notes",
-        "mdmem.changes.tasks",
         "mdmem.queries.as_of",
         "mdmem.queries.other_markdown",
         "mdmem.catchup.trail_update",  # with SQLite

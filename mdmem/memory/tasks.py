@@ -1,0 +1,57 @@
+"""`task`: begin, note, end and read tasks that go on across sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mdmem.changes import tasks
+from mdmem.model.reads import SectionView
+from mdmem.model.writes import WriteOptions, WriteResult
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Say, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """The tasks of a workspace. `apply` carries out a change; `write` some work that writes, as an event with this name."""
+
+    workspace: Workspace
+    say: Say
+    apply: tasks.Apply
+    write: Callable[[str, WriteOptions, Callable[[], WriteResult]], WriteResult]
+
+    def start(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
+        """Begin a task; if it exists already, nothing is changed.
+
+        Raises:
+            TextProblem, SectionProblem: the name or the goal cannot be used.
+        """
+        return tasks.start_task(self.workspace, name, goal, options, self.apply)
+
+    def note(self, name: str, text: str, options: WriteOptions) -> WriteResult:
+        """Add a note to a task.
+
+        Raises:
+            TextProblem, SectionProblem: there is no such task, or no text.
+        """
+        return tasks.add_task_note(self.workspace, name, text, options, self.apply)
+
+    def end(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
+        """Log the outcome of a task and remove its notes: both, or nothing.
+
+        Raises:
+            MdmemError: there is no such task, or no text; or a change was refused or failed.
+        """
+        return self.write("task-done", options, lambda: tasks.finish_task(self.workspace, name, outcome, options, self.say))
+
+    def show(self, name: str) -> SectionView:
+        """Read the notes of a task.
+
+        Raises:
+            SectionProblem: there is no such task.
+        """
+        return tasks.show_task(self.workspace, name)
+
+    def names(self) -> tuple[str, ...]:
+        """List the names of the open tasks."""
+        return tasks.task_names(self.workspace)
