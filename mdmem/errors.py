@@ -17,6 +17,7 @@
     ├── RepositoryProblem            `not-a-repository`, `bare-repository`, `broken-repository`, `repository-busy`, `detached-head`,
     │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
     │                                `git-timeout`, `busy`, `hooks-managed`, `pending-secret`, `cannot-purge`
+    ├── TranscriptProblem            `unknown-format`
     ├── RefusedChange                the codes of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`, `secret-found`
     └── StorageProblem               `storage`: the disk is full, read-only or failing
 
@@ -115,6 +116,10 @@ class RepositoryProblem(MdmemError):
 
 class RefusedChange(MdmemError):
     """A change that `check` does not let through."""
+
+
+class TranscriptProblem(MdmemError):
+    """A transcript of a session that cannot be read."""
 
 
 class StorageProblem(MdmemError):

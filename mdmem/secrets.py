@@ -236,15 +236,19 @@ _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: al
 """The comments that exempt a line: mdmem's own, and those of widely used scanners."""
 
 
-def find(text: str) -> tuple[Secret, ...]:
-    """The secrets of a text in their order; those that overlap count as one. Lines with an allow comment are exempt."""
+def find(text: str, *, all_lines: bool = False) -> tuple[Secret, ...]:
+    """The secrets of a text in their order; those that overlap count as one. Lines with an allow comment are exempt, but for `all_lines`."""
     escaped = _matches_without_escapes(text) if "\\" in text else ()
     matches = sorted([*_matches(text), *escaped], key=lambda match: (match[1], -match[2]))
     if not matches:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     lines = [bisect_right(starts, start) for _, start, _ in matches]
-    allowed = {line for line in set(lines) if _ALLOWED.search(text, starts[line - 1], starts[line] if line < len(starts) else len(text))}
+    allowed: set[int] = set()
+    if not all_lines:
+        allowed = {
+            line for line in set(lines) if _ALLOWED.search(text, starts[line - 1], starts[line] if line < len(starts) else len(text))
+        }
     result: list[Secret] = []
     for line, (kind, start, end) in zip(lines, matches, strict=True):
         if line in allowed:
@@ -318,10 +322,10 @@ def _starts(literal: str, text: str) -> Iterator[int]:
         start = text.find(literal, start + 1)
 
 
-def redact(text: str) -> str:
-    """The text with each secret replaced by `[REDACTED:kind]`."""
+def redact(text: str, *, all_lines: bool = False) -> str:
+    """The text with each secret replaced by `[REDACTED:kind]`; also in lines with an allow comment where `all_lines` says so."""
     parts, end = [], 0
-    for secret in find(text):
+    for secret in find(text, all_lines=all_lines):
         parts += [text[end : secret.start], f"[REDACTED:{secret.kind}]"]
         end = secret.end
     return "".join([*parts, text[end:]])

@@ -46,6 +46,32 @@ class SkippedLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingStart:
+    """Where the next reading of a transcript may begin, and what the lines before it tell. Some messages before the last one are read again.
+
+    - `line`, `offset`: the first line to read, and where it begins in the file.
+    - `read_line`, `read_hash`: the last line that was read, and its hash. A file in which this line is another one was rewritten.
+    - `time`: of the message before.
+    - `unattended`: nobody types in this session. `tells_origin`: records say where their texts come from.
+    - `own`: None before the first text.
+    """
+
+    line: int
+    offset: int
+    read_line: int
+    read_hash: str
+    client: str
+    session: str | None
+    project: str | None
+    started: datetime | None
+    time: datetime | None
+    unattended: bool
+    tells_origin: bool
+    tools_line: int | None
+    own: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """A session of a client, or the part of it that was read.
 
@@ -55,6 +81,7 @@ class Transcript:
     - `tools_line`: the first line at which the agent used a tool (None: it used none). Messages before it are judged as those of a session without
       tools, so that a session that is read message by message gives what it gives as a whole.
     - `own`: mdmem itself began it.
+    - `next_start`: where to go on once the file has grown (None: nothing is read yet).
     """
 
     client: str
@@ -68,3 +95,4 @@ class Transcript:
     tools_line: int | None
     own: bool
     skipped: tuple[SkippedLine, ...] = ()
+    next_start: ReadingStart | None = None

@@ -1,0 +1,244 @@
+"""Transcripts of Claude Code: `~/.claude/projects/*/*.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from mdmem.model.sessions import Speaker
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, field
+from mdmem.transcripts.lines import Line
+from mdmem.transcripts.records import (
+    RawMessage,
+    Reading,
+    SessionHeader,
+    joined_text,
+    object_of,
+    objects_of,
+    parsed_lines,
+    text_of,
+    time_of,
+)
+
+CLIENT = "claude"
+
+_OTHER_TYPES = frozenset(
+    [
+        "agent-color",
+        "agent-name",
+        "agent-setting",
+        "ai-title",
+        "attribution-snapshot",
+        "bridge-session",
+        "content-replacement",
+        "custom-title",
+        "file-history-delta",
+        "file-history-snapshot",
+        "fork-context-ref",
+        "frame-link",
+        "isolation-latch",
+        "last-prompt",
+        "marble-origami-commit",
+        "marble-origami-reset",
+        "marble-origami-snapshot",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "progress",
+        "queue-operation",
+        "relocated",
+        "saved_hook_context",
+        "speculation-accept",
+        "started",
+        "summary",
+        "system",
+        "tag",
+        "task-summary",
+        "worktree-state",
+    ]
+)
+"""Records without a message."""
+_WRITTEN_BY_CLIENT = (
+    "[Request interrupted by user",
+    "This session is being continued from a previous conversation",
+    "Caveat: The messages below",
+)
+"""How texts begin that the client writes in the person's name; older versions do not mark them otherwise."""
+_SYNTHETIC = "<synthetic>"
+
+_TYPE = late.pattern(rb'"type"\s*:\s*"([a-z_-]+)"')
+_LINKS = late.pattern(rb'"(uuid|parentUuid)"\s*:\s*"([^"\\]{1,80})"')
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """True for a record that only Claude Code writes."""
+    kind = record.get("type")
+    if kind in ("user", "assistant", "system", "attachment", "progress"):
+        return "parentUuid" in record and "sessionId" in record
+    return kind in _OTHER_TYPES and any(name in record for name in ("sessionId", "leafUuid", "messageId"))
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Which line answers which: the parents of lines by their id, in the order of the file, and which lines are prompts."""
+
+    window: bool
+    order: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    parents: dict[str, str | None] = field(default_factory=dict)
+    prompts: list[str] = field(default_factory=list)
+
+    def add(self, uuid: str | None, parent: str | None) -> None:
+        if uuid is not None:
+            self.places[uuid] = len(self.order)
+            self.order.append(uuid)
+            self.parents[uuid] = parent
+
+    def taken_back(self, parent: str | None) -> set[str] | None:
+        """Lines that a prompt takes back because it goes on at `parent` anew: the conversation was rewound to there.
+
+        None: that lies before the part that is read.
+        """
+        if parent is None or not self.order or parent == self.order[-1]:
+            return set()
+        place = self.places.get(parent)
+        if place is None:
+            return None if self.window else set()
+        if not self.prompts or self.places[self.prompts[-1]] <= place:
+            return set()
+        branch = {parent}
+        for uuid in self.order[place + 1 :]:
+            if self.parents[uuid] in branch:
+                branch.add(uuid)
+        return branch - {parent}
+
+
+def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
+    """Read lines; `window`: they are not the first ones of their file.
+
+    Rewinding leaves what was said in the file, and goes on from an earlier line: what follows that line and was said before is taken back. A
+    line may stand in the file again (a compaction keeps it): the last one counts.
+    """
+    reading = Reading(header)
+    chain = _Chain(window)
+    messages: dict[str, RawMessage] = {}
+    for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, chain, header)):
+        kind = record.get("type")
+        if kind not in ("user", "assistant", "attachment"):
+            if kind not in _OTHER_TYPES:
+                reading.skip_type(line.number, kind)
+            header.set_first(session=record.get("sessionId"), project=record.get("cwd"))
+            chain.add(text_of(record.get("uuid")), text_of(record.get("parentUuid")))
+            continue
+        header.set_first(session=record.get("sessionId"), project=record.get("cwd"), started=record.get("timestamp"))
+        uuid, parent = text_of(record.get("uuid")), text_of(record.get("parentUuid"))
+        if _is_from_user(record):
+            taken_back = chain.taken_back(parent)
+            reading.undecided = reading.undecided or (taken_back is None and bool(messages))
+            if taken_back:
+                messages = {key: message for key, message in messages.items() if key not in taken_back}
+        chain.add(uuid, parent)
+        message = _message(line, record, header)
+        if message is not None:
+            key = uuid or f"line {line.number}"
+            messages.pop(key, None)
+            messages[key] = message
+            if message.speaker is Speaker.USER and uuid is not None:
+                chain.prompts.append(uuid)
+    reading.messages = list(messages.values())
+    return reading
+
+
+def _is_no_message(line: Line, chain: _Chain, header: SessionHeader) -> bool:
+    """True for a long line with results or uses of tools alone, or what the client keeps for itself. Its place in the chain is noted."""
+    types = _TYPE.findall(line.data)
+    if b"queued_command" in types or not _holds_no_text(types):
+        return False
+    if b"tool_use" in types or b"tool_result" in types:
+        header.note_tools(line.number)
+    links: dict[bytes, str] = {}
+    for name, value in _LINKS.findall(line.data):
+        links.setdefault(name, value.decode("ascii", "replace"))
+    chain.add(links.get(b"uuid"), links.get(b"parentUuid"))
+    return True
+
+
+def _holds_no_text(types: list[bytes]) -> bool:
+    """True if a line with these types, its own and those of what is in it, is no message with a text."""
+    if not types or b"system" in types:
+        return False
+    if types[0] in (b"progress", b"file-history-snapshot"):
+        return True
+    if b"assistant" in types:
+        return b"text" not in types and b"user" not in types
+    return b"tool_result" in types if b"user" in types else b"attachment" in types
+
+
+def _is_from_user(record: dict[str, Any]) -> bool:
+    return record.get("type") == "user" and record.get("isSidechain") is not True and not _has_block(record, "tool_result")
+
+
+def _has_block(record: dict[str, Any], kind: str) -> bool:
+    return any(block.get("type") == kind for block in objects_of(object_of(record.get("message")).get("content")))
+
+
+def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMessage | None:
+    """The message of a record (None: it holds none that counts)."""
+    if any(record.get(name) is True for name in ("isMeta", "isCompactSummary", "isSidechain")):
+        return None
+    if record.get("type") == "attachment":
+        return _queued_message(line, record, header)
+    content = object_of(record.get("message"))
+    if record.get("type") == "assistant":
+        if _has_block(record, "tool_use"):
+            header.note_tools(line.number)
+        if content.get("model") == _SYNTHETIC:
+            return None
+        return _raw(line, record, Speaker.AGENT, False, joined_text(content.get("content")))
+    if "promptSource" in record:
+        header.tells_origin = True
+    if _has_block(record, "tool_result") or "toolUseResult" in record:
+        header.note_tools(line.number)
+        return None
+    text = joined_text(content.get("content"))
+    if text.startswith(_WRITTEN_BY_CLIENT):
+        return None
+    return _raw(line, record, Speaker.USER, _is_typed(record.get("origin"), record.get("promptSource"), header), text)
+
+
+def _is_typed(origin: Any, source: Any, header: SessionHeader) -> bool:
+    """True for words that a person typed. Older versions say nothing of where a text comes from."""
+    if origin is None and source is None:
+        return not header.tells_origin
+    return object_of(origin).get("kind") == "human" and source == "typed"
+
+
+def _queued_message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMessage | None:
+    """What was typed while the agent was at work, which the client keeps as an attachment."""
+    attachment = object_of(record.get("attachment"))
+    if (
+        attachment.get("type") != "queued_command"
+        or attachment.get("commandMode", "prompt") != "prompt"
+        or attachment.get("isMeta") is True
+    ):
+        return None
+    origin = attachment.get("origin")
+    typed = object_of(origin).get("kind") == "human" or (origin is None and not header.tells_origin)
+    time = time_of(attachment.get("timestamp"))
+    return _raw(line, record, Speaker.USER, typed, joined_text(attachment.get("prompt")), time)
+
+
+def _raw(line: Line, record: dict[str, Any], speaker: Speaker, typed: bool, text: str, time: datetime | None = None) -> RawMessage | None:
+    if not text.strip():
+        return None
+    return RawMessage(
+        line=line.number,
+        offset=line.offset,
+        time=time or time_of(record.get("timestamp")),
+        speaker=speaker,
+        typed=typed,
+        text=text,
+        id=text_of(record.get("uuid")),
+    )

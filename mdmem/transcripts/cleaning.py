@@ -1,0 +1,39 @@
+"""Text of a transcript as it may be stored: without blocks of clients and memory tools, secrets and control characters."""
+
+from __future__ import annotations
+
+from mdmem.client_tags import strip_blocks
+from mdmem.secrets import redact
+from mdmem.startup import late
+
+_TERMINAL_CODE = late.pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_LINE_END = late.pattern("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_CONTROL = late.pattern(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+"""What is not shown, and what changes the direction of the rest. Line feeds and tabs stay."""
+_JOINER = late.pattern("[\u200c\u200d]")
+"""Not shown either, but letters of some scripts and pictures need it."""
+_SURROGATE = late.pattern("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """A text without client and memory tags' blocks, each secret as `[REDACTED:kind]`, without control characters.
+
+    Control characters go first: they could hide a tag or a secret from what looks for these. A comment that exempts a line from the search for
+    secrets counts for nothing here: whoever wrote it was not asked whether the text is to be stored.
+    """
+    plain = remove_control_characters(text)
+    joined = _JOINER.sub("", plain)
+    without = redact(strip_blocks(joined), all_lines=True)
+    # Joiners stay where they hide nothing.
+    return (plain if without == joined else without).strip()
+
+
+def remove_control_characters(text: str) -> str:
+    """A text whose characters are all shown; every line ends at a line feed."""
+    if text.isprintable():
+        return text
+    plain = _CONTROL.sub("", _LINE_END.sub("\n", _TERMINAL_CODE.sub("", text)))
+    return _SURROGATE.sub("\ufffd", plain)

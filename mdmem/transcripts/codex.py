@@ -1,0 +1,123 @@
+"""Transcripts of Codex: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mdmem.model.sessions import Speaker
+from mdmem.startup import late
+from mdmem.transcripts.lines import Line
+from mdmem.transcripts.records import (
+    RawMessage,
+    Reading,
+    SessionHeader,
+    joined_text,
+    object_of,
+    objects_of,
+    parsed_lines,
+    text_of,
+    time_of,
+)
+
+CLIENT = "codex"
+
+_TYPES = frozenset(["session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state", "inter_agent_communication"])
+_TOOL_CALLS = frozenset(
+    ["function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call", "image_generation_call"]
+)
+_ROLES = {"user": Speaker.USER, "assistant": Speaker.AGENT}
+_UNATTENDED = frozenset({"exec", "mcp"})
+_TEXTS = ("input_text", "output_text", "text")
+_ROLLED_BACK = "thread_rolled_back"
+
+_LEADING_TAG = late.pattern(r"\s*(?:<[a-z][a-z0-9_ -]*>|# AGENTS\.md instructions for )")
+"""What a client of before provenance was noted puts in the person's name begins so."""
+_OWN_TYPE = late.pattern(rb'"type"\s*:\s*"(response_item|event_msg|turn_context|compacted|world_state)"')
+_OWN_TYPE_WITHIN = 200
+"""Bytes of a line in which its own type stands: time, number and type come before the rest."""
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """True for the record with which a session of Codex begins."""
+    return record.get("type") == "session_meta" and isinstance(record.get("payload"), dict)
+
+
+def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
+    """Read lines; `window`: they are not the first ones of their file. Turns that the person rolled back do not count."""
+    reading = Reading(header)
+    for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, header)):
+        payload = object_of(record.get("payload"))
+        kind = record.get("type")
+        if kind == "session_meta":
+            _read_header(payload, record, header)
+        elif kind == "response_item":
+            _read_item(line, record, payload, reading)
+        elif kind == "event_msg" and payload.get("type") == _ROLLED_BACK:
+            _roll_back(payload.get("num_turns"), reading, window)
+        elif kind not in _TYPES:
+            reading.skip_type(line.number, kind)
+    return reading
+
+
+def _is_no_message(line: Line, header: SessionHeader) -> bool:
+    """True for a long line that is no message, by the types in it: results of tools, reasoning, events."""
+    own_type = _OWN_TYPE.search(line.data, 0, _OWN_TYPE_WITHIN)
+    if own_type is None or (own_type[1] == b"response_item" and b'"message"' in line.data):
+        return False
+    if b'_call"' in line.data and own_type[1] == b"response_item":
+        header.note_tools(line.number)
+    return True
+
+
+def _read_header(payload: dict[str, Any], record: dict[str, Any], header: SessionHeader) -> None:
+    """Take over what the first record of a session tells. A fork has that of the session it comes from too, behind its own."""
+    if header.session is None:
+        source = payload.get("source")
+        header.unattended = isinstance(source, dict) or source in _UNATTENDED
+    header.set_first(session=payload.get("id"), project=payload.get("cwd"), started=payload.get("timestamp") or record.get("timestamp"))
+
+
+def _read_item(line: Line, record: dict[str, Any], payload: dict[str, Any], reading: Reading) -> None:
+    if payload.get("type") in _TOOL_CALLS:
+        reading.header.note_tools(line.number)
+    speaker = _ROLES.get(payload.get("role") or "") if payload.get("type") == "message" and isinstance(payload.get("role"), str) else None
+    if speaker is None:
+        return
+    text, typed = _persons_text(payload) if speaker is Speaker.USER else (joined_text(payload.get("content"), _TEXTS), False)
+    if text.strip():
+        reading.messages.append(
+            RawMessage(
+                line=line.number,
+                offset=line.offset,
+                time=time_of(record.get("timestamp")),
+                speaker=speaker,
+                typed=typed and not reading.header.unattended,
+                text=text,
+                id=text_of(payload.get("id")),
+            )
+        )
+
+
+def _persons_text(payload: dict[str, Any]) -> tuple[str, bool]:
+    """The text of a message in the person's name, and whether it is theirs: what the program itself put there is left out."""
+    blocks = objects_of(payload.get("content"))
+    details = object_of(payload.get("internal_chat_message_metadata_passthrough") or payload.get("metadata"))
+    origins = details.get("content_item_metadata")
+    if isinstance(origins, list):
+        kinds = [object_of(object_of(item).get("provenance")).get("type") for item in origins]
+        return joined_text([block for block, kind in zip(blocks, kinds, strict=False) if kind == "user"], _TEXTS), True
+    if "content_item_kinds" in details:
+        return "", False
+    texts = [joined_text([block], _TEXTS) for block in blocks]
+    return "\n".join(text for text in texts if text and not _LEADING_TAG.match(text)), True
+
+
+def _roll_back(turns: Any, reading: Reading, window: bool) -> None:
+    """Take back the last turns, each from what the person said on."""
+    if not isinstance(turns, int) or isinstance(turns, bool) or turns < 1:
+        return
+    prompts = [place for place, message in enumerate(reading.messages) if message.speaker is Speaker.USER]
+    if len(prompts) < turns and window:
+        reading.undecided = True
+    del reading.messages[prompts[max(0, len(prompts) - turns)] if prompts else 0 :]

@@ -1,0 +1,100 @@
+"""Transcripts of the Gemini CLI: `~/.gemini/tmp/*/chats/session-*.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mdmem.model.sessions import Speaker
+from mdmem.transcripts.lines import Line
+from mdmem.transcripts.records import RawMessage, Reading, SessionHeader, objects_of, parsed_lines, text_of, time_of
+
+CLIENT = "gemini"
+
+_SPEAKERS = {"user": Speaker.USER, "gemini": Speaker.AGENT}
+_OTHER_TYPES = frozenset({"info", "error", "warning"})
+_MAIN = "main"
+_FILES, _END_OF_FILES = "--- Content from referenced files ---", "--- End of content ---"
+"""Between these the client puts the files that a prompt names with `@`."""
+_LOOP_NOTICE, _CONTINUE = "System: Potential loop detected.", "Please continue."
+"""What the client says in the person's name."""
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """True for the record with which a session of the Gemini CLI begins."""
+    return "type" not in record and text_of(record.get("sessionId")) is not None and text_of(record.get("projectHash")) is not None
+
+
+def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
+    """Read lines; `window`: they are not the first ones of their file.
+
+    One id may come again, with more of the same message: the last counts. `$rewindTo` takes back everything from that message on; where it is
+    not there, the client takes back all, which is right for a part of a file too. `$set` holds copies of messages for the model: not read.
+    """
+    reading = Reading(header)
+    messages: dict[str, RawMessage | None] = {}
+    for line, record in parsed_lines(lines, reading, _is_no_message):
+        kind = record.get("type")
+        if isinstance(rewound := record.get("$rewindTo"), str):
+            for key in _from_key(messages, rewound):
+                del messages[key]
+        elif kind in _SPEAKERS:
+            key = text_of(record.get("id")) or f"line {line.number}"
+            messages.pop(key, None)
+            messages[key] = _message(line, record, header)
+        elif "$set" in record:
+            continue
+        elif recognises(record):
+            header.set_first(session=record.get("sessionId"), started=record.get("startTime"))
+            header.unattended = header.unattended or record.get("kind", _MAIN) != _MAIN
+        elif kind not in _OTHER_TYPES:
+            reading.skip_type(line.number, kind)
+    reading.messages = [message for message in messages.values() if message is not None]
+    return reading
+
+
+def _is_no_message(line: Line) -> bool:
+    return line.data.startswith((b'{"$set":', b'{"$set" :'))
+
+
+def _from_key(messages: dict[str, RawMessage | None], key: str) -> list[str]:
+    keys = list(messages)
+    return keys[keys.index(key) :] if key in messages else keys
+
+
+def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMessage | None:
+    speaker = _SPEAKERS[record["type"]]
+    if record.get("toolCalls"):
+        header.note_tools(line.number)
+    content = record.get("content")
+    if speaker is Speaker.USER and record.get("displayContent"):
+        content = record["displayContent"]
+    text = _text(content)
+    if not text.strip() or (speaker is Speaker.USER and (text.strip() == _CONTINUE or text.startswith(_LOOP_NOTICE))):
+        return None
+    return RawMessage(
+        line=line.number,
+        offset=line.offset,
+        time=time_of(record.get("timestamp")),
+        speaker=speaker,
+        typed=speaker is Speaker.USER and not header.unattended,
+        text=text,
+        id=text_of(record.get("id")),
+    )
+
+
+def _text(content: Any) -> str:
+    """The text of a message: itself, or that of its parts but for thoughts and the files that it names."""
+    if isinstance(content, str):
+        return content
+    texts: list[str] = []
+    in_files = False
+    for part in objects_of(content):
+        text = text_of(part.get("text"))
+        if text is None or part.get("thought"):
+            continue
+        if text.strip() in (_FILES, _END_OF_FILES):
+            in_files = text.strip() == _FILES
+        elif not in_files:
+            texts.append(text)
+    return "\n".join(texts)

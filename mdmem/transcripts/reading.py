@@ -1,0 +1,197 @@
+"""Read a transcript: bytes in, messages out. Pure; a client's format is known by its first records."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from itertools import islice
+
+from mdmem.errors import TranscriptProblem
+from mdmem.model.sessions import Message, ReadingStart, Speaker, Transcript
+from mdmem.transcripts import claude, codex, gemini, openclaw
+from mdmem.transcripts.cleaning import clean
+from mdmem.transcripts.lines import Line, parse_object, whole_lines
+from mdmem.transcripts.records import RawMessage, Reading, SessionHeader
+
+CLIENTS = (claude.CLIENT, codex.CLIENT, openclaw.CLIENT, gemini.CLIENT)
+CONTEXT_MESSAGES = 20
+"""Messages before its new ones with which a later part of a transcript is read, so that answers keep their questions."""
+OWN_REQUEST = "mdmem-extract/"
+"""How the first text of a session begins that mdmem itself began."""
+
+_RECOGNISING = (
+    (claude.CLIENT, claude.recognises),
+    (codex.CLIENT, codex.recognises),
+    (openclaw.CLIENT, openclaw.recognises),
+    (gemini.CLIENT, gemini.recognises),
+)
+_READERS = {claude.CLIENT: claude.read, codex.CLIENT: codex.read, gemini.CLIENT: gemini.read}
+_MOST_FIRST_RECORDS = 20
+_HASH_DIGITS = 12
+
+
+def recognise(data: bytes) -> str | None:
+    """The client that wrote the file which begins with `data` (None: no whole line yet that is a record).
+
+    Raises:
+        TranscriptProblem: `unknown-format`.
+    """
+    records = [record for line in islice(whole_lines(data), _MOST_FIRST_RECORDS) if (record := parse_object(line.data)) is not None]
+    for record in records:
+        for client, recognises in _RECOGNISING:
+            if recognises(record):
+                return client
+    if records or data.count(b"\n", 0) >= _MOST_FIRST_RECORDS:
+        raise TranscriptProblem("unknown-format", "no client is known that writes transcripts in this format")
+    return None
+
+
+def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str] = ()) -> Transcript | None:
+    """Read a transcript from its first byte, or the part of it that begins at `start`.
+
+    Of a part, the messages up to `start.read_line` are context; those behind it are the ones that a reading of the whole file gives.
+
+    Args:
+        data: the bytes of the file from there on.
+        start: the `next_start` of an earlier reading.
+        owners: ids of the user in group chats.
+
+    Returns:
+        None where there is no whole line yet that is a record; and where a part is not enough: the file was rewritten, or the conversation went
+        on anew from what stands before the part. The file is then to be read from its first byte.
+
+    Raises:
+        TranscriptProblem: `unknown-format`.
+    """
+    client = start.client if start else recognise(data)
+    if client is None:
+        return None
+    reader = _LineReader(start)
+    header = _header(start)
+    reading = _read_client(client, reader.lines(data), header, start is not None, owners)
+    if reading.undecided or reader.rewritten:
+        return None
+    messages = _clean_messages(reading.messages, start.time if start else None)
+    own = start.own if start else None
+    if own is None:
+        own = next((message.text.startswith(OWN_REQUEST) for _, message, _ in messages if message.speaker is Speaker.USER), None)
+    return Transcript(
+        client=client,
+        session=header.session or "",
+        project=header.project,
+        started=header.started,
+        messages=tuple(message for _, message, _ in messages),
+        lines=reader.number,
+        size=reader.end,
+        line_hash=reader.hash,
+        tools_line=header.tools_line,
+        own=own is True,
+        skipped=tuple(skipped for skipped in reading.skipped if start is None or skipped.line > start.read_line),
+        next_start=_next_start(client, header, own, reader, messages, start),
+    )
+
+
+class _LineReader:
+    """The lines of a part, and which was the last of them."""
+
+    def __init__(self, start: ReadingStart | None) -> None:
+        self.start = start
+        self.number, self.offset = (start.line - 1, start.offset) if start else (0, 0)
+        self.end = self.offset
+        self.hash: str | None = None
+        self.rewritten = start is not None
+        """The line that was the last one read is not there any more."""
+
+    def lines(self, data: bytes) -> Iterator[Line]:
+        read_line = self.start.read_line if self.start else 0
+        line: Line | None = None
+        for line in whole_lines(data, self.number + 1, self.offset):
+            if line.number == read_line and self.start:
+                self.rewritten = line_hash(line.data) != self.start.read_hash
+            yield line
+        if line is not None:
+            self.number, self.offset, self.end = line.number, line.offset, line.offset + len(line.data) + 1
+            self.hash = line_hash(line.data)
+
+
+def _header(start: ReadingStart | None) -> SessionHeader:
+    if start is None:
+        return SessionHeader()
+    return SessionHeader(
+        session=start.session,
+        project=start.project,
+        started=start.started,
+        unattended=start.unattended,
+        tells_origin=start.tells_origin,
+        tools_line=start.tools_line,
+    )
+
+
+def _read_client(client: str, lines: Iterator[Line], header: SessionHeader, window: bool, owners: Collection[str]) -> Reading:
+    if client == openclaw.CLIENT:
+        return openclaw.read(lines, header, window, owners)
+    return _READERS[client](lines, header, window)
+
+
+def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> list[tuple[RawMessage, Message, datetime | None]]:
+    """The messages that have a text when it is cleaned, each with the time of the one before it. `time`: of the one before all of them."""
+    messages: list[tuple[RawMessage, Message, datetime | None]] = []
+    for raw in raw_messages:
+        time_before, time = time, raw.time or time
+        text = clean(raw.text)
+        if text:
+            message = Message(
+                line=raw.line,
+                time=time,
+                speaker=raw.speaker,
+                typed=raw.typed,
+                text=text,
+                mark=mark_of(time, raw.speaker, raw.text),
+                id=raw.id,
+                sender=(clean(raw.sender).replace("\n", " ") or "?") if raw.sender else None,
+            )
+            messages.append((raw, message, time_before))
+    return messages
+
+
+def _next_start(
+    client: str,
+    header: SessionHeader,
+    own: bool | None,
+    reader: _LineReader,
+    messages: list[tuple[RawMessage, Message, datetime | None]],
+    start: ReadingStart | None,
+) -> ReadingStart | None:
+    if reader.hash is None:
+        return start
+    line, offset, time = reader.number, reader.offset, start.time if start else None
+    if messages:
+        first, _, time = messages[max(0, len(messages) - CONTEXT_MESSAGES)]
+        line, offset = first.line, first.offset
+    return ReadingStart(
+        line=line,
+        offset=offset,
+        read_line=reader.number,
+        read_hash=reader.hash,
+        client=client,
+        session=header.session,
+        project=header.project,
+        started=header.started,
+        time=time,
+        unattended=header.unattended,
+        tells_origin=header.tells_origin,
+        tools_line=header.tools_line,
+        own=own,
+    )
+
+
+def line_hash(data: bytes) -> str:
+    """The first 12 hex digits of the SHA-256 of a line without its end."""
+    return hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]
+
+
+def mark_of(time: datetime | None, speaker: Speaker, text: str) -> str:
+    """The mark of a message: the first 12 hex digits of the SHA-256 of its time, its speaker and its text before it was cleaned."""
+    told = time.isoformat() if time else ""
+    return hashlib.sha256(f"{told}\0{speaker.value}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]

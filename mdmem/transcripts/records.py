@@ -1,0 +1,137 @@
+"""What the readers of the clients have in common: what they make of a file, and how they read the fields of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from mdmem.model.sessions import SkippedLine, Speaker
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, field
+from mdmem.transcripts import lines as line_rules
+from mdmem.transcripts.lines import Line
+
+_LONG = 2048
+"""Bytes from which on a line is worth a look before it is parsed."""
+_TYPE_NAME = late.pattern(r"[A-Za-z0-9_.$-]{1,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """A message as the file has it, and where its line begins. `time`: None where the record has none."""
+
+    line: int
+    offset: int
+    time: datetime | None
+    speaker: Speaker
+    typed: bool
+    text: str
+    id: str | None = None
+    sender: str | None = None
+
+
+@dataclass(slots=True)
+class SessionHeader:
+    """What the records of a session tell of it besides its messages. Each is set by the first record that tells it.
+
+    - `unattended`: nobody types in this session (a program or another agent began it).
+    - `tells_origin`: a record said where its text comes from, so one that does not is not typed.
+    - `tools_line`: where the agent used a tool for the first time.
+    """
+
+    session: str | None = None
+    project: str | None = None
+    started: datetime | None = None
+    unattended: bool = False
+    tells_origin: bool = False
+    tools_line: int | None = None
+
+    def set_first(self, session: Any = None, project: Any = None, started: Any = None) -> None:
+        """Take over what is not known yet."""
+        self.session = self.session or text_of(session)
+        self.project = self.project or text_of(project)
+        self.started = self.started or time_of(started)
+
+    def note_tools(self, line: int) -> None:
+        """The agent uses a tool in this line."""
+        if self.tools_line is None:
+            self.tools_line = line
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a reader found: messages in the order in which they were said, and the lines that it could not read.
+
+    `undecided`: what stands before the part that was read decides which of these messages count.
+    """
+
+    header: SessionHeader
+    messages: list[RawMessage] = field(default_factory=list)
+    skipped: list[SkippedLine] = field(default_factory=list)
+    undecided: bool = False
+
+    def skip(self, line: int, reason: str) -> None:
+        """Note a line that is not read."""
+        self.skipped.append(SkippedLine(line, reason))
+
+    def skip_type(self, line: int, name: Any) -> None:
+        """Note a line of a type that the reader does not know."""
+        shown = name if isinstance(name, str) and _TYPE_NAME.fullmatch(name) else "?"
+        self.skip(line, f"unknown type {shown}")
+
+
+def parsed_lines(
+    lines: Iterable[Line], reading: Reading, is_no_message: Callable[[Line], bool] = lambda line: False
+) -> Iterator[tuple[Line, dict[str, Any]]]:
+    """The lines with their records. What cannot be parsed is noted as skipped; long lines that surely hold no message are passed over."""
+    for line in lines:
+        size = len(line.data)
+        if size > line_rules.MOST_LINE_BYTES:
+            reading.skip(line.number, line_rules.TOO_LONG)
+        elif size <= _LONG or not _looks_whole(line.data) or not is_no_message(line):
+            record = line_rules.parse_object(line.data)
+            if record is not None:
+                yield line, record
+            elif line.data.strip():
+                reading.skip(line.number, line_rules.NO_OBJECT)
+
+
+def _looks_whole(data: bytes) -> bool:
+    return data.startswith(b"{") and data.rstrip().endswith(b"}")
+
+
+def text_of(value: Any) -> str | None:
+    """A text that is not empty."""
+    return value if isinstance(value, str) and value else None
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """An object; an empty one where there is something else."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects_of(value: Any) -> list[dict[str, Any]]:
+    """The objects in a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def time_of(value: Any) -> datetime | None:
+    """A time in UTC, of ISO 8601 or of milliseconds since 1970 (None: it is neither)."""
+    try:
+        if isinstance(value, str):
+            time = datetime.fromisoformat(value)
+            return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+def joined_text(content: Any, types: tuple[str, ...] = ("text",)) -> str:
+    """The text of a message: itself, or that of its blocks of these types. Images and results of tools have none."""
+    if isinstance(content, str):
+        return content
+    blocks = [block.get("text") for block in objects_of(content) if block.get("type") in types]
+    return "\n".join(text for text in blocks if isinstance(text, str))
