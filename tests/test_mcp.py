@@ -112,6 +112,21 @@ class TestArguments:
         assert hint in refused.value.hint
 
 
+BARE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "server/discover",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "probe", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+"""A request of a client that makes no handshake."""
+
+
 class TestGreeting:
     HELLO: ClassVar[dict[str, Any]] = {
         **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
@@ -132,9 +147,23 @@ class TestGreeting:
         assert [each["id"] for each in answers] == [1, 2]
         assert [tool["name"] for tool in answers[1]["result"]["tools"]] == list(TOOLS)
 
+    @pytest.mark.parametrize("first", [[], [BARE]])
+    def test_of_a_client_without_a_handshake(self, first: list[Any]):
+        lists = [BARE | {"id": number, "method": f"{name}/list"} for number, name in enumerate(("prompts", "resources", "tools"), 2)]
+        greeting, answers = self.greeted(*first, *lists, "not read")
+        assert greeting == Greeting((), None, ended=False)
+        assert [each["id"] for each in answers] == [each["id"] for each in (*first, *lists)]
+        assert [tool["name"] for tool in answers[-1]["result"]["tools"]] == list(TOOLS)
+
     @pytest.mark.parametrize(
         "message",
         [
+            BARE | {"method": "resources/templates/list"},
+            BARE | {"id": None},
+            BARE | {"params": {"_meta": {}}},
+            BARE | {"params": BARE["params"] | {"cursor": "x"}},
+            BARE | {"params": {"_meta": BARE["params"]["_meta"] | {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}}},
+            BARE | {"params": {"_meta": BARE["params"]["_meta"] | {"io.modelcontextprotocol/clientInfo": {"name": "probe"}}}},
             "no json",
             "[]",
             "{}",

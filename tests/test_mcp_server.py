@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,14 @@ from workspaces import NOW, Desk, desk
 
 from mdmem.cli import main
 from mdmem.mcp import serving
-from mdmem.mcp.greeting import VERSIONS
+from mdmem.mcp.greeting import ENVELOPE_VERSION, VERSIONS
 from mdmem.mcp.tools import INSTRUCTIONS, TOOLS
 
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": ENVELOPE_VERSION,
+    "io.modelcontextprotocol/clientInfo": INITIALIZE["clientInfo"],
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 MODES = ["legacy", "auto"]
 MOST_LISTED_BYTES = 6000
 
@@ -73,29 +77,37 @@ def test_lines_that_are_no_messages_are_answered_and_so_are_calls_when_the_input
     assert [answers[number]["result"]["isError"] for number in range(3, 9)] == [False] * 6
 
 
+LISTS = ["prompts/list", "resources/list", "tools/list"]
+
+
+@pytest.mark.parametrize("options", [(), ("--read-only",)])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_answered_before_the_sdk_is_loaded_is_what_it_would_answer(at: Desk, version: str):
-    usual = (line("initialize", 1, **INITIALIZE | {"protocolVersion": version}), HELLO[1], line("tools/list", "two"))
-    assert served(at, usual) == {number: answer for number, answer in served(at, ("no json", *usual)).items() if number is not None}
+def test_what_is_answered_before_the_sdk_is_loaded_is_what_it_would_answer(at: Desk, version: str, options: tuple[str, ...]):
+    usual = (line("initialize", 1, **INITIALIZE | {"protocolVersion": version}), HELLO[1], *(line(each, each) for each in LISTS))
+    assert served(at, usual, *options) == {
+        number: answer for number, answer in served(at, ("no json", *usual), *options).items() if number is not None
+    }
 
 
-LOADED_AT_EACH_LINE = """
-import sys
-from mdmem.mcp import serving
-from mdmem.__main__ import run
-write = serving.write_line
-serving.write_line = lambda text: (write(text), print(*sys.modules, file=sys.stderr))
-run()
-"""
+@pytest.mark.parametrize("options", [(), ("--read-only",)])
+def test_so_it_is_without_a_handshake(at: Desk, options: tuple[str, ...]):
+    usual = tuple(line(each, each, _meta=ENVELOPE) for each in ("server/discover", *LISTS))
+    early = served(at, usual, *options)
+    assert early == {number: answer for number, answer in served(at, ("no json", *usual), *options).items() if number is not None}
+    assert early["server/discover"]["result"]["supportedVersions"] == [ENVELOPE_VERSION]
 
 
-def test_the_tools_are_listed_before_the_sdk_is_loaded(at: Desk):
-    lines = "\n".join((*HELLO, line("tools/list", 2), ""))
-    done = at.world.run(at.root, [sys.executable, "-c", LOADED_AT_EACH_LINE, "mcp"], stdin=lines)
-    greeted, listed = (set(modules.split()) for modules in done.stderr.splitlines()[:2])
-    assert len(json.loads(done.stdout.splitlines()[1])["result"]["tools"]) == len(TOOLS)
-    assert "mdmem.mcp.greeting" in greeted
-    assert not {"mcp", "anyio", "pydantic", "mdmem.mcp.server"} & listed
+def test_a_call_without_a_handshake_is_its_clients(at: Desk):
+    asked = (line("server/discover", 0, _meta=ENVELOPE), line("tools/list", 1, _meta=ENVELOPE))
+    log = line("tools/call", 2, name="memory_log", arguments={"text": "it rained"}, _meta=ENVELOPE)
+    assert served(at, (*asked, log))[2]["result"]["isError"] is False
+    assert "Mdmem-Actor: mcp/probe\n" in at.git("log", "-1", "--format=%B")
+
+
+def test_a_client_that_asks_what_it_is_may_still_begin_with_a_handshake(at: Desk):
+    answers = served(at, (line("server/discover", 0, _meta=ENVELOPE), *HELLO, call(2, "memory_get")))
+    assert answers[1]["result"]["protocolVersion"] == INITIALIZE["protocolVersion"]
+    assert answers[2]["result"]["isError"] is False
 
 
 def test_read_only(at: Desk):

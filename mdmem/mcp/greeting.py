@@ -1,7 +1,8 @@
 """The first messages of a client, answered before the SDK is loaded, which takes half a second.
 
 A host may send its model the first request without the tools of a server that is slower than that. What is answered here is what the SDK would
-answer (a test holds them together), and the SDK is shown the handshake later. Whatever is not plainly the usual beginning is left to it.
+answer (a test holds them together), and the SDK is shown a handshake later. A client of the newest protocol has none: it asks what the server
+is, and says in each request who it is. Whatever is not plainly the usual beginning is left to the SDK.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from mdmem.mcp import tools
 from mdmem.startup.records import dataclass
 
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
-"""The versions of the protocol that are greeted here."""
+"""The versions of the protocol with a handshake that are greeted here."""
+ENVELOPE_VERSION = "2026-07-28"
+"""The version without one, whose requests each hold an envelope: version, client and its capabilities."""
+_ENVELOPE = "io.modelcontextprotocol/"
+_LISTS = ("tools/list", "prompts/list", "resources/list")
 _CAPABILITIES = {
     "prompts": {"listChanged": False},
     "resources": {"listChanged": False, "subscribe": False},
@@ -26,7 +31,7 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The input that was read before the SDK: `lines` for it, of which the request `answered` is answered; `ended`: no more input."""
+    """What was read before the SDK: `lines` for it, of which it need not answer the request `answered`; `ended`: there is no more input."""
 
     lines: tuple[str, ...]
     answered: int | str | None
@@ -34,7 +39,7 @@ class Greeting:
 
 
 def greet(read_line: Callable[[], str], write_line: Callable[[str], None], read_only: bool) -> Greeting:
-    """Answer `initialize` and `tools/list` where a client begins with them; a line that is read is empty at the end of input."""
+    """Answer what a client begins with, up to `tools/list`, which comes last; a line that is read is empty at the end of input."""
     lines: list[str] = []
     answered: int | str | None = None
     while line := read_line():
@@ -45,12 +50,17 @@ def greet(read_line: Callable[[], str], write_line: Callable[[str], None], read_
         elif method == "initialize" and answered is None and _is_usual(message):
             lines.append(line)
             answered = number
-            write_line(_answer(number, _introduction(message["params"]["protocolVersion"])))
-        elif method == "tools/list" and answered is not None and _asks_for_all(message):
-            write_line(_answer(number, {"tools": [tool.listed for tool in tools.offered(read_only).values()]}))
-            return Greeting(tuple(lines), answered, ended=False)
+            write_line(_answer(number, {**_introduction(), "protocolVersion": message["params"]["protocolVersion"], "serverInfo": _self()}))
+        elif method == "server/discover" and answered is None and _has_envelope(message):
+            write_line(_answer(number, _enveloped({**_introduction(), "supportedVersions": [ENVELOPE_VERSION]})))
+        elif method in _LISTS and answered is not None and _asks_for_all(message):
+            write_line(_answer(number, _listed(method, read_only)))
+        elif method in _LISTS and answered is None and _has_envelope(message):
+            write_line(_answer(number, _enveloped(_listed(method, read_only))))
         else:
             return Greeting((*lines, line), answered, ended=False)
+        if method == "tools/list":
+            return Greeting(tuple(lines), answered, ended=False)
     return Greeting(tuple(lines), answered, ended=True)
 
 
@@ -80,24 +90,53 @@ def _is_usual(message: dict[str, Any]) -> bool:
 
 
 def _asks_for_all(message: dict[str, Any]) -> bool:
-    """True for a plain request for the whole list."""
+    """True for a plain request for a whole list, behind a handshake."""
     params = message.get("params", {})
     about = params.get("_meta", {}) if isinstance(params, dict) else None
     return (
         message.get("id") is not None
         and isinstance(about, dict)
         and params.get("cursor") is None
-        and not any(name.startswith("io.modelcontextprotocol/") for name in about)
+        and not any(name.startswith(_ENVELOPE) for name in about)
     )
 
 
-def _introduction(version: str) -> dict[str, Any]:
-    return {
-        "capabilities": _CAPABILITIES,
-        "instructions": tools.INSTRUCTIONS,
-        "protocolVersion": version,
-        "serverInfo": {"name": "mdmem", "version": __version__},
-    }
+def _has_envelope(message: dict[str, Any]) -> bool:
+    """True for a plain request, for a whole list or for none, with all that the envelope needs."""
+    params = message.get("params")
+    about = params.get("_meta") if isinstance(params, dict) else None
+    if message.get("id") is None or params is None or not isinstance(about, dict):
+        return False
+    client = about.get(f"{_ENVELOPE}clientInfo")
+    return (
+        set(params) == {"_meta"}
+        and about.get(f"{_ENVELOPE}protocolVersion") == ENVELOPE_VERSION
+        and isinstance(about.get(f"{_ENVELOPE}clientCapabilities"), dict)
+        and isinstance(client, dict)
+        and all(isinstance(client.get(name), str) for name in ("name", "version"))
+    )
+
+
+def _introduction() -> dict[str, Any]:
+    return {"capabilities": _CAPABILITIES, "instructions": tools.INSTRUCTIONS}
+
+
+def _self() -> dict[str, str]:
+    return {"name": "mdmem", "version": __version__}
+
+
+def _listed(method: str, read_only: bool) -> dict[str, Any]:
+    """The whole of one of the lists."""
+    if method == "tools/list":
+        return {"tools": [tool.listed for tool in tools.offered(read_only).values()]}
+    if method == "prompts/list":
+        return {"prompts": [{"name": name, "description": about} for name, about in tools.PROMPTS.items()]}
+    return {"resources": [dict(tools.CONTEXT_RESOURCE)]}
+
+
+def _enveloped(result: dict[str, Any]) -> dict[str, Any]:
+    """A result as the version without a handshake has it."""
+    return {**result, "resultType": "complete", "cacheScope": "private", "ttlMs": 0, "_meta": {f"{_ENVELOPE}serverInfo": _self()}}
 
 
 def _answer(number: int | str | None, result: dict[str, Any]) -> str:

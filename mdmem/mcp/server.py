@@ -74,9 +74,7 @@ class Answers:
 
     async def list_resources(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         """List the resources: the block. Files are read by the template."""
-        about = "The memory block for the start of a session"
-        resource = types.Resource(uri=tools.CONTEXT_URI, name="context", description=about, mime_type="text/markdown")
-        return types.ListResourcesResult(resources=[resource])
+        return types.ListResourcesResult(resources=[types.Resource.model_validate(dict(tools.CONTEXT_RESOURCE))])
 
     async def list_templates(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
         """List the templates of resources: a memory file by its path."""
