@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,27 @@ def test_what_is_answered_before_the_sdk_is_loaded_is_what_it_would_answer(at: D
     assert served(at, usual, *options) == {
         number: answer for number, answer in served(at, ("no json", *usual), *options).items() if number is not None
     }
+
+
+LOADED_AT_EACH_LINE = """
+import sys
+from mdmem.mcp import serving
+from mdmem.__main__ import run
+write = serving.write_line
+serving.write_line = lambda text: (write(text), print(*sys.modules, file=sys.stderr))
+run()
+"""
+
+
+@pytest.mark.parametrize("first", [HELLO, (line("server/discover", 1, _meta=ENVELOPE),)], ids=["handshake", "none"])
+def test_the_tools_are_listed_before_the_sdk_is_loaded(at: Desk, first: tuple[str, ...]):
+    about = {"_meta": ENVELOPE} if len(first) == 1 else {}
+    lines = "\n".join((*first, *(line(each, each, **about) for each in LISTS), ""))
+    done = at.world.run(at.root, [sys.executable, "-c", LOADED_AT_EACH_LINE, "mcp"], stdin=lines)
+    greeted, *_, listed = (set(modules.split()) for modules in done.stderr.splitlines()[: 1 + len(LISTS)])
+    assert len(json.loads(done.stdout.splitlines()[3])["result"]["tools"]) == len(TOOLS)
+    assert "mdmem.mcp.greeting" in greeted
+    assert not {"mcp", "anyio", "pydantic", "mdmem.mcp.server"} & listed
 
 
 @pytest.mark.parametrize("options", [(), ("--read-only",)])
