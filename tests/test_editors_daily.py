@@ -6,7 +6,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import parse
-from mdmem.editors.daily import log, new_log
+from mdmem.editors.daily import insert, log, new_log
 from mdmem.errors import SectionProblem
 from mdmem.facts import items, parse_item, write_item
 from mdmem.model import Op
@@ -108,3 +108,40 @@ def test_entries_that_stand_are_not_changed(text: str, entry: str) -> None:
     assume(entry.strip())
     edited = log(document, "09:00", write_item(entry), again=True)
     assert [i.fact for i in items(parse(edited.text))][:-1] == [i.fact for i in items(document)]
+
+
+class TestInsert:
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("# D\n", "# D\n\n## 09:00\n\n- y\n"),
+            ("", "## 09:00\n\n- y\n"),
+            ("# D\n\n## 09:00\n\n- x\n\n## 10:00\n\n- z\n", "# D\n\n## 09:00\n\n- x\n- y\n\n## 10:00\n\n- z\n"),
+            ("# D\n\n## 08:00\n\n- x\n\n## 10:00\n\n- z\n", "# D\n\n## 08:00\n\n- x\n\n## 09:00\n\n- y\n\n## 10:00\n\n- z\n"),
+            ("# D\n\n## 10:00\n\n- z\n", "# D\n\n## 09:00\n\n- y\n\n## 10:00\n\n- z\n"),
+            ("# D\n\n## 12:00\n\n- z\n\n## 08:00\n\n- x\n", "# D\n\n## 12:00\n\n- z\n\n## 08:00\n\n- x\n\n## 09:00\n\n- y\n"),
+            ("# D\n\n## 09:00\n\n- x\n\n## 09:00\n\n- z\n", "# D\n\n## 09:00\n\n- x\n\n## 09:00\n\n- z\n- y\n"),
+            ("# D\n\n## Plans\n\n- z\n", "# D\n\n## Plans\n\n- z\n\n## 09:00\n\n- y\n"),
+            ("# D\n\n## 08:00\n\n### More\n\n- x\n\n## 10:00\n", "# D\n\n## 08:00\n\n### More\n\n- x\n\n## 09:00\n\n- y\n\n## 10:00\n"),
+            ("# D\r\n\r\n## 10:00\r\n\r\n- z", "# D\r\n\r\n## 09:00\r\n\r\n- y\r\n\r\n## 10:00\r\n\r\n- z"),
+        ],
+    )
+    def test_where_a_minute_belongs(self, before: str, after: str):
+        edited = insert(parse(before), "09:00", "- y")
+        assert (edited.text, edited.op, edited.section[-1]) == (after, Op.DIGEST, "09:00")
+
+    @pytest.mark.parametrize("text", ["# D\n\n```\nx\n", "# D\n\n## 08:00\n\n<!-- y\n"])
+    def test_not_behind_an_open_block(self, text: str):
+        with pytest.raises(SectionProblem) as problem:
+            insert(parse(text), "09:00", "- y")
+        assert problem.value.code == "open-block"
+
+    @given(closed_documents, st.sampled_from(["00:00", "09:00", "23:59"]))
+    def test_every_line_stays_in_its_order(self, text: str, minute: str):
+        document = parse(text)
+        try:
+            after = insert(document, minute, "- y").text
+        except SectionProblem:
+            assume(False)
+        lines = iter(parse(after).lines)
+        assert all(any(line.rstrip("\r\n") == each.rstrip("\r\n") for each in lines) for line in document.lines)

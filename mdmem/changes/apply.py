@@ -15,14 +15,15 @@ from mdmem.changes.transaction import Transaction
 from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath, Provenance
-from mdmem.model.writes import Log, Remember, WriteOptions, WriteResult
+from mdmem.model.writes import DigestDay, Log, Remember, WriteOptions, WriteResult
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import repeats
+    from mdmem.changes import digest_day, repeats
 else:
+    digest_day = late.module("mdmem.changes.digest_day")
     repeats = late.module("mdmem.changes.repeats")
 
 _TRIES, _OVERTAKEN_TRIES = 50, 5
@@ -53,7 +54,8 @@ def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteO
     Raises:
         MdmemError: one is refused or failed; files, git index and HEAD are as they were.
     """
-    options = complete_options(workspace, options)
+    own_work = all(isinstance(change, DigestDay) for change in changes)
+    options = complete_options(workspace, options, own_work)
     edits = [replace(change, options=options) for change in changes]
     if options.dry_run:
         return [preview(workspace, edit) for edit in edits]
@@ -129,5 +131,7 @@ def _note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNot
         confirms=plan.edit.confirms,
         retracts=plan.retracts,
         reverts=(edit.reverts,) if isinstance(edit, RevertEdit) else (),
+        more_sections=plan.edit.more_sections,
     )
-    return with_provenance(workspace, note, edit.options)
+    note = with_provenance(workspace, note, edit.options)
+    return digest_day.complete_note(note, edit, plan.added) if isinstance(edit, DigestDay) else note

@@ -12,14 +12,16 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
 
-def complete_options(workspace: Workspace, options: WriteOptions) -> WriteOptions:
+def complete_options(workspace: Workspace, options: WriteOptions, own_work: bool = False) -> WriteOptions:
     """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or the setting.
+
+    What mdmem does of its own accord (`own_work`) is nobody's order: it has no actor who could claim what a person typed.
 
     Raises:
         WorkspaceProblem: `reserved-actor`.
     """
     confidence = options.source.confidence if options.confidence is None else options.confidence
-    return replace(options, confidence=confidence, actor=workspace.given_actor(options.actor))
+    return replace(options, confidence=confidence, actor=None if own_work else workspace.given_actor(options.actor))
 
 
 def with_provenance(workspace: Workspace, note: history.CommitNote, options: WriteOptions) -> history.CommitNote:

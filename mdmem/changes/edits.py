@@ -14,7 +14,7 @@ from mdmem.errors import PathProblem, SectionProblem
 from mdmem.facts import Item, find_same_item, items, parse_item, write_item
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
 from mdmem.model.rules import is_iso_day, parse_day
-from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model.writes import Action, DigestDay, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -22,11 +22,12 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import foundations, superseding, task_notes
+    from mdmem.changes import digest_day, foundations, superseding, task_notes
     from mdmem.editors import instructions, merge
     from mdmem.editors.key_values import Foundations
     from mdmem.queries import dates, suggestions
 else:
+    digest_day = late.module("mdmem.changes.digest_day")
     dates = late.module("mdmem.queries.dates")
     foundations = late.module("mdmem.changes.foundations")
     superseding = late.module("mdmem.changes.superseding")
@@ -59,7 +60,7 @@ class InstructionsEdit:
     options: WriteOptions
 
 
-FileEdit = EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit
+FileEdit = EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit | DigestDay
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,8 @@ def new_texts(edit: FileEdit) -> tuple[str, ...]:
             return (edit.key or "", edit.text)
         case Forget() | RevertEdit() | InstructionsEdit():
             return ()
+        case DigestDay():
+            return tuple(entry.text for entry in edit.entries)
 
 
 # Where an edit goes.
@@ -122,12 +125,16 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
             path = edit.path
         case EditSection() | Remember() | Forget():
             path = layout.parse_path(edit.file) if edit.file is not None else workspace.curated
+        case DigestDay():
+            path = workspace.log_path(edit.day)
     if layout.within(path, workspace.settings.extra_paths):
         raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
     if folder := _nested_repository(workspace, path):
         raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: {verb('init')} {folder}")
-    appends = isinstance(edit, Log | Forget) or (isinstance(edit, EditSection) and edit.action is Action.APPEND)
-    if workspace.kind_of(path) is FileKind.DAILY and not appends:
+    changes = isinstance(edit, Remember | RevertEdit | InstructionsEdit) or (
+        isinstance(edit, EditSection) and edit.action is not Action.APPEND
+    )
+    if workspace.kind_of(path) is FileKind.DAILY and changes:
         raise SectionProblem(
             "append-only",
             f"{path} is a day's log, which only grows",
@@ -176,6 +183,8 @@ def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Docume
             start = document or parse("")
             result = instructions.take_out(start) if edit.remove else instructions.put_in(start, files.template("agents.md"))
             return EditedText(result=result)
+        case DigestDay():
+            return EditedText(result=digest_day.edit(document or parse(daily.new_log(files.template("daily.md"), edit.day)), edit))
 
 
 def _log(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:

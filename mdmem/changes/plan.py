@@ -14,7 +14,7 @@ from mdmem.editors import EditResult
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.facts import Item
 from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
-from mdmem.model.writes import WriteOptions
+from mdmem.model.writes import DigestDay, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -186,7 +186,7 @@ def _stated_supersession(
 
     With it the plan that takes the fact out of another file, if it stands in one.
     """
-    if edit.options.supersedes is None or isinstance(edit, RevertEdit | InstructionsEdit):
+    if edit.options.supersedes is None or isinstance(edit, RevertEdit | InstructionsEdit | DigestDay):
         return (), (), None
     old, location = edited.superseded, None
     if old is None:

@@ -12,6 +12,7 @@ class EditResult:
 
     `section` is the path afterwards, `supersedes` what the edit itself states. `contradicts` are current values of a key that stay beside a new
     one, `confirms` are facts that are better founded now, and `kept` is what a new value took over from the line that it replaced.
+    `more_sections` are the other sections that the edit added to.
     """
 
     text: str
@@ -22,3 +23,4 @@ class EditResult:
     contradicts: tuple[FactId, ...] = ()
     confirms: tuple[FactId, ...] = ()
     kept: tuple[str, ...] = ()
+    more_sections: tuple[SectionPath, ...] = ()

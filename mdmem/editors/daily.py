@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from datetime import date
 
-from mdmem.document import Document, Section, is_blank
+from mdmem.document import Document, Section, is_blank, parse
 from mdmem.editors import EditResult
 from mdmem.editors.outline import heading, insert_blocks
 from mdmem.editors.section import append_to_section
 from mdmem.errors import SectionProblem
 from mdmem.facts import find_same_item
 from mdmem.model import Op
+from mdmem.startup import late
 
 _TIME_LEVEL = 2
+_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
 
 def new_log(template: str, day: date) -> str:
     """The text of a day's log without entries."""
     return template.replace("{day}", day.isoformat())
+
+
+def _open_block(number: int) -> SectionProblem:
+    """The refusal of a log that ends inside an open block, which begins at a line (from 0)."""
+    message = f"the log ends inside an open fence or comment (line {number + 1})"
+    return SectionProblem("open-block", message, "Close it with an editor.", line=number + 1)
 
 
 def _last_minute(document: Document, minute: str) -> Section | None:
@@ -35,9 +43,7 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
         SectionProblem: `open-block`: the file ends inside an open fence or comment.
     """
     if document.open_line is not None:
-        line = document.open_line + 1
-        message = f"the log ends inside an open fence or comment (line {line})"
-        raise SectionProblem("open-block", message, "Close it with an editor.", line=line)
+        raise _open_block(document.open_line)
     same = None if again else find_same_item(document, item)
     if same is not None:
         return EditResult(text=document.text, op=Op.LOG, section=document.path_at(same.start))
@@ -57,3 +63,26 @@ def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
 
 def _new_minute(document: Document, minute: str, item: str) -> str:
     return insert_blocks(document, len(document.lines), f"{heading(_TIME_LEVEL, minute)}\n\n{item}")
+
+
+def insert(document: Document, minute: str, item: str) -> EditResult:
+    """Put a list item where it belongs by its minute: under the last heading of that minute, else under a new one.
+
+    A new heading stands behind the last one that is not later; where all are later, before the first. Nothing that stands is touched.
+
+    Raises:
+        SectionProblem: `open-block`: the text before the place ends inside an open fence or comment.
+    """
+    minutes = [section for section in document.sections if section.level == _TIME_LEVEL and _MINUTE.fullmatch(section.title)]
+    same = [section for section in minutes if section.title == minute]
+    if same:
+        return EditResult(text=append_to_section(document, same[-1], item), op=Op.DIGEST, section=same[-1].path)
+    earlier = [section for section in minutes if section.title < minute]
+    first = minutes[0].start if minutes else len(document.lines)
+    line = earlier[-1].tree_end if earlier else first
+    if document.open_line is not None and document.open_line < line:
+        raise _open_block(document.open_line)
+    text = insert_blocks(document, line, f"{heading(_TIME_LEVEL, minute)}\n\n{item}")
+    new = parse(text)
+    added = next(section for section in new.sections if section.title == minute and section.level == _TIME_LEVEL)
+    return EditResult(text=text, op=Op.DIGEST, section=added.path)

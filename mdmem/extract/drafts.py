@@ -75,12 +75,12 @@ class Reading:
 class DraftRules:
     """The rules by which messages are judged.
 
-    - `zone`: of the user, whose days count.
+    - `zone`: of the user, whose days count; None is the system's.
     - `keep_lines`: keep every statement that is no noise, as in sessions with tools.
     - `tools_line`: the line from which on the session is one with tools.
     """
 
-    zone: tzinfo
+    zone: tzinfo | None
     keep_lines: bool = False
     tools_line: int | None = None
 

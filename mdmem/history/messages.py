@@ -40,6 +40,9 @@ class CommitNote:
 
     `ended` are facts without a successor; `confirms` are facts whose words are said again, from this source. `claimed_by` is the agent that
     calls a text the user's own.
+
+    Of a digest: `more_sections` are the other sections with new entries, `run` names the run, `cites` tells where each fact was said, `keys` what
+    it is about, and `reads` how far transcripts are read.
     """
 
     op: Op
@@ -55,6 +58,11 @@ class CommitNote:
     resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
     claimed_by: str | None = None
+    more_sections: tuple[SectionPath, ...] = ()
+    run: str | None = None
+    cites: tuple[tuple[FactId, str], ...] = ()
+    keys: tuple[tuple[FactId, str], ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,7 @@ def compose_message(note: CommitNote, before: str, after: str) -> str:
     trailers = [
         ("Op", note.op.value),
         ("Section", join_path(note.section)),
+        *(("Section", join_path(section)) for section in note.more_sections),
         ("Source", provenance.source.value),
         ("Confidence", f"{provenance.confidence:g}"),
         *(("Supersedes", f"{pair.old} {pair.new}") for pair in note.supersedes),
@@ -136,6 +145,10 @@ def compose_message(note: CommitNote, before: str, after: str) -> str:
         ("Also", "true" if note.also else ""),
         ("Actor", provenance.actor or ""),
         ("Session", provenance.session or ""),
+        ("Run", note.run or ""),
+        *(("Cites", f"{fact} {cited}") for fact, cited in note.cites),
+        *(("Key", f"{fact} {key}") for fact, key in note.keys),
+        *(("Read", read) for read in note.reads),
         ("Claimed-By", note.claimed_by or ""),
         ("Reason", provenance.reason or ""),
     ]

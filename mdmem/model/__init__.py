@@ -85,6 +85,7 @@ class Op(StrEnum):
     RESOLVE = "resolve"
     CONFIRM = "confirm"
     SAVE = "save"
+    DIGEST = "digest"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
 from typing import Self
 
@@ -187,6 +188,33 @@ class Forget:
     fact: str
     file: str | None = None
     section: str | None = None
+    options: WriteOptions = field(default_factory=WriteOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class DayEntry:
+    """An entry for the log of a day. `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]. `key`: the attribute that it is about."""
+
+    minute: str
+    text: str
+    kind: str | None
+    cites: str
+    key: str | None = None
+    supersedes: FactId | None = None
+    contradicts: tuple[FactId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DigestDay:
+    """Put entries of one session into the log of a day, where they belong by their minutes.
+
+    `read`: how far the transcript is read with it, as CLIENT/SESSION#LINE HASH; None where more of the session follows.
+    """
+
+    day: date
+    entries: tuple[DayEntry, ...]
+    run: str
+    read: str | None = None
     options: WriteOptions = field(default_factory=WriteOptions)
 
 

@@ -64,6 +64,7 @@ MODULES = frozenset(
         "mdmem.memory.guards",
         "mdmem.memory.tasks",
         "mdmem.changes.contradict",
+        "mdmem.changes.digest_day",
         "mdmem.changes.foundations",
         "mdmem.queries.dates",
         "mdmem.queries.suggestions",
