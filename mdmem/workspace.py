@@ -234,13 +234,13 @@ class Workspace:
         )
 
     def ensure_state(self) -> None:
-        """Make the state folder, and leave in it which workspace it is for."""
+        """Make the state folder, and write into it which workspace it is for."""
         prefix = self.state / _PREFIX_NAME
         while not prefix.exists():
             files.make_folders(self.state)
             new = self.state / files.temporary_name()
             files.write_durably(new, self.repository.prefix.encode("utf-8", "surrogateescape"))
-            with suppress(FileNotFoundError):  # who tidies up, with the lock, takes it for one that was left
+            with suppress(FileNotFoundError):  # a process that tidies up may have removed it as a leftover
                 new.replace(prefix)
 
 

@@ -62,7 +62,7 @@ def save_record(state: Path, record: Record) -> None:
     """Write the write-ahead record, durably."""
     new = state / temporary_name()
     fields = asdict(record)
-    del fields["second"]  # where there is none, an earlier version can read it
+    del fields["second"]  # without this key, an earlier version can read the record of one file
     fields |= {"second": asdict(record.second)} if record.second else {}
     write_durably(new, json.dumps(fields).encode(), 0o600)
     new.rename(state / RECORD_NAME)

@@ -62,7 +62,7 @@ class PageReader:
                 path=file.path, entries=(), origins=(), uncommitted=(), kind=kind
             )
         digest = files.digest(data)
-        # A file that is saved while it is read may hold what the survey, and what git says of it, did not see: it is read again.
+        # A file that was saved while it was read may hold something that the survey and git have not seen: it is read again.
         settled = now - max(file.status.st_mtime_ns, file.status.st_ctime_ns) > files.RACY_NS and _current_stamp(file) == stamp
         if before is not None and before.digest == digest and settled:
             return replace(before, stamp=stamp), None

@@ -115,7 +115,7 @@ def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: C
     fork = next((each.number for each in reversed(trail.commits_after()) if numbers.get(each.commit) == each.number), 0)
     with trail.writing():
         trail.cut(fork)
-        # The commit that renamed a file into memory may be gone, and what came before it no past of memory's any more.
+        # Where the commit that renamed a file into memory is gone, the earlier past of that file is no longer memory's.
         while strange := [began for path, began in trail.live_paths().items() if not workspace.kind_of(path).is_memory]:
             fork = min(strange) - 1
             trail.cut(fork)

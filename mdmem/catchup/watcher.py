@@ -203,7 +203,7 @@ class FileWatcher:
         try:
             number = self._inotify.add_watch(folder, self._masks.all)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
-            return  # nor can it be listed; that it can be is told by the folder above it
+            return  # it cannot be listed either; the folder above has an event when that changes
         self._watches.setdefault(number, set()).add((folder, start, deep))
 
 

@@ -137,7 +137,7 @@ def _without(located: Iterable[_LocatedFact], advice: Iterable[Advice]) -> list[
     return [fact for fact in located if (fact.file.path, fact.line) not in lines]
 
 
-# What no longer holds.
+# Facts that no longer hold.
 
 
 def _no_longer_holds(fact: _LocatedFact) -> Advice | None:
@@ -256,7 +256,7 @@ def _contradiction(conflict: Conflict) -> Advice:
     )
 
 
-# What is old, what is long.
+# Old sections and long files.
 
 
 @dataclass(frozen=True, slots=True)

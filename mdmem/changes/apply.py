@@ -103,7 +103,7 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     try:
         return plan_edit(workspace, edit, path)
     except MdmemError:
-        # In the midst of a merge a file may be as it is for that reason alone.
+        # An unfinished merge may be the reason that the edit cannot be made: it is reported instead.
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         raise
 

@@ -107,7 +107,7 @@ def new_texts(edit: FileEdit) -> tuple[str, ...]:
             return tuple(entry.text for entry in edit.entries)
 
 
-# Where an edit goes.
+# The file of an edit.
 
 
 def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
@@ -149,7 +149,7 @@ def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
     return next((folder for folder in folders if (workspace.root / folder / ".git").exists()), None)
 
 
-# What an edit makes of its file.
+# The file after an edit.
 
 
 def edit_text(workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None) -> EditedText:

@@ -173,7 +173,7 @@ class _Target:
     def evidence(self, data: bytes | None, is_committed: bool = False, problem: BaseException | None = None) -> WriteEvidence:
         """The evidence of a write: git committed `data`, or the file holds it."""
         plan = self.plan
-        # Which hooks there are is asked only where they may have had a hand in it: it may take a git process.
+        # Hooks are looked for only where they may have changed the file, since that may take a git process.
         differs = data not in (None, plan.before, plan.after)
         return WriteEvidence(
             before=plan.before,
@@ -320,7 +320,7 @@ class _Write:
             overtaken += [target] if outcome is WriteOutcome.OVERTAKEN else []
             mixed += [target] if outcome is WriteOutcome.MIXED else []
         if overtaken:
-            # What was committed is somebody's save: it is committed as theirs in the next try.
+            # The commit holds somebody's save: the next try commits that as theirs.
             commits.withdraw(self._workspace.repository, commit, self._parent)
             self._withdraw([target for target in self._targets if target not in overtaken])
             return self._retry(overtaken=True)
@@ -339,14 +339,14 @@ class _Write:
             path, data = target.plan.path, target.on_disk()
             order = replace(self._order, paths=(path,), state=None)
             with suppress(RepositoryProblem):  # it stays a pending edit
-                # Whoever waits for this write has not saved the file: it is a person's, and no agent's claim.
+                # The one who waits for this write has not saved the file: it is a person's save, and no agent's claim.
                 theirs = commit_pending_edits(self._workspace, data, repository.state(path), order, frozenset(), None) if data else None
                 saved += [path] if theirs else []
         return WrittenChange(commit, written.pending, tuple(saved))
 
     def _settle_failure(self, problem: BaseException) -> Retry | None:
         """Find out how far the write came: to be undone (None), or to be tried again on what somebody saved."""
-        # Where this process was interrupted, git may have been done before.
+        # If this process was interrupted, git may have committed before that.
         interrupted = not isinstance(problem, MdmemError | OSError)
         order = self._order
         if interrupted:

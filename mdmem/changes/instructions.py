@@ -1,4 +1,4 @@
-"""mdmem's own instructions to agents, put into a file of the workspace or taken out of it; `init` does that where it is asked to."""
+"""Put mdmem's own instructions to agents into a file of the workspace, or take them out; `init` does so on request."""
 
 from __future__ import annotations
 

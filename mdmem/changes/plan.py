@@ -107,7 +107,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)
-    # Under another title the facts of a section are the same facts; instructions are none.
+    # A section with another title has the same facts; mdmem's instructions hold none.
     facts = FactDifference() if result.op in (Op.RENAME, Op.INIT) else fact_difference(old, new)
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))

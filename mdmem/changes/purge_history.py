@@ -219,7 +219,7 @@ def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[
         yield f"Left as it is in {number_of(count, 'file')} of git's own folder (settings, hooks, names of branches or tags)."
 
 
-# The commit that says so.
+# The commit with the note.
 
 
 def _move_refs(

@@ -62,7 +62,7 @@ def find_repeat(workspace: Workspace, edit: FileEdit, problem: MdmemError) -> Wr
             case Forget() if problem.code == "fact-not-found":
                 return _repeated_forget(workspace, edit)
     except MdmemError:
-        pass  # the first problem is the one to be told
+        pass  # the first problem is reported
     return None
 
 

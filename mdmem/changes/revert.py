@@ -108,7 +108,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
         target = _find_target(workspace, trail, change.reference)
         (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
         _require_revertible(workspace, commit)
-        # Where memory was changed, what was done to other Markdown along with it is another matter.
+        # If the commit changed memory, its changes to other Markdown stay.
         changed_files = [each for each in commit.changes if workspace.kind_of(each.path).is_memory] or commit.changes
         names = {each.path: first_parent.current_name(workspace.repository, each.path, target.commit) for each in changed_files}
         changed_files = [each for each in changed_files if target.path in (None, each.before_path, each.path, names[each.path])]

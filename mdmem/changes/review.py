@@ -52,7 +52,7 @@ def apply_safe_advice(workspace: Workspace, options: WriteOptions, apply: Callab
     remaining = gather_advice(workspace, say)
     while (chosen := next((advice for advice in remaining if advice.safe and advice.change), None)) and chosen.change:
         if any(chosen == advice for advice, _ in done):
-            break  # what was carried out and is advised still would be so for ever
+            break  # advice that stays after it was carried out would come back for ever
         done.append((chosen, apply(_with_options(chosen.change, options))))
         remaining = gather_advice(workspace, say)
     return ReviewResult(remaining, tuple(done))

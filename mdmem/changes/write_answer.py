@@ -47,7 +47,7 @@ def _etag(plan: Plan) -> str | None:
     if plan.edit.op is Op.DELETE:
         return None
     if not plan.edit.section:
-        # What was taken back already was so in no section, and not in the preamble either.
+        # A revert of a change that was taken back already is about no section, and not about the preamble either.
         return preamble_etag(plan.new) if plan.changes or plan.edit.op is not Op.REVERT else None
     section = _changed_section(plan)
     return section_etag(plan.new, section) if section else None

@@ -70,7 +70,7 @@ def _paged(pager: str, text: str) -> bool:
         with subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=_LESS | dict(os.environ)) as process:
             try:
                 process.communicate(f"{text}\n".encode(errors="backslashreplace"))
-            except BrokenPipeError:  # it was left before the end
+            except BrokenPipeError:  # the user left the pager before the end
                 process.wait()
         return process.returncode not in _NOT_RUN
     finally:

@@ -1,4 +1,4 @@
-"""mdmem's own instructions to agents in a file of somebody else's: a block between two marks, put in, replaced and taken out."""
+"""mdmem's own instructions to agents in a file that belongs to somebody else: a block between two marks, put in, replaced, taken out."""
 
 from __future__ import annotations
 

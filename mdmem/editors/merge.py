@@ -238,7 +238,7 @@ def _placements(
             yield placement
         elif any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.old_lines)):
             raise _conflict(hunk, changed, start, current[start:end])
-        # Else they are blank lines, and other lines have come between them.
+        # Otherwise it is a hunk of blank lines that others have come between: it stays.
 
 
 def _unmatched(current: Sequence[str], ranges: Sequence[_SearchRange], hunks: Sequence[_Hunk]) -> Counter[str]:

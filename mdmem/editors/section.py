@@ -190,7 +190,7 @@ def _compose(document: Document, target: _EditRange, text: str) -> str:
     return _first_safe(document, target, text, [result + end + gap + after for gap in gaps])
 
 
-# What keeps an edit inside its section.
+# Checks that keep an edit inside its section.
 
 
 def _first_safe(document: Document, target: _EditRange, text: str, candidates: list[str]) -> str:

@@ -148,7 +148,7 @@ def _quoting_note(paragraphs: Sequence[_Paragraph], position: int, message: str,
     named = _SUBJECT.match(subject)
     is_named = named is not None and named[1] in (note.op, "edited", "removed")
     came, went = (Counter(line[2:] for line in quotes if line.startswith(sign)) for sign in "+-")
-    # What lies between two changes of a file is quoted as gone and as come.
+    # Unchanged lines between two changes of a file are quoted as removed and as added.
     return QuotingNote(
         note=note,
         came=frozenset(came - went),

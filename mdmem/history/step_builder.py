@@ -97,7 +97,7 @@ class StepBuilder:
             gone = (each for each in self.trail.occurrences_ended(number - 1, number) if each.fate is not Fate.MOVED)
             self._gone_with_reverted |= {entry_content(each.entry): each for each in gone}
 
-    # What begins.
+    # New occurrences.
 
     def begin_entries(self, files: Sequence[EntryMatches]) -> None:
         """Begin the occurrences of new entries and, with their marks, of those that moved."""
@@ -148,7 +148,7 @@ class StepBuilder:
         in_section = [each for each in ended if _location(each.entry) == _location(entry)]
         return next(reversed(in_section or ended), None)
 
-    # What ends.
+    # Ended occurrences.
 
     def end_entries(self, files: Sequence[EntryMatches]) -> None:
         """End what has no counterpart: superseded as the commits state or, of edits by hand, as the difference shows; else removed."""
@@ -224,7 +224,7 @@ class StepBuilder:
             if occurrence.entry.fact == fact:
                 yield -number, occurrence
 
-    # What is said again.
+    # Confirmed occurrences.
 
     def confirm_entries(self, files: Sequence[EntryMatches]) -> None:
         """Give unchanged entries the source of a commit that says the same from a stronger one; each goes on as a new occurrence.

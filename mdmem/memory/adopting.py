@@ -58,7 +58,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         raise PathProblem("bad-path", f"{folder} lies in git's own folder")
     if not is_marked(folder) and (line := next(_unusable(folder), None)):
         raise PathProblem("bad-path", line)
-    # What fails does so before anything is written.
+    # Whatever can fail is tried before anything is written.
     config.load(folder.resolve(), _work_tree(folder), environment)
     if (agents_file := request.agents or request.no_agents) is not None:
         instructions.require_possible(folder.resolve(), agents_file, remove=request.agents is None)

@@ -28,7 +28,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
         newest = newest_revision(workspace, trail, path, section)
         revisions = trail.revisions(newest.lineage) if newest else ()
         paths = {revision.begun: revision.path for revision in revisions}
-        # What stands in the section may have another source than its commit states: it was confirmed, or a revert brought it back.
+        # A line may have another source than its commit states: it was confirmed, or a revert brought it back.
         live = trail.live_occurrences(path)
         origins = {each.entry.first_line: each.origin for each in live if each.entry.section == section.section}
         lines = []

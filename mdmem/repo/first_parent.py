@@ -151,7 +151,7 @@ def current_name(repository: Repository, path: FilePath, after: CommitId) -> Fil
     visited: set[CommitId] = set()
     while (
         removal := _removing_commit(repository, path, after)
-    ) and removal.commit.id not in visited:  # two branches may have taken it out each
+    ) and removal.commit.id not in visited:  # each of two branches may have removed it
         after = removal.commit.id
         visited.add(after)
         path = next((change.path for change in removal.changes if change.before_path == path), path)

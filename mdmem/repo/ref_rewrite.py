@@ -210,7 +210,7 @@ def _rewrite_file(path: Path, rules: RewriteRules) -> None:
             files.replace(path, after, before, files.temporary_name())
 
 
-# What remains.
+# Objects and files that still hold the words.
 
 
 def objects_holding(repository: Repository, rules: RewriteRules) -> set[str]:

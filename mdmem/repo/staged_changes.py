@@ -85,7 +85,7 @@ def _cached_trees(cached: bytes) -> dict[bytes, str]:
     """The tree ids of folders that an index caches in its extension `TREE`; the path of the root is empty."""
     trees: dict[bytes, str] = {}
     at = 0
-    above = [(b"", 1)]  # the folders that those to come lie in, the innermost last, each with the number of them
+    above = [(b"", 1)]  # the folders above the next one, the innermost last, each with the number of its subfolders to come
     while at < len(cached) and above:
         prefix, count = above.pop()
         if count == 0:

@@ -277,7 +277,7 @@ class SearchIndex:
                 self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}), durably=True)
             _stored(writer.commit)
         finally:
-            # A writer that goes without this leaves the segments of its merges behind for good.
+            # Without this wait, a writer leaves the segments of its merges behind for good.
             _stored(writer.wait_merging_threads)
             allocator.release_free_memory()
         _stored(self._index.reload)

@@ -312,7 +312,7 @@ class IndexSearcher:
 
     def _why(self, ranked: _RankedCandidates, number: int, clauses: Iterable[Clause]) -> Explanation:
         address = ranked.documents[number]
-        assert not isinstance(address, OverlayEntry)  # who wants explanations has the index brought up to date
+        assert not isinstance(address, OverlayEntry)  # a search with explanations brings the index up to date first
         parts = []
         for clause in clauses:
             try:

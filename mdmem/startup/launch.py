@@ -26,7 +26,7 @@ def launch(main: Callable[[], int]) -> NoReturn:
             signal.signal(number, _interrupt)
     try:
         status = main()
-    except KeyboardInterrupt:  # before there was anything that could say so
+    except KeyboardInterrupt:  # so early that nothing else could report it
         try:
             os.write(2, b"mdmem: interrupted\n")
         finally:

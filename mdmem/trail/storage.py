@@ -178,7 +178,7 @@ def _is_usable(connection: sqlite3.Connection, settings: str | None) -> bool:
     identity = [connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")]
     if identity != [(APPLICATION_ID,), (TRAIL_VERSION,)]:
         return False
-    # Only a file of ours says for which settings it was filled.
+    # Read only now: a file of another program has no such table.
     filled_for = connection.execute("SELECT settings FROM about").fetchone()
     return filled_for is not None and (settings is None or filled_for == (blob(settings),))
 

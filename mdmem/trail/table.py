@@ -323,7 +323,7 @@ class Trail:
         with self.writing():
             self._store.run("DELETE FROM dropped")
 
-    # All of it.
+    # The whole trail.
 
     def dump(self) -> tuple[tuple[object, ...], ...]:
         """All that the trail says, as a value that can be compared; rows are numbered by their order."""
