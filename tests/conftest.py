@@ -67,7 +67,7 @@ class World:
 
 @pytest.fixture(autouse=True, scope="session")
 def _heard() -> None:
-    """Ctrl-C and a hang-up are heard here and by what is started here, though a shell in the background or nohup has them ignored."""
+    """Have this process and its children react to Ctrl-C and a hang-up, even if a shell in the background or nohup had them ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -18,7 +18,7 @@ EMPLOYERS = ["Stripe", "Linear", "Figma", "Notion"]
 
 
 SEED_DATE = "2025-01-01T09:30:00+00:00"
-"""Before all that is said in tests: a commit counts from the greatest date so far."""
+"""A date before all others in the tests, since a commit counts from the greatest date so far."""
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def dated_desk(world: World, repository: Path) -> Desk:
 
 
 class DatedMemory:
-    """Memory on any day."""
+    """Memory that can be used on any day."""
 
     def __init__(self, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at = at

@@ -172,7 +172,7 @@ def left_at_the_end(first: Look, steps: Sequence[Step]) -> list[State]:
 
 @dataclass
 class Recorder:
-    """Notes the steps of what is done below a folder while it is entered."""
+    """A context manager that records the steps of everything that is done below a folder."""
 
     root: Path
     first: Look = field(init=False)
@@ -201,7 +201,7 @@ class Recorder:
         self._note_changes()
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note how everything stands before something happens: an audit event of Python's own, which comes before the system call."""
+        """Record a look at the folder before a change; Python's audit events come before the system call."""
         if self._busy:
             return
         if event in _CHANGING or (event == "open" and self._is_below(arguments[0])):

@@ -66,7 +66,7 @@ def message(
 
 @dataclass
 class ReplayedMemory:
-    """Files as they are after the commits replayed so far, and the trail of these."""
+    """The files after the commits replayed so far, and the trail of these commits."""
 
     trail: Trail = field(default_factory=Trail.in_memory)
     files: dict[FilePath, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Files that are renamed into memory: their past before is theirs."""
+"""Files that are renamed into memory keep their past from before."""
 
 import os
 from pathlib import Path

@@ -31,7 +31,7 @@ def _now(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def state_but_for_the_trail(at: Desk) -> dict[str, bytes | str]:
-    """The state folder without the trail, which is brought up to HEAD wherever it is asked."""
+    """The state folder without the trail, which is brought up to HEAD whenever it is read."""
     trail = {"root", "root/workspace", "root/versions.db", "root/trail.lock"}
     return {name: data for name, data in at.state().items() if name not in trail}
 
@@ -65,7 +65,7 @@ class TestHooks:
         assert (at.root / "it.ran").exists()
 
     def test_our_own_alone_are_not_started(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        """git looks for them in a folder that has none."""
+        """git is told to look for hooks in a folder that has none."""
         hookfiles.install(at.root / ".git" / "hooks", "python3")
         started: list[list[str]] = []
         converse = runner.converse
@@ -191,7 +191,7 @@ class TestLocks:
         assert all(f"entry {number}\n" in at.read(LOG) for number in range(3))
 
     def test_a_save_of_an_editor_in_between_is_kept(self, at: Desk):
-        """The hook runs on the person's commit, when ours is drawn up already and not yet written."""
+        """The hook runs on the commit of the person's edits, when ours is planned and not yet written."""
         leave_pending_edit(at, "MEMORY.md", "edited")
         at.hook("post-commit", "[ -e .git/once ] && exit 0\ntouch .git/once\nprintf '\\n- saved meanwhile\\n' >>MEMORY.md")
         done = at.apply(append())

@@ -99,7 +99,7 @@ class Actions:
         self.at.write(NAMES[one % len(NAMES)], BAD[two % len(BAD)])
 
     def racy(self, one: int, two: int) -> None:
-        """The same size, and the time that it had."""
+        """Save other bytes of the same size, and put back the old time stamp."""
         place = self.at.root / NAMES[one % len(NAMES)]
         if place.is_file():
             before = place.stat()
@@ -486,7 +486,7 @@ def while_waiting(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object])
 class TestLooks:
     @pytest.fixture
     def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[Workspace]:
-        """One for each time that the files are listed."""
+        """A list that grows by one each time the files are listed."""
         seen: list[Workspace] = []
         listed = Workspace.memory_paths
         monkeypatch.setattr(Workspace, "memory_paths", lambda workspace, told: seen.append(workspace) or listed(workspace, told))
@@ -586,7 +586,7 @@ class TestInTheBackground:
 
     @pytest.mark.background
     def test_it_imports_nothing_from_where_the_user_is(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        """The write does not wait for it: what it would do to the folder is seen when it holds no lock any more."""
+        """The write does not wait for the process: its traces in the folder are looked for once it holds no lock any more."""
         for name in ("mdmem", "json"):
             at.write(f"{name}.py", "open('ran', 'w')\n")
         monkeypatch.chdir(at.root)
@@ -614,7 +614,7 @@ class TestInTheBackground:
 
 
 def test_a_file_saved_while_the_index_is_made_is_read_again(at: Desk, monkeypatch: pytest.MonkeyPatch):
-    """The line is in the file when that is read, but was not when git was asked what is not committed yet."""
+    """The line is in the file when that is read, but was not there when git listed what is not committed."""
     at.write("MEMORY.md", "# Memory\n\n- one\n")
     at.git("add", "-A")
     at.git("commit", "-qm", "one")

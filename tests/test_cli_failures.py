@@ -64,7 +64,7 @@ def slow_hook(shell: Shell) -> None:
 
 
 def refusing_hook(shell: Shell) -> None:
-    """It takes the person's own edits and refuses ours, so that the first of two commits has to go back."""
+    """A hook that accepts the person's own edits and refuses ours, so that the first of two commits has to be undone."""
     shell.hook("commit-msg", 'grep -q Mdmem-Op "$1" || exit 0; echo not today >&2; exit 1')
 
 

@@ -1,4 +1,4 @@
-"""The short way in: what it knows it reads as Typer does, all else it leaves to Typer, and nothing slow is loaded on it."""
+"""The short way: it reads simple calls as Typer does, leaves all others to Typer, and loads nothing slow."""
 
 import os
 import sys
@@ -254,7 +254,7 @@ _WRITING = {"mdmem.changes.apply", "mdmem.changes.plan"}
 _OF_THE_SEARCH = {"tantivy"}
 _PLACES = [str(Path(module.__file__).parents[1]) for module in (mdmem, tantivy)]
 _LOADED = f"import sys; sys.path[:0] = {_PLACES}; from mdmem.cli import main; status = main(); print(status, *sys.modules)"
-"""Without site-packages' own modules, which load at will."""
+"""A program that prints the modules that a command loads; without `site`, which loads modules of its own."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The commands that look back, take back and tend, as a user meets them: a year of a workspace, told."""
+"""The commands that look back, take back and tidy up, as a user meets them: a year in the life of a workspace."""
 
 import json
 import re

@@ -152,7 +152,7 @@ class TestWhatACommitHolds:
 
 
 class TestTakenBack:
-    """The index has of the file what it had before."""
+    """A commit that is taken back leaves the index entry of the file as it was before."""
 
     @pytest.mark.parametrize("before", ["settled", "staged", "announced", "untracked", "removed"])
     def test_in_the_index_too(self, at: Desk, opened: Repository, before: str):

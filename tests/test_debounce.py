@@ -11,7 +11,7 @@ START = 1_000_000.0
 
 
 class Clock:
-    """Stands for `time`; names are written in the folder until a moment of it."""
+    """A stand-in for `time`. Names are written in the folder until a set moment."""
 
     def __init__(self, folder: Path, busy_until: float) -> None:
         self.now = START
@@ -78,7 +78,7 @@ def test_one_waits_and_one_that_was_killed_does_not(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_mark_that_goes_meanwhile(monkeypatch: pytest.MonkeyPatch, folder: Path):
-    """Whoever waited has begun; it may not see what was done last."""
+    """The process that waited has begun its work, and may not see what was done last."""
     mark = folder / "state" / "mark"
     mark.symlink_to("gone")
     clock(monkeypatch, folder, -1.0)

@@ -23,7 +23,7 @@ TASK = "Move it"
 
 
 def nothing(at: Desk) -> None:
-    """Not even a first write."""
+    """No preparation, not even a first write."""
 
 
 def used(at: Desk) -> None:
@@ -190,7 +190,7 @@ def values(record: object) -> set[object]:
 
 
 def recorded(at: Desk, carry_out: Callable[[], object]) -> Recorded:
-    """Something done in a workspace, on the record."""
+    """Record the steps of some work in a workspace."""
     before = at.git("rev-parse", "HEAD").strip()
     with Recorder(at.root) as recorder:
         carry_out()
@@ -290,7 +290,7 @@ NEXT = EditSection("Next", Action.BODY, "- the next", file=NEXT_PATH, create=Tru
 
 
 def is_settled(at: Desk, write: Recorded, state: State, folder: Path) -> bool:
-    """The next command settles what a cut has left, whatever that is; whether the verb is done then."""
+    """Have the next command settle what a cut has left. True if the verb is done after that."""
     left = Desk(at.world, lay_out(state, folder))
     left.apply(NEXT)
     assert not [place for place in left.root.rglob("*") if place.suffix == ".tmp" or place.name == Path(RECORD).name]
@@ -395,7 +395,7 @@ def test_hooks_that_were_taken_out_do_not_come_back(at: Desk):
 
 
 def require_kept(recorder: Recorder) -> None:
-    """Whatever a power cut leaves at the end is all that there was."""
+    """Assert that a power cut at the end loses nothing."""
     whole = kept(dict(files_below(recorder.root)))
     for state in left_at_the_end(recorder.first, recorder.steps):
         assert sorted(path for path, data in whole.items() if state.get(path) != data) == []

@@ -163,7 +163,7 @@ def test_where_nothing_can_be_written(make, tmp_path: Path):
 
 
 def _write_within(state: str, size: int) -> None:
-    """Record events where no file may grow beyond a size: what a full disk does, a write cut short included."""
+    """Record events where no file may grow beyond a size, as on a full disk: a write may be cut short."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     for number in range(3):

@@ -217,7 +217,7 @@ class TestReplace:
 
 
 class TestSavedAtTheLastMoment:
-    """Between the last look at the file and the moment it is replaced."""
+    """Saves between the last look at a file and its replacement."""
 
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:
@@ -440,7 +440,7 @@ class TestLock:
 
     @pytest.mark.parametrize("long", [False, True])
     def test_whoever_waits_gets_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool):
-        """Within the first second, and after it was said that it takes long."""
+        """Both within the first second, and after the message that it takes long."""
         flock, queued, order = files.fcntl.flock, threading.Event(), []
 
         def noted(descriptor: int, operation: int) -> None:

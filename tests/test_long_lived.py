@@ -21,7 +21,7 @@ from mdmem.model.writes import Log
 
 requires_proc = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 MOST_GROWTH_BYTES = 20_000_000
-"""Of 300 calls, the first hundred apart: caches that have a bound fill meanwhile, and the engine's threads take and leave memory."""
+"""The most growth over 300 calls after the first hundred: bounded caches still fill, and the engine's threads take and leave memory."""
 MOST_BYTES = 80 * 1024 * 1024
 THREADS = 4
 

@@ -100,7 +100,7 @@ class Vault:
 
 @pytest.fixture
 def vault(world: World, repository: Path) -> Vault:
-    """Two commits without it, one with."""
+    """A repository with two commits without the words, and one with them."""
     vault = Vault(world, repository)
     vault.commit("seed", MEMORY=OTHER)
     vault.commit("other", memory__topic="# Topic\n\n- b\n")
@@ -269,7 +269,7 @@ def test_notes_on_other_commits_stay_as_they_are(vault: Vault) -> None:
 
 
 def test_many_notes_are_in_folders(vault: Vault) -> None:
-    """git divides their names so from some hundred notes on."""
+    """From some hundred notes on, git divides their names into folders."""
     index, name = str(vault.root / ".git" / "of-notes"), vault.id("HEAD")
     blob = vault.git("hash-object", "-w", "--stdin", stdin="a note\n").strip()
     vault.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{name[:2]}/{name[2:]}", GIT_INDEX_FILE=index)
@@ -307,7 +307,7 @@ def test_other_edits_stay_as_they_were(vault: Vault) -> None:
 
 
 def test_only_in_the_reflog(vault: Vault) -> None:
-    """Taken out by hand, with `git commit --amend`: the words are in no commit of a branch, and in the repository all the same."""
+    """The words were removed by hand, with `git commit --amend`: no commit of a branch has them, but the repository does."""
     vault.commit("hold it", MEMORY=OTHER)
     vault.git("reset", "-q", "--soft", "HEAD~2")
     vault.git("commit", "-q", "--allow-empty", "-m", "again")
@@ -331,7 +331,7 @@ def test_only_in_what_follows_a_remote(vault: Vault) -> None:
 
 
 def test_what_another_git_has_just_written_stays(vault: Vault) -> None:
-    """It writes objects first and moves its ref, or writes its index, later."""
+    """A git process writes objects first, and moves its ref, or writes its index, later."""
     loose = vault.git("hash-object", "-w", "--stdin", stdin="not committed yet").strip()
     old = vault.git("hash-object", "-w", "--stdin", stdin="older").strip()
     loose_file = vault.root / ".git" / "objects" / loose[:2] / loose[2:]
@@ -585,7 +585,7 @@ def worktree_with_refs(vault: Vault) -> None:
 
 
 def busy_worktree(vault: Vault, verb: Sequence[str] = ("merge",)) -> None:
-    """With an operation that stopped at a conflict; the main work tree is not in the midst of it."""
+    """Make a linked work tree with an operation that stopped at a conflict; the main work tree is not busy."""
     worktree = linked(vault)
     worktree.commit("theirs", MEMORY="theirs\n")
     commit = worktree.id("HEAD")

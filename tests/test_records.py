@@ -40,7 +40,7 @@ def point(words: Mapping[str, Callable[..., Any]], how: dict[str, bool]) -> Any:
 
 
 def shown(make: Callable[[], Any]) -> str:
-    """A value as it says itself, or why it cannot be."""
+    """The repr of a value, or the error of making it."""
     try:
         return repr(make())
     except (TypeError, AttributeError) as problem:

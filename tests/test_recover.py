@@ -41,7 +41,7 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def settled(at: Desk) -> None:
-    """Nothing that a write leaves while it is under way is there."""
+    """Assert that nothing of an unfinished write is left."""
     assert sorted(path.name for path in at.workspace.state.iterdir()) == ["lock", "workspace"]
     assert not list(at.root.rglob("*.tmp"))
     assert at.git("status", "--porcelain") == ""
@@ -109,7 +109,7 @@ def leave(at: Desk, record: write_ahead.Record) -> None:
 
 
 def nothing_to_change(at: Desk) -> tuple[str, ...]:
-    """The next command, which has nothing to do but to settle what was left: what it says."""
+    """Run a command that has nothing to do but to settle what was left, and return what it says."""
     heard: list[str] = []
     done = apply(at.workspace, append("- lives in Oslo", "Home"), heard.append)
     assert not done.changed

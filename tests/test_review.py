@@ -38,7 +38,7 @@ def curated(
 
 
 def fact_states(file: CuratedFile, superseded: Mapping[str, str | None] | None = None) -> list[FactState]:
-    """The facts of a file, with what the trail and the calendar say of them."""
+    """The facts of a file with their states, as the trail and the calendar have them."""
     successors = {fact(old): fact(new) if new else None for old, new in (superseded or {}).items()}
     states = []
     for item in items(file.document):

@@ -22,7 +22,7 @@ from mdmem.search.terms import folded, query_terms, split_scripts, stem, text_la
 
 TODAY = date(2025, 6, 1)
 WITHOUT_STOP_WORDS = {"romanian", "turkish"}
-"""Without them nothing tells that a text is English."""
+"""Languages without a list of stop words: nothing tells there that a text is English."""
 OTHERS = "- 42\n- xyzzy\n"
 
 
@@ -88,7 +88,7 @@ def test_english_stays_found_as_it_was_typed_where_there_are_no_stop_words(langu
 @settings(max_examples=20)
 @given(text=st.text(st.characters(codec="utf-8"), max_size=60))
 def test_every_word_is_found_as_it_was_typed(language: str, text: str) -> None:
-    """Whatever the text that holds it was taken for: a query of the word looks for its term."""
+    """A query for a word finds it whichever language its text was taken for."""
     for word in folded(split_scripts(text).spaced):
         asked = query_terms(word, language)
         if folded(word) == [word]:

@@ -256,7 +256,7 @@ def test_what_a_lexicon_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_past_entries_do_not_hide_current_ones() -> None:
-    """A search that at first sees only what is over looks on."""
+    """A search whose first candidates are all past entries looks further."""
     path = FilePath("memory/topic.md")
     found = entries(parse("".join(f"- tea {number}\n" for number in range(ranking.CANDIDATES + 50))), path)
     ended = Lifetime(begun=1, ended=2, is_live=False)

@@ -33,7 +33,7 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def nowhere(at: Desk, value: str = TOKEN) -> None:
-    """The value is in no file of the work tree or the git folder, and in no object."""
+    """Assert that a value is in no file of the work tree or the git folder, and in no object."""
     holding = [str(path) for path in at.root.rglob("*") if path.is_file() and value.encode() in path.read_bytes()]
     assert holding == []
     objects = (at.root / ".git" / "objects").glob("??/*")

@@ -100,7 +100,7 @@ def append_steps(trail: Trail, *steps: Step) -> None:
 
 @dataclass
 class Model:
-    """The same in plain lists, worked out by appending everything from the start."""
+    """A model of the trail in plain lists, which appends everything from the start again."""
 
     history: list[tuple[MainlineCommit, Step]]
     occurrences: list[Occurrence] = field(default_factory=list)
@@ -539,7 +539,7 @@ def test_revisions_of_a_long_section_cost_what_changes(tmp_path: Path):
 
 
 def _filled(commits: int) -> Trail:
-    """Each commit replaces one entry and one section of the ten that there are, in a file of its own."""
+    """A trail of so many commits, each of which replaces one entry and one section of the ten that there are, in a file of its own."""
     trail = Trail.in_memory()
     with trail.writing():
         for number in range(1, commits + 1):
@@ -841,7 +841,7 @@ def test_a_reader_next_to_a_process_that_writes_and_is_killed(tmp_path: Path):
 
 
 def _as_nobody(folder: str, answer: str) -> None:
-    """Read and write as a user who may only read here."""
+    """Read and write the trail as a user who may only read it."""
     with Path(answer).open("w") as output:
         if os.getuid() == 0:
             os.setgid(65534)
@@ -882,7 +882,7 @@ def _write_much(trail: Trail) -> None:
 
 
 def _write_within(folder: str, size: int) -> None:
-    """Write where no file may grow beyond a size: what a full disk does."""
+    """Write the trail where no file may grow beyond a size, as on a full disk."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     with Trail.open(Path(folder), "s") as trail:

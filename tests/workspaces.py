@@ -1,4 +1,4 @@
-"""A workspace in a sealed world: what to do in it, and how everything in it stands."""
+"""A workspace in a sealed world: actions in it, and snapshots of everything in it."""
 
 import os
 import tempfile
@@ -20,7 +20,7 @@ SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n
 MARK, HAND = "- the mark of mdmem", "- a line of Ada's"
 NOW = "2026-03-05T10:00:00"
 STATE = Path(".git", "mdmem", "root")
-"""The state folder of a workspace that is the whole work tree, from there."""
+"""The state folder of a workspace that is the whole work tree, relative to it."""
 
 
 def _modes_count() -> bool:
@@ -38,7 +38,7 @@ where_modes_count = pytest.mark.skipif(not _modes_count(), reason="this user may
 
 @dataclass(frozen=True)
 class TreeState:
-    """Everything that a refused command leaves as it was."""
+    """A snapshot of everything that a refused command must leave as it was."""
 
     files: Mapping[str, bytes | str]
     index: str
@@ -154,7 +154,7 @@ def code_of(action: Callable[[], object]) -> str:
 
 
 def refused(at: Desk, change: Change, code: str) -> None:
-    """The change is refused with `code`, and nothing at all is changed."""
+    """Assert that a change is refused with `code`, and that nothing at all is changed."""
     before = at.tree_state()
     assert code_of(lambda: at.apply(change)) == code
     assert at.tree_state() == before
