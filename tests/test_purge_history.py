@@ -312,7 +312,7 @@ def test_only_in_the_reflog(vault: Vault) -> None:
     vault.git("reset", "-q", "--soft", "HEAD~2")
     vault.git("commit", "-q", "--allow-empty", "-m", "again")
     plan = vault.plan()
-    assert (plan.found, plan.files, plan.commits, plan.loose) == (True, 0, 0, 1)
+    assert (plan.has_changes, plan.files, plan.commits, plan.loose) == (True, 0, 0, 1)
     assert plan.notices[0] == "It stands in 1 objects to which nothing leads but reflogs, if anything."
     vault.purge()
     assert vault.git("log", "--format=%s").splitlines() == ["Purged a text from history", "again", "other", "seed"]
@@ -402,7 +402,7 @@ def test_only_uncommitted(vault: Vault) -> None:
     vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n")
     vault.git("add", "-A")
     plan = vault.plan()
-    assert plan.found
+    assert plan.has_changes
     assert (plan.files, plan.commits, plan.refs) == (1, 0, 0)
     vault.purge()
     assert vault.id("HEAD~1") == tip
@@ -636,7 +636,7 @@ def test_what_is_refused(vault: Vault, arrange: Callable[[Vault], object]) -> No
 def test_a_plan_where_this_workspace_has_an_unfinished_write(vault: Vault) -> None:
     """A purge settles it first."""
     unfinished_write(vault, STATE)
-    assert vault.plan().found
+    assert vault.plan().has_changes
 
 
 def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, str]]:
@@ -736,7 +736,7 @@ def test_killed_after_the_refs_moved_and_then_written_to(vault: Vault) -> None:
     vault.git("reset", "-q", "--hard")
     vault.commit("later", memory__later="- z\n")
     plan = vault.plan()
-    assert plan.found
+    assert plan.has_changes
     assert plan.loose > 0
     vault.purge()
     vault.assert_clean()
@@ -748,7 +748,7 @@ def test_twice_is_once(vault: Vault) -> None:
         vault.git("stash", "push", "-q", "-m", words)
     vault.purge()
     before = vault.tree_state()
-    assert not vault.plan().found
+    assert not vault.plan().has_changes
     vault.purge()
     assert vault.tree_state() == before
 

@@ -273,7 +273,7 @@ class TestExplained:
         assert len(shown) == 3
 
     def test_every_field_and_factor_of_the_ranking_has_its_words(self):
-        assert set(hits._PLACES) == set(ranking.FIELD_WEIGHTS)
+        assert set(hits._FIELD_NAMES) == set(ranking.FIELD_WEIGHTS)
         assert {name for name, _ in ranking.ANSWER_FACTORS.values()} <= set(hits._FACTORS)
 
     def test_json(self):

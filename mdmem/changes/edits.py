@@ -249,9 +249,9 @@ def _remember(workspace: Workspace, edit: Remember, path: FilePath, document: Do
         document = parse("")
     similar = fact_editor.similar_items(document, edit)
     needs_foundations = similar and fact_editor.needs_foundations(edit, similar, foundations.own_foundation(workspace, edit.options))
-    standing = foundations.find_foundations(workspace, path, document, similar, edit.options) if needs_foundations else None
-    result, fact = fact_editor.remember(document, edit, workspace.now().date(), similar, standing)
-    return EditedText(result=result, fact=fact, foundations=standing)
+    item_foundations = foundations.find_foundations(workspace, path, document, similar, edit.options) if needs_foundations else None
+    result, fact = fact_editor.remember(document, edit, workspace.now().date(), similar, item_foundations)
+    return EditedText(result=result, fact=fact, foundations=item_foundations)
 
 
 def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Document | None) -> EditedText:

@@ -55,8 +55,8 @@ def find_foundations(workspace: Workspace, path: FilePath, document: Document, i
         return Foundations(unknown, own, f"who said what stands cannot be told ({problem.message}): it counts as the user's own")
     pending = Foundation(Source.USER_STATED, claimed=workspace.is_agent(options.actor))
     origins = {entry.start_line - 1: state.occurrence.origin for entry, state in zip(in_file, states, strict=True) if state.occurrence}
-    standing = {start: Foundation(origin.source, origin.claimed_by is not None) for start, origin in origins.items()}
-    return Foundations({item.start: standing.get(item.start, pending) for item in items}, own)
+    committed = {start: Foundation(origin.source, origin.claimed_by is not None) for start, origin in origins.items()}
+    return Foundations({item.start: committed.get(item.start, pending) for item in items}, own)
 
 
 # From the messages of the newest commits.

@@ -156,7 +156,7 @@ def _find_better_founded(
     better = []
     gone = [item for item in removed if item.fact.id not in plan.added]
     if plan.old and gone:
-        if not (bases and all(item.start in bases[0].standing for item in gone)):
+        if not (bases and all(item.start in bases[0].by_line for item in gone)):
             bases.append(foundations.find_foundations(workspace, plan.path, plan.old, gone, options))
         better = [item for item in gone if bases[-1].is_better(item)]
     elsewhere = [] if plan.companion is None else _removed_locations(plan.companion)

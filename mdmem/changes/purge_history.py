@@ -115,7 +115,7 @@ def _plan(scope: PurgeScope, target: PurgeTarget, objects: Objects) -> tuple[Pur
             *_id_notices(repository, target),
         ),
     )
-    if not plan.found and not has_purge_note(repository):
+    if not plan.has_changes and not has_purge_note(repository):
         raise _not_found(target, outside + len(holding_files) + len(holding_objects))
     return plan, rewrite
 

@@ -62,13 +62,13 @@ class Foundations:
     An item that is missing is founded as well as the new statement. `note` is a line for the user where history could not be read.
     """
 
-    standing: Mapping[int, Foundation]
+    by_line: Mapping[int, Foundation]
     own: Foundation
     note: str | None = None
 
     def of(self, item: Item) -> Foundation:
         """The foundation of an item."""
-        return self.standing.get(item.start, self.own)
+        return self.by_line.get(item.start, self.own)
 
     def is_weaker(self, item: Item) -> bool:
         """True if an item is worse founded than the new statement."""

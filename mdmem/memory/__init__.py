@@ -152,7 +152,7 @@ class Memory:
         """
         with self._record_event("purge", WriteOptions(actor=request.actor, session=request.session)) as event:
             done = purge.run_purge(self.workspace, request, self._say)
-            event.done(done.plan.found, commit=done.commit)
+            event.done(done.plan.has_changes, commit=done.commit)
         _catch_up(self.workspace)
         return done
 

@@ -122,14 +122,14 @@ def _settings(workspace: Workspace) -> Settings:
 
 def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResult, tuple[str, ...]]:
     """Put mdmem's instructions to agents into a file, or take them out; with lines for the user."""
-    said: list[str] = []
+    lines: list[str] = []
     if request.agents is not None:
-        result = instructions.set_instructions(workspace, request.agents, False, said.append)
-        return result, (*said, *result.notes, *([] if result.changed else [f"unchanged: {result.path}"]))
-    result = instructions.set_instructions(workspace, request.no_agents or "", True, said.append)
+        result = instructions.set_instructions(workspace, request.agents, False, lines.append)
+        return result, (*lines, *result.notes, *([] if result.changed else [f"unchanged: {result.path}"]))
+    result = instructions.set_instructions(workspace, request.no_agents or "", True, lines.append)
     left = [] if result.changed else instructions.files_with_instructions(workspace)
     hints = [f"{result.path} has no instructions of mdmem's; {path} has: {field('no_agents')} {path}" for path in left]
-    return result, (*said, *result.notes, *hints)
+    return result, (*lines, *result.notes, *hints)
 
 
 def _repository(folder: Path) -> tuple[Repository, bool]:

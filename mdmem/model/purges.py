@@ -24,7 +24,7 @@ class PurgePlan:
     notices: tuple[str, ...]
 
     @property
-    def found(self) -> bool:
+    def has_changes(self) -> bool:
         """True if there is anything to purge in what can be reached."""
         return bool(self.files or self.commits or self.tags or self.refs or self.loose)
 

@@ -72,8 +72,8 @@ class EditSection:
 
     def __post_init__(self) -> None:
         """Refuse arguments that do not go together."""
-        places = self.create or self.after is not None
-        if places and self.action not in _PLACING:
+        creates = self.create or self.after is not None
+        if creates and self.action not in _PLACING:
             names = ("create", "after", *(action.value for action in _PLACING))
             create, after, body, append, prepend = map(wording.field, names)
             raise UsageProblem(f"{create} and {after} go with {body}, {append} and {prepend}")

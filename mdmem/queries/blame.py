@@ -36,8 +36,8 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
             mainline_commit = trail.commit_numbered(line.commit) if line.commit else None
             commit = origin_commit(trail, mainline_commit, paths[mainline_commit.number], line.text) if mainline_commit else None
             origin = line_origin(commit, line.text) if commit else None
-            if origin and (standing := origins.get(line.text.strip())):
-                origin = restated(origin, standing)
+            if origin and (live_origin := origins.get(line.text.strip())):
+                origin = restated(origin, live_origin)
             view = BlamedLine(
                 line=number,
                 text=line.text,

@@ -67,7 +67,7 @@ class Overlay:
         self._dropped = dropped
         self._more = len(entries) - len(dropped)
         self._ask = statistics
-        self._told: dict[str, FieldStatistics] = {}
+        self._statistics: dict[str, FieldStatistics] = {}
         self._holding = holding
         self._counts: dict[str, Counter[str]] = {}
 
@@ -95,14 +95,14 @@ class Overlay:
 
     def _learn(self, clauses: Sequence[Clause]) -> None:
         """Get the statistics of each field by its rarest term, which is found soonest."""
-        for field in {name for name, *_ in clauses} - self._told.keys():
+        for field in {name for name, *_ in clauses} - self._statistics.keys():
             counts = {term: self._holding(field, term) for name, term, *_ in clauses if name == field}
-            self._told[field] = self._ask(
+            self._statistics[field] = self._ask(
                 field, min((term for term, count in counts.items() if count), key=counts.__getitem__, default=None)
             )
 
     def _growth(self, field: str, term: str) -> float:
-        total, holding = self._told[field].documents, self._holding(field, term)
+        total, holding = self._statistics[field].documents, self._holding(field, term)
         return _idf(total + self._more, holding + self.count(field, term)) / _idf(total, holding)
 
     def scores(self, clauses: Iterable[Clause]) -> list[tuple[float, OverlayEntry]]:
@@ -126,7 +126,7 @@ class Overlay:
 
     def _average(self, field: str) -> tuple[float, float]:
         """The number of documents and the average length of a field, after an update."""
-        statistics = self._told[field]
+        statistics = self._statistics[field]
         total = statistics.documents + self._more
         added = sum(len(entry.terms.get(field, ())) for entry in self.entries) - sum(
             len(entry.terms.get(field, ())) for entry in self._dropped

@@ -33,7 +33,7 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
     """
     terms = query_terms(query)
     query_terms_set = {*terms.words, *terms.grams}
-    match_places = [_place(hit, query_terms_set) for hit in hits[:_LOOKED_AT]]
+    matched_parts = [_matched_part(hit, query_terms_set) for hit in hits[:_LOOKED_AT]]
     scores = [hit.score for hit in hits]
     return Quality(
         words=len(query_terms_set),
@@ -41,14 +41,14 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
         first=round(scores[0], _DIGITS) if hits else None,
         last=round(scores[-1], _DIGITS) if hits else None,
         spread=round(1 - _median(scores) / scores[0], _DIGITS) if hits and scores[0] > 0 else None,
-        text=match_places.count("text"),
-        heading=match_places.count("heading"),
-        beside=match_places.count("beside"),
+        text=matched_parts.count("text"),
+        heading=matched_parts.count("heading"),
+        beside=matched_parts.count("beside"),
         age=_median([_age(hit, today) for hit in hits]) if hits else None,
     )
 
 
-def _place(hit: Hit, terms: set[str]) -> str:
+def _matched_part(hit: Hit, terms: set[str]) -> str:
     """The part of a hit that holds a term: `text`, `heading` (headings or file name), or `beside` (its neighbours, or a related word)."""
     if _has(hit.text[:_MOST_CHARS], terms):
         return "text"

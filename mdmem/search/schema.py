@@ -183,7 +183,7 @@ def statement_label(number: int) -> str:
 
 
 @lru_cache(maxsize=_KEPT)
-def _places(path: str) -> tuple[str, ...]:
+def _path_labels(path: str) -> tuple[str, ...]:
     """Labels of a path, of its folders and of the file's name."""
     pure = Path(path)
     labelled_paths = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
@@ -209,9 +209,9 @@ class _SectionFields:
 
 
 @lru_cache(maxsize=_KEPT)
-def _place(path: FilePath, day: date | None, section: SectionPath, language: str) -> _SectionFields:
+def _section_fields(path: FilePath, day: date | None, section: SectionPath, language: str) -> _SectionFields:
     dumped = json.dumps([path, day and day.isoformat(), section], ensure_ascii=False, separators=(",", ":"))
-    return _SectionFields(heading_words(path, section, language), (*_places(path), *_parts(section)), dumped)
+    return _SectionFields(heading_words(path, section, language), (*_path_labels(path), *_parts(section)), dumped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
             lifetime_fields = _course(*shared)
         near = _near(rows, position)
         is_log, day = row.kind is FileKind.DAILY, entry.day.toordinal() if entry.day else ranking.NO_DAY
-        section_fields = _place(path, entry.day, entry.section, language)
+        section_fields = _section_fields(path, entry.day, entry.section, language)
         above = with_about(section_fields.heading, row.about, language)
         fields: dict[str, Any] = {
             **lifetime_fields.numbers,

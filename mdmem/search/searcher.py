@@ -100,7 +100,7 @@ class IndexSearcher:
         return sorted(rows.values(), key=lambda row: row.entry.start_line)
 
     def _of_file(self, path: str) -> list[Address]:
-        return [address for _, address in self._found(query.file_query(path), _MANY_OF_FILE)]
+        return [address for _, address in self._engine_hits(query.file_query(path), _MANY_OF_FILE)]
 
     def with_overlay(
         self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]
@@ -208,7 +208,7 @@ class IndexSearcher:
             rows = list(self._passing(passing_filter, today, today))
             total = len(rows)
         else:
-            addresses = [address for _, address in self._found(query.filter_query(passing_filter, today), self._searcher.num_docs)]
+            addresses = [address for _, address in self._engine_hits(query.filter_query(passing_filter, today), self._searcher.num_docs)]
             days, times, begun = (self._column(name, addresses) for name in ("day", "time", "begun"))
             ages = [results.age(*numbers, zone=zone, today=today) for numbers in zip(days, times, begun, strict=True)]
             last = sorted(ages)[:limit][-1:]
@@ -227,12 +227,12 @@ class IndexSearcher:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        return bool(self._found(query.filter_query(passing_filter, date.max), 1))
+        return bool(self._engine_hits(query.filter_query(passing_filter, date.max), 1))
 
     def _all(self, engine_query: tantivy.Query) -> Iterator[IndexRow]:
-        return (self._row(address) for _, address in self._found(engine_query, self._searcher.num_docs))
+        return (self._row(address) for _, address in self._engine_hits(engine_query, self._searcher.num_docs))
 
-    def _found(self, engine_query: tantivy.Query, limit: int) -> list[Any]:
+    def _engine_hits(self, engine_query: tantivy.Query, limit: int) -> list[Any]:
         return call_engine(self._searcher.search, engine_query, max(1, min(limit, self._searcher.num_docs)), count=False).hits
 
     def _matching(self, clauses: Iterable[Clause], request: IndexQuery, limit: int, filtered: bool) -> tuple[list[Scored], bool]:
@@ -242,10 +242,10 @@ class IndexSearcher:
         """
         engine_query = query.any_term_query(self._overlay.adjusted_clauses(clauses) if self._overlay else clauses)
         if filtered:
-            scored = self._found(query.filtered_query(engine_query, request.filter, request.today), limit)
+            scored = self._engine_hits(query.filtered_query(engine_query, request.filter, request.today), limit)
             complete = len(scored) < limit
             return self._with_overlay(scored, clauses, request, limit), complete
-        scored = self._found(engine_query, limit)
+        scored = self._engine_hits(engine_query, limit)
         complete = len(scored) < limit
         scored = self._with_overlay(scored, clauses, request, limit)
         last_days: list[int] = self._column("last", [address for _, address in scored])

@@ -17,7 +17,7 @@ from mdmem.wording import field
 _SNIPPET = 320
 _BOLD = "\x1b[1m"
 _WORD = late.pattern(r"\w+")
-_PLACES = {
+_FIELD_NAMES = {
     "text": "in its text",
     "around": "in or near it",
     "asked": "in a question before it",
@@ -131,16 +131,16 @@ def _why_lines(hit: Hit) -> Iterator[str]:
     own = " ".join((hit.text, *hit.section)).casefold()
     yield f"score {hit.score:.2f}"
     for query_word, parts in by_word.items():
-        where = "; ".join(_place(part, own) for part in parts)
+        where = "; ".join(_matched_field(part, own) for part in parts)
         yield one_line(f'{fsum(part.score for part in parts):+.2f}  "{query_word}": {where}')
     yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.explanation.factors)
 
 
-def _place(part: ScorePart, own: str) -> str:
+def _matched_field(part: ScorePart, own: str) -> str:
     """The field that holds a query word, the term in it if it differs, and the share of the score. A term next to the hit is not shown."""
     word, term = part.query_word.casefold(), part.term.casefold()
     as_what = "" if term == word else f' as "{part.term}"' if term in own else " by a related word"
-    return f"{_PLACES.get(part.field, part.field)}{as_what} {part.score:.2f}"
+    return f"{_FIELD_NAMES.get(part.field, part.field)}{as_what} {part.score:.2f}"
 
 
 def _factor(factor: Factor, hit: Hit) -> str:

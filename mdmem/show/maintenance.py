@@ -56,12 +56,12 @@ def purge_plan_text(plan: PurgePlan) -> str:
 
 def purged_json(done: PurgeResult) -> dict[str, Any]:
     """A purge that is done."""
-    return {"changed": done.plan.found, "commit": done.commit, "plan": _numbers(done.plan), "notices": list(done.notices)}
+    return {"changed": done.plan.has_changes, "commit": done.commit, "plan": _numbers(done.plan), "notices": list(done.notices)}
 
 
 def purged_text(done: PurgeResult) -> str:
     """A finished purge with the commit that records it; an earlier one may have left nothing to do."""
-    return f"{'purged' if done.plan.found else 'it stands nowhere, and nothing is left to purge'} {short_id(done.commit)}".rstrip()
+    return f"{'purged' if done.plan.has_changes else 'it stands nowhere, and nothing is left to purge'} {short_id(done.commit)}".rstrip()
 
 
 def reviewed_json(result: ReviewResult) -> dict[str, Any]:

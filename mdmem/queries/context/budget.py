@@ -113,8 +113,8 @@ def allot(offers: Mapping[ContextPart, Offer], purpose: Purpose, budget: int, al
         reserved = 0
     fillings: dict[ContextPart, Filling] = {}
     shown: set[FactId] = set()
-    standing: list[ContextPart] = [part for part in offers if part is not ContextPart.FOUND and part in shares]
-    for part in standing:
+    promptless: list[ContextPart] = [part for part in offers if part is not ContextPart.FOUND and part in shares]
+    for part in promptless:
         fillings[part] = fill(part, offers[part], min(room - kept - reserved, int(budget * shares[part])), shown)
         shown.update(candidate.id for candidate in fillings[part].shown)
         room -= fillings[part].tokens

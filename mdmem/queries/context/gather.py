@@ -91,7 +91,7 @@ def _build(
     wanted = {part for part in ContextPart if part.value not in request.without}
     offers: dict[ContextPart, Offer] = {}
     if request.block_purpose is Purpose.SESSION:
-        offers |= {part: offer for part, offer in _standing_offers(workspace, index, request.tokens, say).items() if part in wanted}
+        offers |= {part: offer for part, offer in _promptless_offers(workspace, index, request.tokens, say).items() if part in wanted}
     if prompt is not None and ContextPart.FOUND in wanted and is_typed(prompt):
         answer = search.search_in(workspace, index, Search(query=prompt, limit=_number_asked(request.tokens)), say)
         gated = request.block_purpose is Purpose.PROMPT
@@ -109,7 +109,7 @@ def _number_asked(tokens: int) -> int:
     return min(_MOST_ASKED, max(_LEAST_ASKED, _TIMES_ASKED * tokens // _ENTRY_TOKENS))
 
 
-def _standing_offers(workspace: Workspace, index: FreshIndex, tokens: int, say: Say) -> dict[ContextPart, Offer]:
+def _promptless_offers(workspace: Workspace, index: FreshIndex, tokens: int, say: Say) -> dict[ContextPart, Offer]:
     """The offers of the parts that need no prompt."""
     today = workspace.now().date()
     profiles = _profile_files(workspace)

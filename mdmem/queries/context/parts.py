@@ -195,9 +195,9 @@ def may_have_notes(offers: Iterable[Offer], stale: bool) -> bool:
 
 
 def _contradictions(shown: Iterable[Candidate]) -> list[str]:
-    places: Mapping[FactId, str] = {each.fact: f"{clean_line(each.path)}:{each.line}" for each in shown if each.fact}
-    pairs = {frozenset((each.fact, other)) for each in shown if each.fact for other in each.contradicts if other in places}
-    return sorted(f"{' and '.join(sorted(places[fact] for fact in pair))} contradict each other" for pair in pairs if len(pair) > 1)
+    citations: Mapping[FactId, str] = {each.fact: f"{clean_line(each.path)}:{each.line}" for each in shown if each.fact}
+    pairs = {frozenset((each.fact, other)) for each in shown if each.fact for other in each.contradicts if other in citations}
+    return sorted(f"{' and '.join(sorted(citations[fact] for fact in pair))} contradict each other" for pair in pairs if len(pair) > 1)
 
 
 def _line_tokens(heading: str, *lines: str) -> int:
