@@ -170,17 +170,17 @@ def _block_spans(text: str, pattern: Pattern[str]) -> Iterator[tuple[int, int]]:
 
 
 def _closing_position(tags: list[Match[str]], position: int) -> int | None:
-    """The place among the tags of the one that closes the block which begins at `position`: of the same name, and escaped as much."""
+    """The position of the tag that closes the block which begins at `position`: of the same name, and escaped in the same way."""
     opening = tags[position]
     if _closes_itself(opening):
         return position
     depth = 0
-    for place in range(position, len(tags)):
-        tag = tags[place]
+    for following in range(position, len(tags)):
+        tag = tags[following]
         if _same_tag(tag, opening) and not _closes_itself(tag):
             depth += -1 if tag["closing"] else 1
             if depth == 0:
-                return place
+                return following
     return None
 
 

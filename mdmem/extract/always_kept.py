@@ -19,7 +19,7 @@ CORRECTION = "correction"
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Why a statement is kept: its kind, the name of the rule, and whether it is the user's own word."""
+    """The reason why a statement is kept: its kind, the name of the rule, and whether it is the user's own word."""
 
     kind: str
     rule: str

@@ -20,11 +20,12 @@ class Statement:
 
 
 def find_corrected(correction: Statement, statements: Sequence[Statement]) -> tuple[int, ...]:
-    """The places in `statements` of those that a correction may mean: of its key, else with all but one of its content words, or with another
-    number where it has one.
+    """The indexes of the statements that a correction may mean, by the first rule that fits any.
+
+    They have its key, or another number next to the same word, or all but one of its content words.
     """
     for is_meant in (_same_key, _same_but_number, _same_but_one_word):
-        meant = tuple(place for place, statement in enumerate(statements) if is_meant(correction, statement))
+        meant = tuple(index for index, statement in enumerate(statements) if is_meant(correction, statement))
         if meant:
             return meant
     return ()
@@ -40,20 +41,20 @@ def _same_but_one_word(correction: Statement, statement: Statement) -> bool:
 
 
 def _same_but_number(correction: Statement, statement: Statement) -> bool:
-    """True if a number of the one stands where the other has another: before or behind the same word."""
-    return not _number_places(correction.sentence).isdisjoint(_number_places(statement.sentence))
+    """True if both have a number before, or behind, the same word."""
+    return not _words_beside_numbers(correction.sentence).isdisjoint(_words_beside_numbers(statement.sentence))
 
 
-def _number_places(sentence: Sentence) -> set[tuple[str, str]]:
+def _words_beside_numbers(sentence: Sentence) -> set[tuple[str, str]]:
     folded = [word.casefold() for word in sentence.words]
-    places = set()
+    neighbours = set()
     for at, word in enumerate(folded):
         if _NUMBER.fullmatch(word):
             if at + 1 < len(folded) and not folded[at + 1].isdigit():
-                places.add(("before", folded[at + 1]))
+                neighbours.add(("before", folded[at + 1]))
             if at and folded[at - 1] in sentence.content:
-                places.add(("behind", folded[at - 1]))
-    return places
+                neighbours.add(("behind", folded[at - 1]))
+    return neighbours
 
 
 _CORRECTING = frozenset(

@@ -1,4 +1,4 @@
-"""From the messages of a session to entries: the noise filter, then the statements that are always kept, then the weights.
+"""Draw entries from the messages of a session: by the noise filter, then the statements that are always kept, then the weights.
 
 What becomes of a message depends on it and on the twenty before it, never on what comes later. So a session that is read message by message
 gives the entries of one that is read at its end.
@@ -25,7 +25,7 @@ from mdmem.startup.records import dataclass, field
 CONTEXT_MESSAGES = 20
 """Messages before the first new one that are read for what they say about it."""
 MOST_CHARACTERS = 400
-"""Of an entry, its question or what it corrects included."""
+"""The most characters of an entry, its question or the words that it corrects included."""
 _CORRECTED_WITHIN = 10
 _QUOTED_CHARACTERS = 140
 _PASTED_FROM = 1500
@@ -297,8 +297,8 @@ def _corrected(message: Message, part: _Part, recent: Sequence[tuple[Message, tu
     """The entries that a correction may mean, of the same person within the last ten messages."""
     entries = [draft for each, drafts in recent if each.speaker is message.speaker and each.sender == message.sender for draft in drafts]
     statements = [Statement(Sentence.of(each.text), each.key) for each in entries]
-    places = find_corrected(Statement(Sentence.of(_joined(part.sentences)), part.key), statements)
-    return tuple(entries[place] for place in places)
+    indexes = find_corrected(Statement(Sentence.of(_joined(part.sentences)), part.key), statements)
+    return tuple(entries[index] for index in indexes)
 
 
 _MOST_CITED = 3

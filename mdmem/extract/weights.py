@@ -1,4 +1,4 @@
-"""The weight of what nobody asked to keep: how much a message says that will be asked for later. Weights are sums; from `ENTRY` on it is kept.
+"""Weigh messages that no rule keeps: how likely is it that somebody asks later for what they say? From the weight `ENTRY` on they are kept.
 
 The weights were fitted on conversations in which the lines that answer later questions are known.
 """
@@ -40,15 +40,15 @@ def weigh(sentences: Sequence[Sentence], statements: Sequence[Sentence], answers
     if not statements:
         return ONLY_QUESTIONS
     text, vocabulary_ = " ".join(each.straight for each in statements), vocabulary()
-    said = frozenset[str]().union(*(each.folded for each in statements))
+    words = frozenset[str]().union(*(each.folded for each in statements))
     content = {word for each in statements for word in each.content}
     features = (
-        (FIRST_PERSON, not vocabulary_.first_person.isdisjoint(said)),
-        (HAPPENING, not vocabulary_.happenings.isdisjoint(said)),
-        (WISH, not vocabulary_.wishes.isdisjoint(said)),
+        (FIRST_PERSON, not vocabulary_.first_person.isdisjoint(words)),
+        (HAPPENING, not vocabulary_.happenings.isdisjoint(words)),
+        (WISH, not vocabulary_.wishes.isdisjoint(words)),
         (TIME, any(map(has_time, statements))),
         (NUMBER, any(map(has_number, statements))),
-        (KIN, not vocabulary_.kin.isdisjoint(said)),
+        (KIN, not vocabulary_.kin.isdisjoint(words)),
         (NAMING, vocabulary_.naming.search(text) is not None),
         (ANSWER, answers),
         (CAPTION, vocabulary_.caption.search(text) is not None),

@@ -1,4 +1,4 @@
-"""How often the terms of the index occur, by the engine's own account: what an overlay needs to score its entries as the engine would."""
+"""Statistics of the terms of an index, from the engine's own account: an overlay needs them to score its entries as the engine would."""
 
 from __future__ import annotations
 
