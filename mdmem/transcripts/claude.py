@@ -65,7 +65,7 @@ _WRITTEN_BY_CLIENT = (
     "This session is being continued from a previous conversation",
     "Caveat: The messages below",
 )
-"""How texts begin that the client writes in the person's name; older versions do not mark them otherwise."""
+"""Beginnings of texts that the client writes in the person's name; older versions do not mark them otherwise."""
 _SYNTHETIC = "<synthetic>"
 
 _TYPE = late.pattern(rb'"type"\s*:\s*"([a-z_-]+)"')
@@ -82,34 +82,34 @@ def recognises(record: dict[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class _Chain:
-    """Which line answers which: the parents of lines by their id, in the order of the file, and which lines are prompts."""
+    """The order in which lines answer each other: ids of lines in the order of the file, the parent of each, and which are prompts."""
 
     window: bool
     order: list[str] = field(default_factory=list)
-    places: dict[str, int] = field(default_factory=dict)
+    positions: dict[str, int] = field(default_factory=dict)
     parents: dict[str, str | None] = field(default_factory=dict)
     prompts: list[str] = field(default_factory=list)
 
     def add(self, uuid: str | None, parent: str | None) -> None:
         if uuid is not None:
-            self.places[uuid] = len(self.order)
+            self.positions[uuid] = len(self.order)
             self.order.append(uuid)
             self.parents[uuid] = parent
 
     def taken_back(self, parent: str | None) -> set[str] | None:
-        """Lines that a prompt takes back because it goes on at `parent` anew: the conversation was rewound to there.
+        """The lines that a prompt takes back by answering `parent`, to which the conversation was rewound.
 
-        None: that lies before the part that is read.
+        None if `parent` lies before the part that is read.
         """
         if parent is None or not self.order or parent == self.order[-1]:
             return set()
-        place = self.places.get(parent)
-        if place is None:
+        position = self.positions.get(parent)
+        if position is None:
             return None if self.window else set()
-        if not self.prompts or self.places[self.prompts[-1]] <= place:
+        if not self.prompts or self.positions[self.prompts[-1]] <= position:
             return set()
         branch = {parent}
-        for uuid in self.order[place + 1 :]:
+        for uuid in self.order[position + 1 :]:
             if self.parents[uuid] in branch:
                 branch.add(uuid)
         return branch - {parent}
@@ -118,8 +118,8 @@ class _Chain:
 def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
     """Read lines; `window`: they are not the first ones of their file.
 
-    Rewinding leaves what was said in the file, and goes on from an earlier line: what follows that line and was said before is taken back. A
-    line may stand in the file again (a compaction keeps it): the last one counts.
+    When the person rewinds a conversation, it goes on from an earlier line. The lines that followed that one stay in the file, but are taken
+    back. A line may be in the file several times (a compaction keeps it): the last one counts.
     """
     reading = Reading(header)
     chain = _Chain(window)

@@ -12,9 +12,9 @@ _CONTROL = late.pattern(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-"""What is not shown, and what changes the direction of the rest. Line feeds and tabs stay."""
+"""Characters that are not shown, or that change the direction of text. Line feeds and tabs stay."""
 _JOINER = late.pattern("[\u200c\u200d]")
-"""Not shown either, but letters of some scripts and pictures need it."""
+"""Characters that are not shown either, but that some scripts and emoji need."""
 _SURROGATE = late.pattern("[\ud800-\udfff]")
 
 

@@ -32,10 +32,10 @@ _TEXTS = ("input_text", "output_text", "text")
 _ROLLED_BACK = "thread_rolled_back"
 
 _LEADING_TAG = late.pattern(r"\s*(?:<[a-z][a-z0-9_ -]*>|# AGENTS\.md instructions for )")
-"""What a client of before provenance was noted puts in the person's name begins so."""
+"""The beginning of texts that the client itself puts in the person's name, in versions that do not note where a text comes from."""
 _OWN_TYPE = late.pattern(rb'"type"\s*:\s*"(response_item|event_msg|turn_context|compacted|world_state)"')
 _OWN_TYPE_WITHIN = 200
-"""Bytes of a line in which its own type stands: time, number and type come before the rest."""
+"""The first bytes of a line, in which its own type stands: time, number and type come before the rest."""
 
 
 def recognises(record: dict[str, Any]) -> bool:
@@ -114,10 +114,10 @@ def _persons_text(payload: dict[str, Any]) -> tuple[str, bool]:
 
 
 def _roll_back(turns: Any, reading: Reading, window: bool) -> None:
-    """Take back the last turns, each from what the person said on."""
+    """Take back the last turns; each begins with what the person said."""
     if not isinstance(turns, int) or isinstance(turns, bool) or turns < 1:
         return
-    prompts = [place for place, message in enumerate(reading.messages) if message.speaker is Speaker.USER]
+    prompts = [position for position, message in enumerate(reading.messages) if message.speaker is Speaker.USER]
     if len(prompts) < turns and window:
         reading.undecided = True
     del reading.messages[prompts[max(0, len(prompts) - turns)] if prompts else 0 :]

@@ -15,9 +15,9 @@ _SPEAKERS = {"user": Speaker.USER, "gemini": Speaker.AGENT}
 _OTHER_TYPES = frozenset({"info", "error", "warning"})
 _MAIN = "main"
 _FILES, _END_OF_FILES = "--- Content from referenced files ---", "--- End of content ---"
-"""Between these the client puts the files that a prompt names with `@`."""
+"""The lines between which the client puts the files that a prompt names with `@`."""
 _LOOP_NOTICE, _CONTINUE = "System: Potential loop detected.", "Please continue."
-"""What the client says in the person's name."""
+"""Texts that the client says in the person's name."""
 
 
 def recognises(record: dict[str, Any]) -> bool:

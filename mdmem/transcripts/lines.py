@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 MOST_LINE_BYTES = 32 * 1024 * 1024
 TOO_LONG, NO_OBJECT = "over 32 MB", "no JSON object"
-"""Why a line is skipped."""
+"""Reasons why a line is skipped."""
 
 
 class Line(NamedTuple):

@@ -30,7 +30,7 @@ _OTHER_TYPES = frozenset(
 )
 _OTHER_ROLES = frozenset(["toolResult", "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary", "system"])
 _GATEWAY_MODELS = frozenset({"gateway-injected", "delivery-mirror"})
-"""What the gateway says in the agent's name."""
+"""Models of messages that the gateway writes in the agent's name."""
 
 _FILE = late.pattern(r'(?s)<file name="[^"\n]*">.*?(?:</file>|\Z)')
 """A file that the person named on the command line."""
@@ -91,20 +91,20 @@ def _is_no_message(line: Line, entries: list[_Entry], header: SessionHeader) -> 
 
 def _last_branch(entries: list[_Entry], reading: Reading, window: bool) -> list[RawMessage]:
     """The messages from a root to the last entry. A link to an entry that is not there (its line is damaged) leads to the one before."""
-    places = {entry.id: place for place, entry in enumerate(entries)}
+    positions = {entry.id: position for position, entry in enumerate(entries)}
     messages: list[RawMessage] = []
-    place = len(entries) - 1
-    while place >= 0:
-        entry = entries[place]
+    position = len(entries) - 1
+    while position >= 0:
+        entry = entries[position]
         if entry.message is not None:
             messages.append(entry.message)
         if entry.parent is None:
             break
-        before = places.get(entry.parent, -1)
-        if before >= place or before < 0:
-            reading.undecided = reading.undecided or (window and place > 0)
-            before = place - 1
-        place = before
+        before = positions.get(entry.parent, -1)
+        if before >= position or before < 0:
+            reading.undecided = reading.undecided or (window and position > 0)
+            before = position - 1
+        position = before
     return messages[::-1]
 
 

@@ -1,4 +1,4 @@
-"""Read a transcript: bytes in, messages out. Pure; a client's format is known by its first records."""
+"""Read a transcript: bytes in, messages out. Pure; a client's format is recognised by its first records."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mdmem.transcripts.records import RawMessage, Reading, SessionHeader
 
 CLIENTS = (claude.CLIENT, codex.CLIENT, openclaw.CLIENT, gemini.CLIENT)
 CONTEXT_MESSAGES = 20
-"""Messages before its new ones with which a later part of a transcript is read, so that answers keep their questions."""
+"""The messages before the new ones that are read with a later part of a transcript, so that answers keep their questions."""
 OWN_REQUEST = "mdmem-extract/"
-"""How the first text of a session begins that mdmem itself began."""
+"""The beginning of the first text of a session that mdmem itself began."""
 
 _RECOGNISING = (
     (claude.CLIENT, claude.recognises),
@@ -93,7 +93,7 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
 
 
 class _LineReader:
-    """The lines of a part, and which was the last of them."""
+    """Reads the lines of a part, and remembers the last of them."""
 
     def __init__(self, start: ReadingStart | None) -> None:
         self.start = start
@@ -101,7 +101,7 @@ class _LineReader:
         self.end = self.offset
         self.hash: str | None = None
         self.rewritten = start is not None
-        """The line that was the last one read is not there any more."""
+        """True unless the line that the earlier reading ended with is still there."""
 
     def lines(self, data: bytes) -> Iterator[Line]:
         read_line = self.start.read_line if self.start else 0
@@ -193,5 +193,5 @@ def line_hash(data: bytes) -> str:
 
 def mark_of(time: datetime | None, speaker: Speaker, text: str) -> str:
     """The mark of a message: the first 12 hex digits of the SHA-256 of its time, its speaker and its text before it was cleaned."""
-    told = time.isoformat() if time else ""
-    return hashlib.sha256(f"{told}\0{speaker.value}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    iso_time = time.isoformat() if time else ""
+    return hashlib.sha256(f"{iso_time}\0{speaker.value}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]

@@ -1,4 +1,4 @@
-"""What the readers of the clients have in common: what they make of a file, and how they read the fields of a record."""
+"""Common parts of the readers of all clients: the result of reading a file, and the fields of a record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RawMessage:
 
 @dataclass(slots=True)
 class SessionHeader:
-    """What the records of a session tell of it besides its messages. Each is set by the first record that tells it.
+    """The facts about a session that its records tell besides its messages. Each is set by the first record that tells it.
 
     - `unattended`: nobody types in this session (a program or another agent began it).
     - `tells_origin`: a record said where its text comes from, so one that does not is not typed.
@@ -61,7 +61,7 @@ class SessionHeader:
 
 @dataclass(slots=True)
 class Reading:
-    """What a reader found: messages in the order in which they were said, and the lines that it could not read.
+    """The result of a reader: messages in the order in which they were said, and the lines that it could not read.
 
     `undecided`: what stands before the part that was read decides which of these messages count.
     """
