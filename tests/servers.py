@@ -97,7 +97,7 @@ class Server:
         return self.process.wait(TIME_LIMIT)
 
     def errors(self) -> str:
-        """What it says on standard error, until it ends."""
+        """The output of the server on standard error, until it ends."""
         assert self.process.stderr is not None
         return self.process.stderr.read().decode()
 

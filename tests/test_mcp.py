@@ -1,4 +1,4 @@
-"""What the server offers, how calls are checked, and how answers read: everything but memory and the SDK."""
+"""The server without memory and SDK: its tools, the check of calls, and the texts of answers."""
 
 import json
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""What an agent is told where something is wrong, by a server as a process, and what is left of a call whose host goes away."""
+"""Faults of the server as an agent meets them, with the server as a process; and calls whose host goes away."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def leftovers(at: Desk) -> list[str]:
-    """What a write leaves behind that was not put away: locks of git, temporary files, the write-ahead record, text that is not committed."""
+    """The leftovers of an unfinished write: locks of git, temporary files, the write-ahead record, text that is not committed."""
     locks = [path.name for path in (at.root / ".git").glob("*.lock")]
     temporary = [path.name for path in at.root.rglob(".mdmem*")]
     record = [path.name for path in (at.root / STATE).iterdir() if path.suffix == ".json"]

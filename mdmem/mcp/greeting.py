@@ -31,7 +31,7 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What was read before the SDK: `lines` for it, of which it need not answer the request `answered`; `ended`: there is no more input."""
+    """The input that was read before the SDK: `lines` for it, of which the request `answered` is answered; `ended`: no more input."""
 
     lines: tuple[str, ...]
     answered: int | str | None

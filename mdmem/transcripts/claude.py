@@ -216,7 +216,7 @@ def _is_typed(origin: Any, source: Any, header: SessionHeader) -> bool:
 
 
 def _queued_message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMessage | None:
-    """What was typed while the agent was at work, which the client keeps as an attachment."""
+    """A message that was typed while the agent was at work; the client keeps it as an attachment."""
     attachment = object_of(record.get("attachment"))
     if (
         attachment.get("type") != "queued_command"
