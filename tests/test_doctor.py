@@ -29,7 +29,7 @@ TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
 KEY = "AKIA" + "Q3ZT7NXKMW5CR2YF"
 SOUND = {
     *("git", "settings", "identity", "repository", "locks", "fsck", "hooks", "state", "record", "temporary"),
-    *("versions", "index", "files", "secrets", "history", "events"),
+    *("versions", "index", "files", "secrets", "history", "agents", "events"),
 }
 AN_HOUR, TWO_DAYS = 3600, 2 * 86_400
 

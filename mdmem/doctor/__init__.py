@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from mdmem.doctor import contents, repository, state
+from mdmem.doctor import contents, hosts, repository, state
 from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.errors import MdmemError
 from mdmem.search.indexer import SearchIndex
@@ -32,6 +32,7 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "files": contents.check_files,
     "secrets": contents.check_secrets,
     "history": contents.check_history,
+    "agents": hosts.check_agents,
     "events": state.check_events,
 }
 

@@ -1,0 +1,140 @@
+"""Checks of agents' hosts on this machine: the plugin that they have, the workspace that it finds, the instructions that they read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mdmem import __version__, config, files, layout
+from mdmem.doctor.inspection import Finding, Inspection, Level
+from mdmem.document import parse_bytes
+from mdmem.editors import instructions
+from mdmem.entries import INSTRUCTIONS_BEGIN
+from mdmem.errors import MdmemError
+from mdmem.listing import is_marked
+from mdmem.startup.records import dataclass
+from mdmem.wording import field, verb
+
+_CLAUDE_UPDATE = "claude plugin marketplace update mdmem, then claude plugin update mdmem@mdmem"
+_CODEX_UPDATE = "codex plugin add mdmem@mdmem"
+_OPENCLAW_UPDATE = 'openclaw plugins install --force --accept-capabilities "$(mdmem plugin)/mdmem"'
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPlugin:
+    """The plugin as a host has it: `version` is empty where it does not say; `update` is what to type for the newest."""
+
+    host: str
+    version: str
+    update: str
+
+
+def check_agents(inspection: Inspection) -> Iterator[Finding]:
+    """Plugins that are of another version or find no workspace, and instructions that are out of date."""
+    environment = inspection.workspace.environment
+    plugins = list(_installed_plugins(environment))
+    for plugin in plugins:
+        if plugin.version == __version__:
+            yield Finding(check="agents", level=Level.OK, message=f"{plugin.host} has the plugin")
+        else:
+            message = f"{plugin.host} has the plugin of version {plugin.version or 'unknown'}; mdmem is {__version__}"
+            yield Finding(check="agents", level=Level.NOTE, message=message, hint=plugin.update)
+    if not plugins:
+        yield Finding(check="agents", level=Level.OK, message="no agent's host has the plugin")
+    elif shutil.which("mdmem", path=environment.get("PATH", "")) is None:
+        hint = "Link the program into a folder of the PATH, such as ~/.local/bin."
+        yield Finding(check="agents", level=Level.WARNING, message="mdmem is not on the PATH, where the plugin looks for it", hint=hint)
+    yield from _check_openclaw(inspection)
+    yield from _check_instructions(inspection)
+
+
+def _installed_plugins(environment: Mapping[str, str]) -> Iterator[InstalledPlugin]:
+    claude = _read_json(_host_folder(environment, "CLAUDE_CONFIG_DIR", ".claude") / "plugins" / "installed_plugins.json")
+    entries = _get(claude, "plugins", "mdmem@mdmem")
+    for version in sorted({_text(each, "version") for each in entries} if isinstance(entries, list) else ()):
+        yield InstalledPlugin("Claude Code", version, _CLAUDE_UPDATE)
+    cache = _host_folder(environment, "CODEX_HOME", ".codex") / "plugins" / "cache" / "mdmem" / "mdmem"
+    versions = sorted(folder.name for folder in cache.iterdir()) if cache.is_dir() else []
+    if versions:
+        yield InstalledPlugin("Codex", __version__ if __version__ in versions else versions[-1], _CODEX_UPDATE)
+    openclaw = _openclaw_plugin(environment)
+    if openclaw.is_dir():
+        manifest = _read_json(openclaw / ".claude-plugin" / "plugin.json")
+        yield InstalledPlugin("OpenClaw", _text(manifest, "version"), _OPENCLAW_UPDATE)
+
+
+def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
+    """A server that finds no workspace: OpenClaw starts it in the plugin's own folder."""
+    workspace = inspection.workspace
+    environment = workspace.environment
+    settings_path = Path(environment.get("OPENCLAW_CONFIG_PATH") or _openclaw_folder(environment) / "openclaw.json")
+    settings = _read_json(settings_path)
+    if not _openclaw_plugin(environment).is_dir() or _get(settings, "plugins", "entries", "mdmem", "enabled") is False:
+        return
+    named = _text(_get(settings, "mcp", "servers", "mdmem", "env"), "MDMEM_WORKSPACE")
+    named = named if named and "${" not in named else str(config.own_workspace(environment) or "")
+    if not named:
+        own = config.user_settings_path(environment)
+        hint = f'workspace = "{workspace.root}" in {own} names it, for every host that is not in a workspace.'
+        yield Finding(check="agents", level=Level.WARNING, message="OpenClaw's server of the plugin finds no workspace", hint=hint)
+    elif not is_marked(Path(named).expanduser()):
+        hint = f"{verb('init')} {named} makes one, or name another."
+        yield Finding(check="agents", level=Level.WARNING, message=f"OpenClaw is to use {named}, which is no workspace", hint=hint)
+    else:
+        yield Finding(check="agents", level=Level.OK, message=f"OpenClaw uses {named}")
+
+
+def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
+    """A block of `init` in a file for agents that is broken, or of another version."""
+    for name in layout.BOOTSTRAP_NAMES:
+        path = inspection.workspace.root / name
+        data = None if path.is_symlink() or not path.is_file() else files.read(path)
+        if data is None or INSTRUCTIONS_BEGIN.encode() not in data:
+            continue
+        try:
+            document = parse_bytes(data)
+            is_old = instructions.find_block(document) and instructions.put_in(document, files.template("agents.md")).text != document.text
+        except MdmemError as problem:
+            yield Finding(check="agents", level=Level.WARNING, message=f"{name}: {problem.message}", hint=problem.hint)
+            continue
+        if is_old:
+            hint = f"{verb('init')} {field('agents')} {name} brings it up to date."
+            yield Finding(check="agents", level=Level.NOTE, message=f"the block in {name} is of another version", hint=hint)
+
+
+# Where hosts keep what they have.
+
+
+def _host_folder(environment: Mapping[str, str], variable: str, name: str) -> Path:
+    return Path(environment.get(variable) or f"{environment.get('HOME', '')}/{name}")
+
+
+def _openclaw_folder(environment: Mapping[str, str]) -> Path:
+    return _host_folder(environment, "OPENCLAW_STATE_DIR", ".openclaw")
+
+
+def _openclaw_plugin(environment: Mapping[str, str]) -> Path:
+    return _openclaw_folder(environment) / "extensions" / "mdmem"
+
+
+def _read_json(path: Path) -> Any:
+    """What a JSON file holds; None where there is none, or it holds something else."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _get(values: Any, *names: str) -> Any:
+    """The value under some names, one within the other; None where there is none."""
+    for name in names:
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
+
+
+def _text(values: Any, name: str) -> str:
+    value = _get(values, name)
+    return value if isinstance(value, str) else ""
