@@ -268,6 +268,8 @@ class TestPhrases:
             (f"Read it ({wording.verb('show')})", "Read it (memory_get)"),
             (wording.verb("remember", "supersedes"), "memory_remember with supersedes"),
             (wording.verb("facts", "everything"), "mdmem facts --all"),
+            (f"A write with {wording.field('create')} makes one.", "A write with --create (command line) makes one."),
+            (f"{wording.field('limit')} is 0", "limit is 0"),
             (wording.verb("reindex", "full"), "mdmem reindex --full"),
         ],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mdmem import wording
+from mdmem.mcp.tools import TOOLS
 
 _ARGUMENTS = {"replacement": "with", "workspace": "MDMEM_WORKSPACE"}
 _TOOLS = {
@@ -31,15 +32,20 @@ def in_arguments(text: str) -> str:
 
 
 def _argument(field: str) -> str:
-    return _ARGUMENTS.get(field, field)
+    return _ARGUMENTS.get(field, field) if field in _FIELDS else f"{_option(field)} (command line)"
 
 
 def _call(verb: str, fields: Sequence[str] = ()) -> str:
     if verb in _TOOLS:
         return " with ".join((_TOOLS[verb], *([", ".join(map(_argument, fields))] if fields else [])))
-    flags = (f"--{_OPTIONS.get(field, field.replace('_', '-'))}" for field in fields)
-    return " ".join(("mdmem", verb, *flags))
+    return " ".join(("mdmem", verb, *map(_option, fields)))
 
 
+def _option(field: str) -> str:
+    return f"--{_OPTIONS.get(field, field.replace('_', '-'))}"
+
+
+_FIELDS = frozenset(_ARGUMENTS).union(*(tool.arguments for tool in TOOLS.values()))
+"""The fields that are arguments here. For another one the option of the command line is named."""
 _OPTIONS = {"everything": "all", "tags": "tag", "replacement": "with"}
 """Options of the command line that are not called as their fields are."""
