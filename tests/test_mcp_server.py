@@ -5,11 +5,13 @@ import os
 import signal
 import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import anyio
+import jsonschema
 import pytest
-from conftest import World
+from conftest import TIME_LIMIT, World
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from servers import HELLO, INITIALIZE, PROGRAM, call, line, served, server
@@ -18,6 +20,7 @@ from workspaces import NOW, Desk, desk
 from mdmem.cli import main
 from mdmem.mcp import serving
 from mdmem.mcp.greeting import ENVELOPE_VERSION, VERSIONS
+from mdmem.mcp.server import Answers, make_server
 from mdmem.mcp.tools import INSTRUCTIONS, TOOLS
 
 ENVELOPE = {
@@ -38,13 +41,19 @@ def parameters(at: Desk, *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=PROGRAM, args=["mcp", *options], cwd=at.root, env={**at.world.environment, "MDMEM_NOW": NOW})
 
 
+@pytest.mark.parametrize("in_process", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_the_official_client(at: Desk, mode: Any):
+def test_the_official_client(at: Desk, mode: Any, in_process: bool):
+    answers = Answers(str(at.root), {**os.environ, "MDMEM_NOW": NOW}, read_only=False)
+    way = make_server(answers) if in_process else stdio_client(parameters(at))
+
     async def session() -> None:
-        async with Client(stdio_client(parameters(at)), mode=mode) as client:
+        async with Client(way, mode=mode) as client:
             assert client.instructions == INSTRUCTIONS
             listed = await client.list_tools()
             assert [tool.name for tool in listed.tools] == list(TOOLS)
+            for tool in listed.tools:
+                jsonschema.Draft202012Validator.check_schema(tool.input_schema)
             wire = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools]
             assert len(json.dumps(wire)) <= MOST_LISTED_BYTES
             assert all(tool["annotations"]["openWorldHint"] is False and "outputSchema" not in tool for tool in wire)
@@ -66,6 +75,7 @@ def test_the_official_client(at: Desk, mode: Any):
             assert "memory_log" in (await client.get_prompt("flush")).messages[0].content.text
 
     anyio.run(session)
+    answers.close()
     assert "Mdmem-Actor: mcp/" in at.git("log", "-1", "--format=%B")
     assert sorted(each.name for each in at.workspace.state.iterdir() if "tmp" in each.name) == []
 
@@ -146,6 +156,19 @@ def test_a_signal_ends_it_though_its_input_is_open(at: Desk, number: signal.Sign
     with server(at) as running:
         running.process.send_signal(number)
         assert running.wait() == 130
+
+
+def test_a_signal_while_the_sdk_is_loaded_ends_it_without_a_word(at: Desk):
+    server = Popen([PROGRAM, "mcp"], cwd=at.root, env=at.world.environment, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    for each in (*HELLO, line("ping", 2)):
+        server.stdin.write(f"{each}\n".encode())
+    server.stdin.flush()
+    server.stdout.readline()
+    server.send_signal(signal.SIGTERM)
+    assert server.communicate(timeout=TIME_LIMIT)[1] == b""
+    assert server.returncode == 130
 
 
 def test_it_ends_when_nobody_reads_its_answers(at: Desk):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from mdmem.mcp import tools
 from mdmem.mcp.greeting import Greeting
 from mdmem.mcp.streams import AnswerStream, OpenRequests, RequestStream
 from mdmem.startup import late
+from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
 if TYPE_CHECKING:
     from mdmem.mcp import arguments, door
@@ -35,8 +35,6 @@ _FINISHING_SECONDS = 10
 """After a signal: how long calls that are under way may take."""
 _CATCHING_UP_SECONDS = 1.5
 """At the end of input: how long the index may take to catch up. A client closes by force after two seconds."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_INTERRUPTED = 130
 
 Context = ServerRequestContext[Any, Any]
 Answer = tuple[str, bool]
@@ -155,7 +153,8 @@ def _client(context: Context) -> str:
     return params.client_info.name if params is not None else ""
 
 
-def _server(answers: Answers) -> Server[Any]:
+def make_server(answers: Answers) -> Server[Any]:
+    """A server of the SDK that gives these answers."""
     return Server(
         "mdmem",
         version=__version__,
@@ -175,7 +174,7 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
 
     Where it ends otherwise, the process is left at once, since the thread that reads the input cannot be woken.
     """
-    server, requests = _server(answers), OpenRequests()
+    server, requests = make_server(answers), OpenRequests()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, answers, requests)
         async with stdio_server() as (source, sink):
@@ -189,11 +188,11 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
 
 async def _leave_on_signal(answers: Answers, requests: OpenRequests) -> None:
     """Leave at a signal, when the calls that are under way are done and answered."""
-    with anyio.open_signal_receiver(*_SIGNALS) as signals:
+    with anyio.open_signal_receiver(*INTERRUPTIONS) as signals:
         async for _ in signals:
             await answers.finish(_FINISHING_SECONDS)
             await requests.drain(_FINISHING_SECONDS)
-            os._exit(_INTERRUPTED)
+            os._exit(INTERRUPTED)
 
 
 def run(folder: str | None, environment: Mapping[str, str], read_only: bool, greeting: Greeting) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping
 from importlib.util import find_spec
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from mdmem.errors import PackageProblem
 from mdmem.mcp.greeting import greet, read_line, write_line
 from mdmem.startup import late
+from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
 if TYPE_CHECKING:
     from mdmem.mcp import server
@@ -27,7 +31,15 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
     """
     if any(find_spec(name) is None for name in _PACKAGES):
         raise PackageProblem("missing-package", "the server needs the MCP SDK: pip install 'mdmem[mcp]'")
+    for number in INTERRUPTIONS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
     greeting = greet(read_line, write_line, read_only)
     if not greeting.ended:
         server.run(folder, environment, read_only, greeting)
     return 0
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Leave at a signal before there is anything to finish. A host may end its server when it likes, and needs no word of it."""
+    os._exit(INTERRUPTED)

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that interrupt a process: to be terminated, or hung up on, counts as one too."""
-_INTERRUPTED = 130
+INTERRUPTED = 130
 """The exit status after an interruption."""
 _LITTER = 50_000
 """The new objects before cycles among them are looked for. By default that is done a dozen times while modules are loaded, for nothing."""
@@ -30,7 +30,7 @@ def launch(main: Callable[[], int]) -> NoReturn:
         try:
             os.write(2, b"mdmem: interrupted\n")
         finally:
-            os._exit(_INTERRUPTED)
+            os._exit(INTERRUPTED)
     try:
         sys.stdout.flush()
         sys.stderr.flush()
