@@ -49,17 +49,8 @@ ROOMS = {
     "files": Room(
         ("mdmem/files.py", "mdmem/listing.py", "mdmem/lock_queue.py", "mdmem/write_ahead.py"),
         (
-            *(
-                "test_files*",
-                "test_listing",
-                "test_write_ahead",
-                "test_durability",
-                "test_recover",
-                "test_templates",
-                "test_apply_overtaken",
-                "test_unindexed",
-            ),
-            *("test_two_files", "test_own_notes", "test_adopting"),
+            *("test_files*", "test_listing", "test_write_ahead", "test_durability", "test_recover", "test_templates"),
+            *("test_apply_overtaken", "test_unindexed", "test_two_files", "test_own_notes", "test_adopting"),
         ),
     ),
     "repo": Room(
