@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from conftest import World
+from workspaces import TOKEN as TOKEN
 
 from mdmem.cli import main
 
@@ -59,7 +60,6 @@ FILES = {
     "memory/open.md": "# Open\n\n```\ncode\n",
     "notes.txt": "no memory\n",
 }
-TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
 WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes", "contradicts", "kept", "warnings"]
 FACT = ["id", "text", "key", "kind", "tags", "path", "section", "line", "source", "confidence", "status", "until"]
 HIT = [

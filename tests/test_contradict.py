@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import NOW, SEED, Desk, desk, refused
+from workspaces import NOW, SEED, TOKEN, Desk, desk, refused
 
 from mdmem.document import parse, preamble_etag, section_etag
 from mdmem.facts import fact_id
@@ -14,7 +14,6 @@ from mdmem.model.writes import Contradict, Resolve, WriteOptions
 
 WORK, HOME = fact_id("works at Stripe"), fact_id("lives in Oslo")
 CONTRADICT, RESOLVE = Contradict("works at Stripe", HOME), Resolve(HOME, "works at Stripe")
-TOKEN = "gh" + "p_" + "a8Kq2ZsW9xLm4VbN7cYt" + "R3eU6iOp1DfG5hJk"
 
 
 @pytest.fixture

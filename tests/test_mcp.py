@@ -4,6 +4,7 @@ import json
 from typing import Any, ClassVar
 
 import pytest
+from workspaces import TOKEN
 
 from mdmem import wording
 from mdmem.errors import UsageProblem, attempt
@@ -17,7 +18,6 @@ from mdmem.model import Status
 from mdmem.model.reads import Outline, OutlineRow, SectionView
 from mdmem.model.searches import Hit, SearchResult
 
-TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
 READING = ["memory_search", "memory_get", "memory_context"]
 LOADED = ["memory_search", "memory_get", "memory_remember", "memory_log"]
 

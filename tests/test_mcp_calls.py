@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import World
-from workspaces import NOW, Desk, desk
+from workspaces import NOW, TOKEN, Desk, desk
 
 from mdmem import memory as memories
 from mdmem.mcp.door import Door
@@ -26,7 +26,6 @@ SEED = """\
 - works at Stripe
 - the wiki is at Oslo #ops
 """
-TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """Refusals of a write: secrets in what goes into the message, errors that are not allowed, and blocks that memory gave."""
 
 import pytest
-from workspaces import code_of
+from workspaces import TOKEN, code_of
 
 from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options, secrets_in_text
 from mdmem.errors import RefusedChange
 from mdmem.model import Problem
 from mdmem.model.writes import WriteOptions
 from mdmem.wording import field
-
-TOKEN = "gh" + "p_" + "a8Kq2ZsW9xLm4VbN7cYt" + "R3eU6iOp1DfG5hJk"
 
 
 @pytest.mark.parametrize("name", ["reason", "session", "actor"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import MARK, NOW, SEED, Desk, append, desk
+from workspaces import MARK, NOW, SEED, TOKEN, Desk, append, desk
 
 from mdmem import events
 from mdmem.errors import MdmemError
@@ -17,7 +17,6 @@ from mdmem.hookfiles import install
 from mdmem.memory import Memory, staged_problems
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Save, WriteOptions
 
-TOKEN = "gh" + "p_" + "a8Kq2ZsW9xLm4VbN7cYt" + "R3eU6iOp1DfG5hJk"
 OTHER = "gh" + "p_" + "b7Jp3YrV8wKl5UaM6bXs" + "Q4dT5hNo2CeF6gIj"
 LOG = "memory/2026-03-05.md"
 

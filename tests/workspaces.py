@@ -19,6 +19,8 @@ from mdmem.workspace import Workspace, open_at
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
 MARK, HAND = "- the mark of mdmem", "- a line of Ada's"
 NOW = "2026-03-05T10:00:00"
+TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
+"""A secret, as a rule of `secrets` tells one; in pieces, so that this file holds none."""
 STATE = Path(".git", "mdmem", "root")
 """The state folder of a workspace that is the whole work tree, relative to it."""
 
