@@ -9,7 +9,7 @@ endif
 ROUNDS ?= 10
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all test-plain suite lint explore mutants docs bench clean
+.PHONY: demo test test-all test-clients test-plain suite lint explore mutants docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
@@ -22,6 +22,11 @@ suite: $(STAMP)
 test-all: lint
 	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \
 	test -n "$$pythons" && test -z "$$failed"
+
+# Real clients with plugin, hooks and server, against scripted APIs on this machine; `WEEKLY=1` adds the large ones.
+# `CLIENT_VERSIONS=oldest` or `latest` tries other versions than those in tests/clients/installs.py.
+test-clients: $(STAMP)
+	nice $(VENV)/bin/python -m pytest tests/clients -m "clients$(if $(WEEKLY),, and not weekly)"
 
 # The suite with the standard library's dataclasses in place of startup/records.
 test-plain: $(STAMP)

@@ -1,0 +1,60 @@
+"""The clients that are tried, their versions, and where they are installed: a folder of the user's cache for each, by npm."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mdmem", "clients")
+_ENVIRONMENT = {**os.environ, "DISABLE_AUTOUPDATER": "1"}
+"""That of the person: npm has its registry and its own cache from there. Read before a test seals the world."""
+_SECONDS = 1800
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program of npm. `newest` is the version that is tried, `oldest` the first that was seen to work."""
+
+    package: str
+    program: str
+    newest: str
+    oldest: str
+    beside: tuple[str, ...] = ()
+    """Further packages that it needs."""
+
+    @property
+    def version(self) -> str:
+        """The one to try: `CLIENT_VERSIONS` is newest, oldest, or `latest`, which npm has now."""
+        wanted = _ENVIRONMENT.get("CLIENT_VERSIONS") or "newest"
+        return {"newest": self.newest, "oldest": self.oldest, "latest": "latest"}[wanted]
+
+
+CLAUDE_CODE = Client("@anthropic-ai/claude-code", "claude", newest="2.1.330", oldest="2.1.197")
+CODEX = Client("@openai/codex", "codex", newest="0.169.0", oldest="0.169.0")
+OPENCODE = Client("opencode-ai", "opencode", newest="1.18.33", oldest="1.18.33")
+OPENCLAW = Client("openclaw", "openclaw", newest="2026.9.6", oldest="2026.9.6", beside=("node@24.9.0",))
+
+
+def install(client: Client) -> Path:
+    """The folder of a client's programs; the test is skipped where npm cannot bring it."""
+    folder = CACHE / f"{client.package.replace('/', '+')}@{client.version}"
+    programs = folder / "node_modules" / ".bin"
+    if (folder / "complete").exists() and client.version != "latest":
+        return programs
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip(f"{client.package} is not installed, and there is no npm to install it with")
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel", "error"]
+    packages = [f"{client.package}@{client.version}", *client.beside]
+    try:
+        done = subprocess.run([*words, *packages], env=_ENVIRONMENT, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"{client.package} did not install within {_SECONDS} s")
+    if done.returncode != 0 or not (programs / client.program).exists():
+        pytest.skip(f"{client.package} does not install: {(done.stderr.strip().splitlines() or ['no word from npm'])[-1]}")
+    (folder / "complete").touch()
+    return programs
