@@ -252,7 +252,7 @@ class TestSectionHistory:
         ]
         assert lines[-1].commit is None
 
-    def test_what_a_merge_brought_is_told_by_who_brought_it(self, dated: DatedMemory) -> None:
+    def test_what_a_merge_brought_is_relevant_cues_who_brought_it(self, dated: DatedMemory) -> None:
         at = dated.at
         at.write("memory/pets.md", "# Pets\n\n- a dog\n")
         at.commit("begin")

@@ -246,7 +246,7 @@ def test_only_what_stands_somewhere_is_looked_for() -> None:
 
 
 def test_what_a_lexicon_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query, "_TOLD_KEPT", 3)
+    monkeypatch.setattr(query, "_ANSWERS_KEPT", 3)
     asked: list[str] = []
     monkeypatch.setattr(query, "related", lambda word: asked.append(word) or ())
     lexicon = Lexicon(100, lambda term: 1, lambda term: 0, lambda start: ())

@@ -203,7 +203,7 @@ def test_the_current_one_is_shown_even_if_another_ranks_far_above_it() -> None:
     assert (best.hit.text, best.hit.status, best.hit.start_line) == ("tea", Status.CURRENT, 502)
 
 
-def test_prose_is_told_by_its_text() -> None:
+def test_prose_is_relevant_cues_its_text() -> None:
     first, second = row("prose on tea", gone(1, 2), prose=True), row("better prose on tea", gone(2, 3), prose=True)
     index = index_of(first, second, row("prose on tea", Lifetime(3), prose=True))
     assert statuses(index) == {"prose on tea": Status.CURRENT}

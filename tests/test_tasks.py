@@ -234,7 +234,7 @@ def test_the_nearest_names_are_told() -> None:
     assert plain(failure.value.hint) == "task start NAME begins one."
 
 
-def test_tasks_of_one_name_are_told_by_their_lines() -> None:
+def test_tasks_of_one_name_are_relevant_cues_their_lines() -> None:
     with pytest.raises(MdmemError) as caught:
         task_notes.show_arguments(parse("# Tasks\n\n## A\n\n## B\n\n## A\n"), "a")
     assert caught.value.details["sections"] == [{"section": "Tasks > A", "line": 3}, {"section": "Tasks > A", "line": 7}]

@@ -25,9 +25,9 @@ from mdmem.search.schema import (
 from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 from mdmem.startup.records import dataclass
 
-_TOLD_KEPT = 20_000
+_ANSWERS_KEPT = 20_000
 _MAX_ASKED = 24
-"""Words of a question; related words are looked for only up to this many."""
+"""The words of a question up to which related words are looked for."""
 
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 """The fewest letters that two forms of a word share, and the most that they end in, in a language without a stemmer."""
@@ -121,7 +121,7 @@ class Lexicon:
         self, total: int, holding: Callable[[str], int], heading: Callable[[str], int], beginning: Callable[[str], Iterable[str]]
     ) -> None:
         self.total = total
-        self.holding, self.heading = lru_cache(_TOLD_KEPT)(holding), lru_cache(_TOLD_KEPT)(heading)
+        self.holding, self.heading = lru_cache(_ANSWERS_KEPT)(holding), lru_cache(_ANSWERS_KEPT)(heading)
         self.beginning = beginning
         self._likes: dict[str, tuple[tuple[str, float], ...]] = {}
 
@@ -141,7 +141,7 @@ class Lexicon:
         """Terms that may stand in an answer for a word of a question, each with its share of the word's weight."""
         relatives = self._likes.get(word)
         if relatives is None:
-            self.drop_relatives(_TOLD_KEPT)
+            self.drop_relatives(_ANSWERS_KEPT)
             relatives = self._likes[word] = tuple(_likes(word, self))
         return relatives
 

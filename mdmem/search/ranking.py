@@ -124,7 +124,7 @@ class Decay:
 
 def scores(candidates: Candidates, question: QuestionCues, decay: Decay | None = None) -> list[float]:
     """The scores of the candidates of one search. Factors that many share are computed once."""
-    by_cues = {cues: _cue_worth(*_told_by(cues, question)) for cues in set(candidates.cues)}
+    by_cues = {cues: _cue_worth(*_relevant_cues(cues, question)) for cues in set(candidates.cues)}
     own_scores = list(map(mul, map(mul, candidates.matched, candidates.trust), map(by_cues.__getitem__, candidates.cues)))
     if question.date or decay:
         dated = list(zip(candidates.days, candidates.log_days if decay else candidates.days, strict=True))
@@ -137,7 +137,7 @@ def _product(factors: Iterable[Factor]) -> float:
     return math.prod(factor.value for factor in factors)
 
 
-def _told_by(cues: int, question: QuestionCues) -> tuple[bool, int]:
+def _relevant_cues(cues: int, question: QuestionCues) -> tuple[bool, int]:
     """The part of an entry's cues that matters to a question: True if its speaker is named, and the cues that count."""
     return question.names_speaker(cues), cues & (ASKS_CUE | question.answer)
 
@@ -194,7 +194,7 @@ def score_factors(
     """The factors of one candidate's score other than 1, for an explanation."""
     cues, day = candidates.cues[position], candidates.days[position]
     of_day = *date_factors(day, question), *(age_factors(candidates.log_days[position], decay) if decay else ())
-    factors = [Factor("trust", candidates.trust[position]), *cue_factors(*_told_by(cues, question)), *of_day]
+    factors = [Factor("trust", candidates.trust[position]), *cue_factors(*_relevant_cues(cues, question)), *of_day]
     own_score = candidates.matched[position] * _product(factors)
     yield from (factor for factor in factors if factor.value != 1)
     yield Factor("day", round(score / own_score, SCORE_DIGITS) if own_score else 1.0)
