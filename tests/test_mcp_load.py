@@ -34,7 +34,7 @@ def at(world: World, repository: Path) -> Desk:
 
 @dataclass(frozen=True)
 class Held:
-    """What a process has of the system."""
+    """The resources of the system that a process holds."""
 
     descriptors: int
     threads: int

@@ -121,7 +121,7 @@ def _openclaw_plugin(environment: Mapping[str, str]) -> Path:
 
 
 def _read_json(path: Path) -> Any:
-    """What a JSON file holds; None where there is none, or it holds something else."""
+    """The object in a JSON file; None where there is no such file, or it holds something else."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

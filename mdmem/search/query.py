@@ -27,7 +27,7 @@ from mdmem.startup.records import dataclass
 
 _ANSWERS_KEPT = 20_000
 _MAX_ASKED = 24
-"""The words of a question up to which related words are looked for."""
+"""Related words are looked for only if a question has no more words than this."""
 
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 """The fewest letters that two forms of a word share, and the most that they end in, in a language without a stemmer."""
