@@ -208,6 +208,24 @@ class TestCodex:
         meta = codex("session_meta", {"id": "s2", "source": source})
         assert told(read_all([meta, codex_user("we use uv", origins=["user"])]).messages) == [("user", False, "we use uv")]
 
+    def test_a_turn_tells_who_began_it_where_its_session_does_not(self):
+        records = [CODEX_META]
+        for trigger in ("user", "exec"):
+            records += [
+                codex("event_msg", {"type": "task_started", "turn_attribution": {"turn_trigger": trigger}}),
+                codex_user(trigger, origins=["user"]),
+            ]
+        assert told(read_all(records).messages) == [("user", True, "user"), ("user", False, "exec")]
+
+    def test_the_summary_of_a_compaction_is_no_answer(self):
+        answers = [
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+            for text in ("Noted.", "You use uv.")
+        ]
+        compacted = codex("compacted", {"message": "Another model wrote this summary:\nYou use uv."})
+        records = [CODEX_META, codex_user("we use uv"), *(codex("response_item", answer) for answer in answers), compacted]
+        assert [message.text for message in read_all(records).messages] == ["we use uv", "Noted."]
+
     def test_turns_that_were_rolled_back_do_not_count(self):
         records = [
             CODEX_META,

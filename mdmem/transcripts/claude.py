@@ -196,7 +196,7 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
             header.note_tools(line.number)
         if content.get("model") == _SYNTHETIC:
             return None
-        return _raw(line, record, Speaker.AGENT, False, joined_text(content.get("content")))
+        return _raw(line, record, header, Speaker.AGENT, False, joined_text(content.get("content")))
     if "promptSource" in record:
         header.tells_origin = True
     if _has_block(record, "tool_result") or "toolUseResult" in record:
@@ -205,7 +205,7 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
     text = joined_text(content.get("content"))
     if text.startswith(_WRITTEN_BY_CLIENT):
         return None
-    return _raw(line, record, Speaker.USER, _is_typed(record.get("origin"), record.get("promptSource"), header), text)
+    return _raw(line, record, header, Speaker.USER, _is_typed(record.get("origin"), record.get("promptSource"), header), text)
 
 
 def _is_typed(origin: Any, source: Any, header: SessionHeader) -> bool:
@@ -227,10 +227,12 @@ def _queued_message(line: Line, record: dict[str, Any], header: SessionHeader) -
     origin = attachment.get("origin")
     typed = object_of(origin).get("kind") == "human" or (origin is None and not header.tells_origin)
     time = time_of(attachment.get("timestamp"))
-    return _raw(line, record, Speaker.USER, typed, joined_text(attachment.get("prompt")), time)
+    return _raw(line, record, header, Speaker.USER, typed, joined_text(attachment.get("prompt")), time)
 
 
-def _raw(line: Line, record: dict[str, Any], speaker: Speaker, typed: bool, text: str, time: datetime | None = None) -> RawMessage | None:
+def _raw(
+    line: Line, record: dict[str, Any], header: SessionHeader, speaker: Speaker, typed: bool, text: str, time: datetime | None = None
+) -> RawMessage | None:
     if not text.strip():
         return None
     return RawMessage(
@@ -241,4 +243,5 @@ def _raw(line: Line, record: dict[str, Any], speaker: Speaker, typed: bool, text
         typed=typed,
         text=text,
         id=text_of(record.get("uuid")),
+        tells_origin=header.tells_origin,
     )

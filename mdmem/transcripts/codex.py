@@ -22,18 +22,31 @@ from mdmem.transcripts.records import (
 
 CLIENT = "codex"
 
-_TYPES = frozenset(["session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state", "inter_agent_communication"])
+_TYPES = frozenset(
+    [
+        "session_meta",
+        "response_item",
+        "event_msg",
+        "turn_context",
+        "compacted",
+        "token_usage_record",
+        "world_state",
+        "inter_agent_communication",
+    ]
+)
 _TOOL_CALLS = frozenset(
     ["function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call", "image_generation_call"]
 )
 _ROLES = {"user": Speaker.USER, "assistant": Speaker.AGENT}
 _UNATTENDED = frozenset({"exec", "mcp"})
 _TEXTS = ("input_text", "output_text", "text")
-_ROLLED_BACK = "thread_rolled_back"
+_ROLLED_BACK, _TURN_BEGINS = "thread_rolled_back", "task_started"
+_BY_PERSON = "user"
+"""What triggers a turn in which a person types. Older versions tell only of the session who began it."""
 
 _LEADING_TAG = late.pattern(r"\s*(?:<[a-z][a-z0-9_ -]*>|# AGENTS\.md instructions for )")
 """The beginning of texts that the client itself puts in the person's name, in versions that do not note where a text comes from."""
-_OWN_TYPE = late.pattern(rb'"type"\s*:\s*"(response_item|event_msg|turn_context|compacted|world_state)"')
+_OWN_TYPE = late.pattern(rb'"type"\s*:\s*"(response_item|event_msg|turn_context|world_state|token_usage_record)"')
 _OWN_TYPE_WITHIN = 200
 """The first bytes of a line, in which its own type stands: time, number and type come before the rest."""
 
@@ -53,8 +66,10 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
             _read_header(payload, record, header)
         elif kind == "response_item":
             _read_item(line, record, payload, reading)
-        elif kind == "event_msg" and payload.get("type") == _ROLLED_BACK:
-            _roll_back(payload.get("num_turns"), reading, window)
+        elif kind == "event_msg":
+            _read_event(payload, reading, window)
+        elif kind == "compacted":
+            _drop_summary(payload.get("message"), reading.messages)
         elif kind not in _TYPES:
             reading.skip_type(line.number, kind)
     return reading
@@ -95,6 +110,7 @@ def _read_item(line: Line, record: dict[str, Any], payload: dict[str, Any], read
                 typed=typed and not reading.header.unattended,
                 text=text,
                 id=text_of(payload.get("id")),
+                unattended=reading.header.unattended,
             )
         )
 
@@ -111,6 +127,24 @@ def _persons_text(payload: dict[str, Any]) -> tuple[str, bool]:
         return "", False
     texts = [joined_text([block], _TEXTS) for block in blocks]
     return "\n".join(text for text in texts if text and not _LEADING_TAG.match(text)), True
+
+
+def _read_event(payload: dict[str, Any], reading: Reading, window: bool) -> None:
+    if payload.get("type") == _ROLLED_BACK:
+        _roll_back(payload.get("num_turns"), reading, window)
+    elif payload.get("type") == _TURN_BEGINS and (trigger := object_of(payload.get("turn_attribution")).get("turn_trigger")) is not None:
+        reading.header.unattended = trigger != _BY_PERSON
+
+
+def _drop_summary(summary: Any, messages: list[RawMessage]) -> None:
+    """Drop the agent's answer to the request for a summary, which stands before the compaction like any other answer."""
+    if (
+        messages
+        and messages[-1].speaker is Speaker.AGENT
+        and isinstance(summary, str)
+        and summary.rstrip().endswith(messages[-1].text.strip())
+    ):
+        messages.pop()
 
 
 def _roll_back(turns: Any, reading: Reading, window: bool) -> None:

@@ -80,6 +80,7 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
         typed=speaker is Speaker.USER and not header.unattended,
         text=text,
         id=text_of(record.get("id")),
+        unattended=header.unattended,
     )
 
 

@@ -166,9 +166,11 @@ def _next_start(
     if reader.hash is None:
         return start
     line, offset, time = reader.number, reader.offset, start.time if start else None
+    unattended, tells_origin = header.unattended, header.tells_origin
     if messages:
         first, _, time = messages[max(0, len(messages) - CONTEXT_MESSAGES)]
         line, offset = first.line, first.offset
+        unattended, tells_origin = first.unattended, first.tells_origin
     return ReadingStart(
         line=line,
         offset=offset,
@@ -179,8 +181,8 @@ def _next_start(
         project=header.project,
         started=header.started,
         time=time,
-        unattended=header.unattended,
-        tells_origin=header.tells_origin,
+        unattended=unattended,
+        tells_origin=tells_origin,
         tools_line=header.tools_line,
         own=own,
     )

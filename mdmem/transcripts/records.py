@@ -19,7 +19,10 @@ _TYPE_NAME = late.pattern(r"[A-Za-z0-9_.$-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A message as the file has it, and where its line begins. `time`: None where the record has none."""
+    """A message as the file has it, and where its line begins. `time`: None where the record has none.
+
+    `unattended`, `tells_origin`: what the header said of these when the message was read.
+    """
 
     line: int
     offset: int
@@ -29,6 +32,8 @@ class RawMessage:
     text: str
     id: str | None = None
     sender: str | None = None
+    unattended: bool = False
+    tells_origin: bool = False
 
 
 @dataclass(slots=True)

@@ -1,0 +1,141 @@
+"""Transcripts on disk: which are found, and how they are read as they grow."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from mdmem.errors import TranscriptProblem
+from mdmem.transcripts.files import find_files, read_file, searched_folders
+
+CLIENTS = ("claude", "codex", "openclaw", "gemini")
+
+
+def names(home: Path, *sources: str, **environment: str) -> list[str]:
+    return [os.path.relpath(file.path, home) for file in find_files(sources, {"HOME": str(home)} | environment)]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for name in (
+        ".claude/projects/-w/a.jsonl",
+        ".claude/projects/-w/a/subagents/agent-1.jsonl",
+        ".claude/projects/-w/notes.md",
+        ".codex/sessions/2026/03/04/rollout-x.jsonl",
+        ".codex/sessions/2026/03/04/other.jsonl",
+        ".openclaw/agents/main/sessions/b.jsonl",
+        ".openclaw/agents/main/sessions/b.trajectory.jsonl",
+        ".openclaw/agents/main/sessions/sessions.json",
+        ".pi/agent/sessions/--w--/c.jsonl",
+        ".gemini/tmp/w/chats/session-d.jsonl",
+        ".gemini/tmp/w/chats/parent/sub.jsonl",
+        "elsewhere/deep/er/e.jsonl",
+        "elsewhere/f.jsonl",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"{}\n")
+    return tmp_path
+
+
+class TestFinding:
+    @pytest.mark.parametrize(
+        ("client", "paths"),
+        [
+            ("claude", [".claude/projects/-w/a.jsonl"]),
+            ("codex", [".codex/sessions/2026/03/04/rollout-x.jsonl"]),
+            ("openclaw", [".openclaw/agents/main/sessions/b.jsonl", ".pi/agent/sessions/--w--/c.jsonl"]),
+            ("gemini", [".gemini/tmp/w/chats/session-d.jsonl"]),
+        ],
+    )
+    def test_a_client(self, home: Path, client: str, paths: list[str]):
+        assert names(home, client) == paths
+
+    @pytest.mark.parametrize(
+        ("glob", "paths"),
+        [
+            ("~/elsewhere/*.jsonl", ["elsewhere/f.jsonl"]),
+            ("elsewhere/**/*.jsonl", ["elsewhere/deep/er/e.jsonl", "elsewhere/f.jsonl"]),
+            ("~/elsewhere/f.jsonl", ["elsewhere/f.jsonl"]),
+            ("~/elsewhere/[!f]*", []),
+            ("~/nowhere/*.jsonl", []),
+        ],
+    )
+    def test_a_glob(self, home: Path, glob: str, paths: list[str]):
+        assert sorted(names(home, glob)) == paths
+
+    def test_each_file_once(self, home: Path):
+        (home / "elsewhere/link.jsonl").symlink_to(home / "elsewhere/f.jsonl")
+        os.link(home / "elsewhere/f.jsonl", home / "elsewhere/hard.jsonl")
+        assert names(home, "~/elsewhere/*.jsonl", "~/elsewhere/f.jsonl") == ["elsewhere/f.jsonl"]
+
+    def test_where_the_client_is_told_to_keep_them(self, home: Path):
+        assert names(home, "claude", CLAUDE_CONFIG_DIR=str(home / "nowhere")) == []
+        assert names(home / "nowhere", "codex", CODEX_HOME=str(home / ".codex")) == ["../.codex/sessions/2026/03/04/rollout-x.jsonl"]
+
+    def test_the_folders_that_were_looked_at(self):
+        assert searched_folders(["claude", "~/x/*.jsonl", "/y/z.jsonl"], {"HOME": "/home/u"}) == [
+            "/home/u/.claude/projects",
+            "/home/u/x",
+            "/y",
+        ]
+
+    def test_what_a_file_is_on_disk(self, home: Path):
+        (file,) = find_files(["claude"], {"HOME": str(home)})
+        stat = Path(file.path).stat()
+        assert (file.device, file.inode, file.size, file.modified) == (stat.st_dev, stat.st_ino, 3, stat.st_mtime_ns)
+
+
+def record(number: int, text: str) -> bytes:
+    values = {
+        "type": "message",
+        "id": str(number),
+        "parentId": str(number - 1) if number else None,
+        "message": {"role": "user", "content": text},
+    }
+    return json.dumps(values).encode() + b"\n"
+
+
+HEADER = b'{"type": "session", "version": 3, "id": "s", "timestamp": "2026-03-04T00:00:00Z"}\n'
+
+
+class TestReading:
+    def test_only_what_is_new_and_some_context(self, tmp_path: Path):
+        path = tmp_path / "a.jsonl"
+        path.write_bytes(HEADER + b"".join(record(number, f"text {number}") for number in range(100)))
+        first = read_file(str(path))
+        assert first is not None
+        with path.open("ab") as file:
+            file.write(record(100, "new"))
+        second = read_file(str(path), first.next_start)
+        assert second is not None
+        assert [message.text for message in second.messages] == [*(f"text {number}" for number in range(80, 100)), "new"]
+        assert second.size == path.stat().st_size
+
+    def test_a_file_that_was_rewritten_is_read_whole(self, tmp_path: Path):
+        path = tmp_path / "a.jsonl"
+        path.write_bytes(HEADER + b"".join(record(number, f"text {number}") for number in range(50)))
+        first = read_file(str(path))
+        assert first is not None
+        path.write_bytes(HEADER + record(0, "all new"))
+        second = read_file(str(path), first.next_start)
+        assert second is not None
+        assert [message.text for message in second.messages] == ["all new"]
+
+    def test_the_project_of_a_session_of_gemini_stands_beside_it(self, home: Path):
+        path = home / ".gemini/tmp/w/chats/session-d.jsonl"
+        path.write_bytes(b'{"sessionId": "s", "projectHash": "0"}\n')
+        transcript = read_file(str(path))
+        assert transcript is not None
+        assert transcript.project is None
+        (home / ".gemini/tmp/w/.project_root").write_text("/home/u/work")
+        transcript = read_file(str(path))
+        assert transcript is not None
+        assert transcript.project == "/home/u/work"
+
+    def test_an_unknown_format_is_named(self, home: Path):
+        with pytest.raises(TranscriptProblem, match="format"):
+            read_file(str(home / "elsewhere/f.jsonl"))
+        (home / "elsewhere/f.jsonl").write_bytes(b"")
+        assert read_file(str(home / "elsewhere/f.jsonl")) is None
