@@ -20,7 +20,7 @@ import mdmem
 from mdmem.cli import app, commands, fast_parser
 from mdmem.cli.fast_parser import CommandParameter
 from mdmem.cli.parameter_table import TABLE
-from mdmem.cli.parameters import ADDED, COMMON
+from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES
 from mdmem.model import Source
 
 generate_table = script("generate_table")
@@ -103,6 +103,8 @@ def spelt(draw: st.DrawFn, parameter: CommandParameter) -> list[str]:
         return [flag, draw(TEXTS), draw(TEXTS)]
     value = draw(values(parameter.takes))
     attached = f"{flag}={value}" if flag.startswith("--") else flag + value
+    if flag in OPTIONAL_VALUES:  # the next word is its value only where it does not end the options
+        return [attached]
     return [attached] if value and draw(st.booleans()) else [flag, value]
 
 
