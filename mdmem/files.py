@@ -64,11 +64,11 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def path_on_disk(root: Path, path: FilePath) -> Path:
+def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Path:
     """A workspace path on disk, which exists or may be created; no part of it is a symbolic link.
 
     Raises:
-        PathProblem: `bad-path`: a symbolic link, a folder, a device, or a part above it that is no folder.
+        PathProblem: `bad-path`: a symbolic link, a folder (unless it may be one), a device, or a part above it that is no folder.
     """
     full_path = root
     parts = path.split("/")
@@ -85,7 +85,7 @@ def path_on_disk(root: Path, path: FilePath) -> Path:
             raise PathProblem("bad-path", f"{path}: {part!r} is a symbolic link", "Name the file that it points to.")
         if not last and not stat.S_ISDIR(mode):
             raise PathProblem("bad-path", f"{path}: {part!r} is not a folder")
-        if last and not stat.S_ISREG(mode):
+        if last and not stat.S_ISREG(mode) and not (may_be_folder and stat.S_ISDIR(mode)):
             raise PathProblem("bad-path", f"{path} is not a regular file")
     return full_path
 
@@ -246,6 +246,20 @@ def replace(path: Path, data: bytes, expected: bytes | None, temporary: str, is_
         new.unlink(missing_ok=True)
         return False
     sync(path.parent)
+    return True
+
+
+def move(path: Path, target: Path) -> bool:
+    """Give a file or a folder another name, durably; False where something has that name already."""
+    try:
+        if not _rename(path, target, _RENAME_NOREPLACE):
+            if identity(str(target)):
+                return False
+            path.rename(target)
+    except FileExistsError:
+        return False
+    for folder in {path.parent, target.parent}:
+        sync(folder)
     return True
 
 

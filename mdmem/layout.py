@@ -31,7 +31,9 @@ _DATE_PART = late.pattern("(%[Ymd])")
 _GLOB_PART = late.pattern(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])")
 _GLOB_PATTERNS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
-_MAX_PATH_BYTES = 1024
+_MAX_PATH_BYTES, _MAX_NAME_BYTES = 1024, 255
+_RESERVED_NAMES = {".gitattributes", ".gitignore", ".gitmodules", SETTINGS_NAME}
+"""Files that say how git or mdmem goes about others."""
 # Names that file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
 _GIT_ALIAS = late.pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
 _HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
@@ -165,6 +167,11 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
     return FileKind.OTHER
 
 
+def guarded_kind(path: str, kind: FileKind) -> FileKind:
+    """The kind by which a change of a file is judged: what is no Markdown in `memory` is guarded like a topic, though not searched."""
+    return FileKind.EVERGREEN if kind is FileKind.OTHER and path.startswith("memory/") and not is_markdown(path) else kind
+
+
 def note_kind(path: str, globs: tuple[str, ...]) -> FileKind:
     """The kind of a file that is memory only if the globs of the settings make it so; a bootstrap file or a profile stays one."""
     if not is_markdown(path) or not matches(path, globs):
@@ -202,11 +209,25 @@ def parse_path(text: str) -> FilePath:
         PathProblem: `bad-path`, with the reason: absolute, `..`, inside `.git` in any spelling, control characters, too long, not
             Markdown.
     """
+    path = parse_any_path(text)
+    if not is_markdown(path.rpartition("/")[2]):
+        raise _bad_path(text, "it is not Markdown")
+    return path
+
+
+def _bad_path(text: str, reason: str) -> PathProblem:
+    return PathProblem("bad-path", f"{text[:80]!r} is not a file of the workspace: {reason}", "Name a .md file relative to the workspace.")
+
+
+def parse_any_path(text: str) -> FilePath:
+    """The path of a file of any sort, or of a folder, with the same reasons to be refused.
+
+    Raises:
+        PathProblem: `bad-path`.
+    """
 
     def refuse(reason: str) -> PathProblem:
-        return PathProblem(
-            "bad-path", f"{text[:80]!r} is not a file of the workspace: {reason}", "Name a .md file relative to the workspace."
-        )
+        return _bad_path(text, reason)
 
     if not text.strip():
         raise refuse("it is empty")
@@ -223,6 +244,10 @@ def parse_path(text: str) -> FilePath:
         raise refuse("it leaves its folder")
     if any(_is_git_folder(part) for part in parts):
         raise refuse("it lies in git's own folder")
-    if not is_markdown("".join(parts[-1:])):
-        raise refuse("it is not Markdown")
+    if not parts:
+        raise refuse("it is empty")
+    if any(len(part.encode()) > _MAX_NAME_BYTES for part in parts):
+        raise refuse("a name in it is too long")
+    if any(part.casefold() in _RESERVED_NAMES or part.startswith(".mdmem-") for part in parts):
+        raise refuse("git or mdmem would go by it")
     return FilePath("/".join(parts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -58,21 +58,45 @@ class Record:
         return (first, self.second) if self.second else (first,)
 
 
-def save_record(state: Path, record: Record) -> None:
+@dataclass(frozen=True, slots=True)
+class MoveRecord:
+    """A move of a file or a folder that is about to happen, or its removal, which begins as a move to a temporary name beside it.
+
+    `digests` are of the files in it by their paths below it (of a file that is moved itself: an empty path).
+    """
+
+    path: FilePath
+    target: FilePath
+    is_removal: bool
+    digests: Mapping[str, str]
+    message: str
+    date: str
+
+    @property
+    def files(self) -> tuple[FileRecord, ...]:
+        """What is moved, as a file of a write."""
+        name = self.target.rpartition("/")[2] if self.is_removal else ""
+        return (FileRecord(self.path, self.digests.get(""), "", name),)
+
+
+def save_record(state: Path, record: Record | MoveRecord) -> None:
     """Write the write-ahead record, durably."""
     new = state / temporary_name()
     fields = asdict(record)
-    del fields["second"]  # without this key, an earlier version can read the record of one file
-    fields |= {"second": asdict(record.second)} if record.second else {}
+    if isinstance(record, Record):
+        del fields["second"]  # without this key, an earlier version can read the record of one file
+        fields |= {"second": asdict(record.second)} if record.second else {}
     write_durably(new, json.dumps(fields).encode(), 0o600)
     new.rename(state / RECORD_NAME)
     sync(state)
 
 
-def load_record(state: Path) -> Record | None:
+def load_record(state: Path) -> Record | MoveRecord | None:
     """The write-ahead record that a process left; None where there is none or it is not whole."""
     try:
         fields = json.loads((state / RECORD_NAME).read_text(encoding="utf-8"))
+        if "is_removal" in fields:
+            return _whole_move(MoveRecord(**fields))
         second = FileRecord(**fields.pop("second")) if "second" in fields else None
         record = Record(**fields, second=second)
     except (AttributeError, FileNotFoundError, ValueError, TypeError):
@@ -80,6 +104,13 @@ def load_record(state: Path) -> Record | None:
     texts = [record.message, record.date, *(text for file in record.files for text in (file.path, file.after, file.temporary))]
     whole = all(isinstance(text, str) for text in texts) and all(isinstance(file.before, str | None) for file in record.files)
     return record if whole else None
+
+
+def _whole_move(record: MoveRecord) -> MoveRecord | None:
+    """The record of a move, if it is whole: it may have been changed by hand."""
+    texts = (record.path, record.target, record.message, record.date, *record.digests, *record.digests.values())
+    is_ours = not record.is_removal or is_temporary(record.target.rpartition("/")[2])
+    return record if is_ours and all(isinstance(text, str) for text in texts) else None
 
 
 def drop_record(state: Path) -> None:

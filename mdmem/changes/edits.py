@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mdmem import files, layout
 from mdmem.document import Document, parse
@@ -23,8 +23,9 @@ from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
     from mdmem.changes import digest_day, foundations, superseding, task_notes
-    from mdmem.editors import instructions, merge
+    from mdmem.editors import instructions, merge, whole_file
     from mdmem.editors.key_values import Foundations
+    from mdmem.model.whole_files import WholeFileEdit
     from mdmem.queries import dates, suggestions
 else:
     digest_day = late.module("mdmem.changes.digest_day")
@@ -35,6 +36,7 @@ else:
     merge = late.module("mdmem.editors.merge")
     suggestions = late.module("mdmem.queries.suggestions")
     task_notes = late.module("mdmem.changes.task_notes")
+    whole_file = late.module("mdmem.editors.whole_file")
 
 _SHOWN_LINES = 5
 
@@ -60,7 +62,7 @@ class InstructionsEdit:
     options: WriteOptions
 
 
-FileEdit = EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit | DigestDay
+FileEdit: TypeAlias = "EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit | DigestDay | WholeFileEdit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ def new_texts(edit: FileEdit) -> tuple[str, ...]:
             return ()
         case DigestDay():
             return tuple(entry.text for entry in edit.entries)
+        case _:
+            return whole_file.new_texts(edit)
 
 
 # The file of an edit.
@@ -127,20 +131,38 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
             path = layout.parse_path(edit.file) if edit.file is not None else workspace.curated
         case DigestDay():
             path = workspace.log_path(edit.day)
-    if layout.within(path, workspace.settings.extra_paths):
-        raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
-    if folder := _nested_repository(workspace, path):
-        raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: {verb('init')} {folder}")
-    changes = isinstance(edit, Remember | RevertEdit | InstructionsEdit) or (
-        isinstance(edit, EditSection) and edit.action is not Action.APPEND
-    )
-    if workspace.kind_of(path) is FileKind.DAILY and changes:
+        case _:
+            path = layout.parse_any_path(edit.path)
+    require_writable(workspace, path)
+    if workspace.kind_of(path) is FileKind.DAILY and not _may_append(edit):
         raise SectionProblem(
             "append-only",
             f"{path} is a day's log, which only grows",
             f"Log a new entry; {field('supersedes')} ID says which one it replaces.",
         )
     return path
+
+
+def require_writable(workspace: Workspace, path: FilePath) -> None:
+    """Refuse a path below `extra_paths`, or in another repository.
+
+    Raises:
+        PathProblem: `read-only-path`, `bad-path`.
+    """
+    if layout.within(path, workspace.settings.extra_paths):
+        raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
+    if folder := _nested_repository(workspace, path):
+        raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: {verb('init')} {folder}")
+
+
+def _may_append(edit: FileEdit) -> bool:
+    """True if an edit can add to a day's log; where in it, `whole_file` sees to itself."""
+    match edit:
+        case EditSection():
+            return edit.action is Action.APPEND
+        case Remember() | RevertEdit() | InstructionsEdit():
+            return False
+    return True
 
 
 def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
@@ -185,6 +207,9 @@ def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Docume
             return EditedText(result=result)
         case DigestDay():
             return EditedText(result=digest_day.edit(document or parse(daily.new_log(files.template("daily.md"), edit.day)), edit))
+        case _:
+            is_log = workspace.kind_of(path) is FileKind.DAILY
+            return EditedText(result=whole_file.edit(document, edit, is_log))
 
 
 def _log(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:

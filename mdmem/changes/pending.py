@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from mdmem import check, files, repo
+from mdmem import check, files, layout, repo
 from mdmem.changes.commit_notes import saved_message
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
@@ -70,7 +70,7 @@ def _refuse_pending(workspace: Workspace, path: FilePath, committed: bytes | Non
         raise RepositoryProblem(
             "pending-edits", f"{path} has edits that are not committed", f"Commit them ({verb('save')}) or take them back."
         )
-    secrets = check.added_secrets(path, committed, data, workspace.kind_of(path))
+    secrets = check.added_secrets(path, committed, data, layout.guarded_kind(path, workspace.kind_of(path)))
     if secrets and "secret" not in allow:
         first = secrets[0]
         raise RepositoryProblem(

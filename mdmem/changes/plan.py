@@ -13,6 +13,7 @@ from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.facts import Item
+from mdmem.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
 from mdmem.model.writes import DigestDay, WriteOptions
 from mdmem.queries import lookup
@@ -90,7 +91,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """True if there is anything to write."""
-        return self.after != (self.before or b"")
+        return self.after != (self.before or b"") or (self.before is None and self.edit.op is Op.MEMORY_TOOL)
 
 
 def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
@@ -107,8 +108,8 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)
-    # A section with another title has the same facts; mdmem's instructions hold none.
-    facts = FactDifference() if result.op in (Op.RENAME, Op.INIT) else fact_difference(old, new)
+    # A section with another title has the same facts; mdmem's instructions, and what is no Markdown, hold none.
+    facts = FactDifference() if result.op in (Op.RENAME, Op.INIT) or not is_markdown(path) else fact_difference(old, new)
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))
     successor = edited.fact or (facts.added[-1].fact.id if facts.added else None)
@@ -219,6 +220,8 @@ def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str
     """Refuse what `check` refuses, and return the codes of what is let through: an edit of mdmem's names its section, and may shrink it."""
     if not plan.changes:
         return ()
-    problems = check.find_errors(plan.path, plan.before, plan.after, workspace.kind_of(plan.path), is_note=workspace.is_note(plan.path))
+    problems = check.find_errors(
+        plan.path, plan.before, plan.after, guarded_kind(plan.path, workspace.kind_of(plan.path)), is_note=workspace.is_note(plan.path)
+    )
     refuse_errors([*problems, *secrets_in_options(options)], options.allow | {"shrink", "append"})
     return tuple(dict.fromkeys(problem.code for problem in problems if problem.level == "error"))

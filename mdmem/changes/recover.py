@@ -15,9 +15,11 @@ from mdmem.workspace import Say, Workspace, read_committed
 
 if TYPE_CHECKING:
     from mdmem import hookfiles
+    from mdmem.changes import moved_paths
     from mdmem.repo import mixed_commits
 else:
     hookfiles = late.module("mdmem.hookfiles")
+    moved_paths = late.module("mdmem.changes.moved_paths")
     mixed_commits = late.module("mdmem.repo.mixed_commits")
 
 
@@ -41,7 +43,11 @@ def recover(workspace: Workspace, say: Say) -> None:
     message = None
     if record:
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
-        message = _settle(workspace, record, workspace.identity())
+        identity = workspace.identity()
+        if isinstance(record, write_ahead.MoveRecord):
+            message = moved_paths.settle(workspace, record, identity)
+        else:
+            message = _settle(workspace, record, identity)
     write_ahead.drop_record(workspace.state)
     if message:
         say(message)

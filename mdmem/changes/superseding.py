@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 from mdmem import history, layout
 from mdmem.addresses import join_path
@@ -21,6 +22,9 @@ from mdmem.repo import first_parent
 from mdmem.startup.records import replace
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.model.whole_files import WholeFileEdit
 
 _MOST_COMMITS = 50
 _HINT = "Say it in the section that holds the one that is meant."
@@ -75,7 +79,7 @@ def _meant(
 
 
 def fact_to_supersede(
-    workspace: Workspace, edit: EditSection | Log | Remember | Forget, removed: tuple[Item, ...], successor: FactId | None
+    workspace: Workspace, edit: EditSection | Log | Remember | Forget | WholeFileEdit, removed: tuple[Item, ...], successor: FactId | None
 ) -> tuple[FactId | None, FactLocation | None]:
     """The fact that the option `supersedes` of an edit names: one that the edit `removed`, else a current one elsewhere.
 

@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "task show": ("tasks", "task_show"),
     "flush": ("contexts", "flush"),
     "mcp": ("contexts", "mcp"),
+    "memory-tool": ("contexts", "memory_tool"),
     "agent-hook": ("contexts", "agent_hook"),
     "plugin": ("bundle", "plugin"),
     "review": ("tasks", "review"),

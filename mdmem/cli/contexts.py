@@ -112,3 +112,12 @@ def mcp(
     It needs the extra: pip install 'mdmem[mcp]'. mdmem help mcp tells how a host is set up.
     """
     raise UsageProblem("the server is a process of its own: it is started by the program mdmem")
+
+
+def memory_tool(call: Call, as_json: Json = False) -> Answer:
+    """Answer the commands of Anthropic's memory tool.
+
+    It reads one JSON object a line, such as {"command": "view", "path": "/memories"}, and answers each with one line: content is the text
+    for the model, is_error says that it failed, error is the code. It ends with its input. In Python mdmem.memtool does the same.
+    """
+    raise UsageProblem("the tool is a process of its own: it is started by the program mdmem")

@@ -219,6 +219,9 @@ TABLE: ParameterTable = {
         ("read_only", ("--read-only",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "memory-tool": (
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "agent-hook": (
         ("as_json", ("--json",), bool, False, False),
     ),

@@ -20,7 +20,7 @@ from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, r
 if TYPE_CHECKING:
     from mdmem import doctor, hookfiles, secrets, stats
     from mdmem.catchup import background, index
-    from mdmem.changes import pending, purge, review
+    from mdmem.changes import pending, purge, review, whole_files
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory import adopting, contexts, figures, flushing, guards, tasks
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
-    from mdmem.queries import blame, history, labels, search, show
+    from mdmem.model.whole_files import MovePath, WholeFileEdit
+    from mdmem.queries import blame, folders, history, labels, search, show
+    from mdmem.queries.folders import FolderView
     from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
     doctor = late.module("mdmem.doctor")
@@ -49,6 +51,8 @@ else:
     history = late.module("mdmem.queries.history")
     labels = late.module("mdmem.queries.labels")
     purge = late.module("mdmem.changes.purge")
+    whole_files = late.module("mdmem.changes.whole_files")
+    folders = late.module("mdmem.queries.folders")
     show = late.module("mdmem.queries.show")
     review = late.module("mdmem.changes.review")
     search = late.module("mdmem.queries.search")
@@ -124,6 +128,14 @@ class Memory:
         applier = changes.APPLIERS[type(change)]
         return self._write(changes.EVENT_VERBS[type(change)], change.options, lambda: applier.apply(self.workspace, change, self._say))
 
+    def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
+        """Carry out a change of a whole file, of any name, or of a folder: committed when this returns.
+
+        Raises:
+            MdmemError: it was refused or failed, and nothing is changed.
+        """
+        return self._write("memory-tool", change.options, lambda: whole_files.apply(self.workspace, change, self._say))
+
     def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
         """Carry out a write, and let the index catch up."""
         with self._record_event(verb, options) as event:
@@ -178,6 +190,14 @@ class Memory:
             PathProblem, SectionProblem: there is none.
         """
         return show.show_section(self.workspace, request)
+
+    def look(self, path: str) -> FolderView | str:
+        """Read a whole file of any name, or list a folder two levels deep; an empty path is the workspace's own folder.
+
+        Raises:
+            PathProblem: there is none, or it cannot be read.
+        """
+        return folders.look(self.workspace, path)
 
     def outline(self, file: str | None = None) -> Outline:
         """List the sections of a file with their etags.

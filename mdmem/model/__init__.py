@@ -86,6 +86,7 @@ class Op(StrEnum):
     CONFIRM = "confirm"
     SAVE = "save"
     DIGEST = "digest"
+    MEMORY_TOOL = "memory-tool"
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,7 +289,8 @@ class WriteResult:
 
     `ended` are facts that were superseded without a successor; `kept` is what stood behind and beneath a replaced text, and stays.
     `contradicts` are the current facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings`
-    are codes of `check`. `day` is the one that the caller gave in words, as an ISO date.
+    are codes of `check`. `day` is the one that the caller gave in words, as an ISO date. `excerpt` are the lines
+    around words that were replaced in a whole file, with their numbers.
     """
 
     changed: bool
@@ -308,3 +309,4 @@ class WriteResult:
     contradicts: tuple[FactId, ...] = ()
     kept: tuple[str, ...] = ()
     day: str | None = None
+    excerpt: tuple[tuple[int, str], ...] = ()

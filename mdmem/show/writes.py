@@ -79,6 +79,7 @@ _DONE = {
     Op.RESOLVE: "resolved in",
     Op.CONFIRM: "confirmed in",
     Op.SAVE: "saved in",
+    Op.MEMORY_TOOL: "changed",
 }
 
 

@@ -52,6 +52,8 @@ MODULES = frozenset(
         "mdmem.mcp.door",  # with all of memory: when a client was answered first
         "mdmem.mcp.server",  # with the SDK, 600
         "mdmem.mcp.serving",
+        "mdmem.memtool.sdk",  # 900
+        "mdmem.memtool.serving",
         "mdmem.memory.adopting",
         "mdmem.catchup.background",
         "mdmem.catchup.boundary",
@@ -89,6 +91,10 @@ MODULES = frozenset(
         "mdmem.catchup.trail_update",  # with SQLite
         "mdmem.changes.apply",
         "mdmem.changes.repeats",  # only where a write has failed
+        "mdmem.changes.moved_paths",  # only where a process was killed in the middle of a move
+        "mdmem.changes.whole_files",
+        "mdmem.editors.whole_file",
+        "mdmem.queries.folders",
         "mdmem.changes.superseding",  # only for writes that name what they supersede
         "mdmem.changes.pending",
         "mdmem.changes.user_hooks",

@@ -1,0 +1,210 @@
+"""Move or remove a file or a folder: with its pending edits committed first, by one commit, or not at all."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from mdmem import check, files, history, layout, repo, write_ahead
+from mdmem.changes import moved_paths
+from mdmem.changes.commit_notes import complete_options, with_provenance
+from mdmem.changes.edits import require_writable
+from mdmem.changes.pending import PendingCommit, commit_pending_edits
+from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.refusals import refuse_errors, secrets_in_options
+from mdmem.changes.transaction import Transaction, WriteSteps
+from mdmem.editors.whole_file import append_only, missing
+from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
+from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, Op, Provenance
+from mdmem.model.whole_files import MovePath
+from mdmem.model.writes import WriteOptions, WriteResult
+from mdmem.repo import commits, index_bits
+from mdmem.repo.ignored import ignored
+from mdmem.startup.records import dataclass, replace
+from mdmem.workspace import Say, Workspace
+from mdmem.write_ahead import MoveRecord
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan:
+    """A move that is worked out: from where, to where (`target` None: a removal), and what is in it."""
+
+    path: FilePath
+    target: FilePath | None
+    contents: moved_paths.Contents
+
+    def below(self, start: FilePath) -> tuple[FilePath, ...]:
+        """The paths of the files, as they stand below a path."""
+        return tuple(FilePath(f"{start}/{inner}" if inner else start) for inner in self.contents)
+
+
+def move(workspace: Workspace, change: MovePath, say: Say) -> WriteResult:
+    """Carry out a move, or a removal.
+
+    Raises:
+        PathProblem: `file-not-found`, `file-exists`, `bad-path`, `ignored-path`. SectionProblem: `append-only`.
+        MdmemError: it was refused or failed; files, git index and HEAD are as they were.
+    """
+    options = complete_options(workspace, change.options)
+    with lock_workspace(workspace, say), Transaction() as transaction:
+        recover(workspace, say)
+        plan = _plan(workspace, change, options)
+        repository = workspace.repository
+        repository.require_ready(workspace.settings.allow_detached, repository.branch())
+        steps = transaction.begin_write()
+        commit = _Move(workspace, plan, options, steps).run()
+    return WriteResult(changed=True, path=plan.target or plan.path, section=(), etag=None, commit=commit, op=Op.MEMORY_TOOL)
+
+
+def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> MovePlan:
+    root, path = workspace.root, layout.parse_any_path(change.path)
+    target = layout.parse_any_path(change.target) if change.target is not None else None
+    if target is not None and files.identity(str(root / target)):
+        raise PathProblem("file-exists", f"{target} is there already")
+    if not files.identity(str(root / path)):
+        raise missing(path)
+    for each in (path, *([target] if target else [])):
+        files.path_on_disk(root, each, may_be_folder=True)
+        require_writable(workspace, each)
+    plan = MovePlan(path, target, moved_paths.read_contents(root, path))
+    _refuse_unmovable(workspace, plan, options)
+    return plan
+
+
+def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> None:
+    """Refuse to move days' logs, what git does not keep, what marks the workspace, and names with secrets."""
+    olds = plan.below(plan.path)
+    news = plan.below(plan.target) if plan.target is not None else olds
+    for path in (*olds, *news):
+        if workspace.kind_of(path) is FileKind.DAILY:
+            raise append_only(path)
+    if plan.path == workspace.curated and not (workspace.root / SETTINGS_NAME).exists():
+        raise PathProblem("bad-path", f"{plan.path} is what makes this folder a workspace", f"With {SETTINGS_NAME} there it can go.")
+    if ignored_paths := sorted(ignored(workspace.root, olds)):
+        raise PathProblem("ignored-path", f"{ignored_paths[0]} is ignored by .gitignore", "Take the rule out, or the file.")
+    problems = [*secrets_in_options(options)]
+    if plan.target is not None:
+        for old, new, data in zip(olds, news, plan.contents.values(), strict=True):
+            problems += check.find_errors(new, data, data, layout.guarded_kind(new, workspace.kind_of(new)), renamed_from=old)
+    refuse_errors(problems, options.allow | {"shrink", "append"})
+
+
+class _Move:
+    """One move and its commit. Each step registers how it is undone."""
+
+    def __init__(self, workspace: Workspace, plan: MovePlan, options: WriteOptions, steps: WriteSteps) -> None:
+        self._workspace = workspace
+        self._plan = plan
+        self._actor = options.actor
+        self._steps = steps
+        folder = plan.path.rpartition("/")[0]
+        temporary = FilePath(f"{folder}/{files.temporary_name()}".removeprefix("/"))
+        self._record = MoveRecord(
+            path=plan.path,
+            target=temporary if plan.target is None else plan.target,
+            is_removal=plan.target is None,
+            digests=moved_paths.digests_of(plan.contents),
+            message=_message(workspace, plan, options),
+            date=repo.raw_date(workspace.now()),
+        )
+        self._parent: CommitId | None = None
+        self._commit: CommitId | None = None
+
+    def run(self) -> CommitId | None:
+        """Move, commit, and delete what is to be removed; the commit, None where a folder without files was moved."""
+        record, state = self._record, self._workspace.state
+        order = self._order()
+        self._commit_pending(order)
+        self._put_in_place()
+        is_indexed = True
+        if record.digests:
+            self._steps.add(self._undo_commit)
+            try:
+                committed = commits.commit(self._workspace.repository, order)
+            except BaseException:
+                self._commit = commits.commit_made_after(self._workspace.repository, self._parent, order.paths, order.message)
+                raise
+            self._commit, is_indexed = committed.id, committed.is_indexed
+        self._steps.keep()
+        with suppress(OSError):  # it is done; what the disk does not take now, the next command settles by the record
+            if record.is_removal:
+                moved_paths.discard(self._workspace.root, record)
+            if is_indexed:
+                write_ahead.drop_record(state)
+        return self._commit
+
+    def _order(self) -> commits.CommitOrder:
+        return commits.CommitOrder(
+            paths=moved_paths.moved(self._record),
+            message=self._record.message,
+            date=self._record.date,
+            hook_timeout=self._workspace.settings.hook_timeout,
+            identity=self._workspace.identity(),
+        )
+
+    def _commit_pending(self, order: commits.CommitOrder) -> None:
+        """Commit what persons have not committed of the files that are moved, each file's by a commit of its own."""
+        workspace, repository = self._workspace, self._workspace.repository
+        for path, bits in index_bits.read_bits(repository.folder, order.paths).items():
+            self._steps.add(partial(_restore_bits, workspace, path, bits))
+            commits.clear_bits(repository, path, bits)
+        self._parent = repository.head()
+        for path in repository.pending():
+            if layout.within(path, order.paths):
+                state = repository.state(path)
+                its_order = replace(order, paths=(path,))
+                data = files.read(workspace.root / path)
+                if pending := commit_pending_edits(workspace, data, state, its_order, frozenset(), self._actor):
+                    self._steps.add(partial(_undo_pending, workspace, path, pending, self._parent))
+                    self._parent = pending.id
+
+    def _put_in_place(self) -> None:
+        root, record = self._workspace.root, self._record
+        source, target = root / record.path, root / record.target
+        self._steps.add(partial(self._put_back, files.make_folders(target.parent)))
+        write_ahead.save_record(self._workspace.state, record)
+        if not files.move(source, target):
+            raise PathProblem("file-exists", f"{record.target} is there already")
+        if not moved_paths.holds(root, record.target, record.digests):
+            raise RepositoryProblem("busy", f"{record.path} was saved by another program meanwhile", "Look at it again, and try again.")
+
+    def _put_back(self, folders: tuple[Path, ...], problem: BaseException) -> bool:
+        """Give what was moved its old name, and drop the record. Where the disk does not take that, the record stays for the next command."""
+        root, record = self._workspace.root, self._record
+        try:
+            if not files.identity(str(root / record.path)) and files.identity(str(root / record.target)):
+                files.move(root / record.target, root / record.path)
+            for folder in reversed(folders):
+                if folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
+            write_ahead.drop_record(self._workspace.state)
+            commits.renew_index(self._workspace.repository, moved_paths.moved(record))
+        except OSError as failure:
+            message = f"{problem}; and {record.path} could not be put back: {failure.strerror}"
+            raise StorageProblem(message, "Make room on the disk; the next command settles it.") from problem
+        return True
+
+    def _undo_commit(self, _: BaseException) -> bool:
+        """Take the commit back; where somebody has built on it, it stays, and so does the move."""
+        return self._commit is None or commits.withdraw(self._workspace.repository, self._commit, self._parent)
+
+
+def _restore_bits(workspace: Workspace, path: FilePath, bits: tuple[str, ...], _: BaseException) -> bool:
+    commits.set_bits(workspace.repository, path, bits)
+    return True
+
+
+def _undo_pending(workspace: Workspace, path: FilePath, pending: PendingCommit, parent: CommitId | None, _: BaseException) -> bool:
+    return commits.undo_commit(workspace.repository, pending.id, parent, path, pending.entry)
+
+
+def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str:
+    """The message of the commit: it quotes what a removal takes out, and names where a move leads."""
+    note = history.CommitNote(op=Op.MEMORY_TOOL, path=plan.target or plan.path, section=(), provenance=Provenance())
+    text = b"\n".join(plan.contents.values()).decode("utf-8", "replace") if plan.target is None else ""
+    message = history.compose_message(with_provenance(workspace, note, options), text, "")
+    if plan.target is None:
+        return message
+    subject, _, rest = message.partition("\n\n")
+    return f"{subject}\n\nMoved from {history.quoted_line(plan.path)}.\n\n{rest}"

@@ -1,0 +1,33 @@
+"""The memory tool of the Anthropic API on a workspace: the folder `/memories` of an agent is `memory/`, with the workspace's own files in it.
+
+`Backend` answers its commands and needs nothing besides; `tool` is the same as a tool of the SDK; `serving` answers JSON lines.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from mdmem.errors import PackageProblem
+from mdmem.memory import Memory
+from mdmem.memtool.backend import Backend
+from mdmem.startup import late
+
+if TYPE_CHECKING:
+    from mdmem.memtool import sdk
+else:
+    sdk = late.module("mdmem.memtool.sdk")
+
+
+def tool(memory: Memory) -> Any:
+    """The memory as a tool of the Anthropic SDK: for the `tools` of `client.beta.messages.tool_runner`.
+
+    Raises:
+        PackageProblem: `missing-package`: the SDK is not installed.
+    """
+    if find_spec("anthropic") is None:
+        raise PackageProblem("missing-package", "the tool needs the Anthropic SDK: pip install 'mdmem[anthropic]'")
+    return sdk.MemoryTool(Backend(memory))
+
+
+__all__ = ["Backend", "tool"]

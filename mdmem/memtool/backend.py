@@ -1,0 +1,120 @@
+"""Answer the commands of the tool on one memory: each command one call, each outcome one text. May be used by several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mdmem.errors import PathProblem, attempt
+from mdmem.memory import Memory
+from mdmem.memtool import texts
+from mdmem.memtool.commands import Command, parse_command
+from mdmem.memtool.paths import FOLDER, ROOT, is_own, refusal, workspace_path
+from mdmem.model.whole_files import CreateFile, InsertText, MovePath, ReplaceText
+from mdmem.model.writes import WriteOptions
+from mdmem.queries.folders import FolderView
+from mdmem.startup.records import dataclass
+
+_ACTOR = "memory-tool"
+"""Of what is changed, where neither MDMEM_ACTOR nor the settings name one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """The answer to a command: a text for the model; `code` is that of a failure, None where it is done."""
+
+    text: str
+    code: str | None = None
+
+
+class Backend:
+    """The memory tool on a workspace."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def call(self, command: object) -> str:
+        """The text that a command is answered with, such as `{"command": "view", "path": "/memories"}`: what was done, or why not."""
+        return self.answer(command).text
+
+    def answer(self, command: object) -> ToolAnswer:
+        """The same, which says whether it failed."""
+        return answer(lambda: self._memory, lambda: command)
+
+    def close(self) -> None:
+        """Let go of what the memory keeps open between calls."""
+        self._memory.close()
+
+
+def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]) -> ToolAnswer:
+    """Answer a command on a memory that is opened once the command has been read and checked."""
+    command: Command | None = None
+
+    def work() -> str:
+        nonlocal command
+        command = parse_command(read_command())
+        memory = open_memory()
+        workspace = memory.workspace
+        options = WriteOptions(actor=workspace.actor or _ACTOR, session=workspace.environment.get("MDMEM_SESSION") or None)
+        with memory.record_call(f"memory-tool-{command.name}", options.actor or _ACTOR, options.session):
+            return _view(memory, command) if command.name == "view" else _change(memory, command, options)
+
+    outcome = attempt(work, texts.in_commands)
+    if isinstance(outcome, str):
+        return ToolAnswer(outcome)
+    return ToolAnswer(texts.failure_text(command, outcome), outcome["error"])
+
+
+def _path(memory: Memory, path: str) -> str:
+    """The path in the workspace."""
+    workspace = memory.workspace
+    return workspace_path(path, workspace.curated, (each.name for each in workspace.root.iterdir()))
+
+
+def _view(memory: Memory, command: Command) -> str:
+    path = _path(memory, command.path)
+    if path == FOLDER:
+        return _view_root(memory, command)
+    view = memory.look(path)
+    if isinstance(view, str):
+        return texts.file_text(command.path, view, command.values["view_range"])
+    return texts.folder_text(command.path, view.size, _rows(view))
+
+
+def _view_root(memory: Memory, command: Command) -> str:
+    """The folder memory/, which need not be there yet, with the workspace's own files among what it holds."""
+    try:
+        view = memory.look(FOLDER)
+    except PathProblem as problem:
+        if problem.code != "file-not-found":
+            raise
+        view = FolderView(0, ())
+    if isinstance(view, str):
+        raise PathProblem("bad-path", f"{FOLDER} is a file, and no folder")
+    around = memory.look("")
+    entries = () if isinstance(around, str) else around.entries
+    own = [(entry.size, entry.path) for entry in entries if not entry.is_folder and is_own(entry.path)]
+    inner = [row for row in _rows(view) if not is_own(row[1])]
+    return texts.folder_text(command.path, view.size, sorted([*own, *inner], key=lambda row: row[1].split("/")))
+
+
+def _rows(view: FolderView) -> list[tuple[int, str]]:
+    return [(entry.size, f"{entry.path}/" if entry.is_folder else entry.path) for entry in view.entries]
+
+
+def _change(memory: Memory, command: Command, options: WriteOptions) -> str:
+    values, path = command.values, _path(memory, command.path)
+    if command.name in ("delete", "rename") and path == FOLDER:
+        raise refusal("bad-path", f"Cannot {command.name} the {ROOT} directory itself")
+    match command.name:
+        case "create":
+            memory.change_file(CreateFile(path, values["file_text"], options))
+        case "str_replace":
+            result = memory.change_file(ReplaceText(path, values["old_str"], values["new_str"], options))
+            return texts.replaced_text(result.excerpt)
+        case "insert":
+            memory.change_file(InsertText(path, values["insert_line"], values["insert_text"], options))
+        case "delete":
+            memory.change_file(MovePath(path, None, options))
+        case "rename":
+            memory.change_file(MovePath(path, _path(memory, values["new_path"]), options))
+    return texts.done_text(command)

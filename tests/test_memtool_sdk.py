@@ -1,0 +1,149 @@
+"""The memory as a tool of the Anthropic SDK: its own runner against a scripted Messages API on this machine."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from conftest import World
+from record_memory_tool import DATA, create, delete, put, record, view
+from workspaces import NOW, Desk, desk
+
+import mdmem.memtool as memtool
+from mdmem.errors import PackageProblem
+from mdmem.memory import Memory
+
+anthropic: Any = pytest.importorskip("anthropic", reason="the SDK is not installed: pip install 'mdmem[anthropic]'")
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    return desk(world, repository)
+
+
+class MessagesApi:
+    """A Messages API whose model calls the memory tool with one command a turn, and then ends its turn."""
+
+    def __init__(self, commands: Sequence[object]) -> None:
+        self.received: list[dict[str, Any]] = []
+        turns = iter([*commands, None])
+        received = self.received
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                command = next(turns)
+                block = {"type": "text", "text": "done"}
+                if command is not None:
+                    block = {"type": "tool_use", "id": f"toolu_{len(received)}", "name": "memory", "input": command}
+                message = {
+                    "id": f"msg_{len(received)}",
+                    "type": "message",
+                    "role": "assistant",
+                    "model": "scripted",
+                    "content": [block],
+                    "stop_reason": "end_turn" if command is None else "tool_use",
+                    "stop_sequence": None,
+                    "usage": {"input_tokens": 1, "output_tokens": 1},
+                }
+                data = json.dumps(message).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self) -> "MessagesApi":
+        self._thread = Thread(target=self.server.serve_forever)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self._thread.join()
+        self.server.server_close()
+
+    @property
+    def results(self) -> Iterator[tuple[str, bool]]:
+        """What the model was told of each call, and whether as an error."""
+        for block in (block for request in self.received for block in request["messages"][-1]["content"] if isinstance(block, dict)):
+            content = block["content"]
+            text = content if isinstance(content, str) else "".join(part["text"] for part in content)
+            yield text, block.get("is_error", False)
+
+
+def test_the_runner(at: Desk):
+    commands = [
+        view("/memories"),
+        create("/memories/coffee.md", "# Coffee\n\n- black\n"),
+        put("/memories/coffee.md", "black", "with milk"),
+        {**view("/memories/coffee.md"), "view_range": [3, 3]},
+        put("/memories/coffee.md", "tea", "x"),
+        {"command": "fly"},
+        delete("/memories/coffee.md"),
+    ]
+    memory = Memory.open(at.root, os.environ)
+    with MessagesApi(commands) as api, anthropic.Anthropic(base_url=api.address, api_key="none", max_retries=0) as client:
+        runner = client.beta.messages.tool_runner(
+            model="scripted", max_tokens=100, messages=[{"role": "user", "content": "I take milk"}], tools=[memtool.tool(memory)]
+        )
+        assert runner.until_done().stop_reason == "end_turn"
+    memory.close()
+    assert api.received[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    results = list(api.results)
+    assert results[0][0].startswith("Here're the files and directories up to 2 levels deep in /memories")
+    assert results[1:] == [
+        ("File created successfully at: /memories/coffee.md", False),
+        (
+            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+            "     1\t# Coffee\n     2\t\n     3\t- with milk\n     4\t",
+            False,
+        ),
+        ("Here's the content of /memories/coffee.md with line numbers:\n     3\t- with milk", False),
+        ("No replacement was performed, old_str `tea` did not appear verbatim in /memories/coffee.md.", True),
+        ("Unknown command: fly", True),
+        ("Successfully deleted /memories/coffee.md", False),
+    ]
+    assert at.subjects() == [*["memory/coffee.md: memory-tool"] * 3, "seed"]
+
+
+def test_its_methods_take_the_types_of_the_sdk(at: Desk):
+    tool = memtool.tool(Memory.open(at.root, os.environ))
+    from anthropic.types.beta import BetaMemoryTool20250818CreateCommand as CreateCommand
+
+    assert tool.name == "memory"
+    assert tool.create(CreateCommand(**create("/memories/a.md", "a\n"))) == "File created successfully at: /memories/a.md"
+    with pytest.raises(anthropic.lib.tools.ToolError, match="already exists"):
+        tool.execute(CreateCommand(**create("/memories/a.md", "a\n")))
+
+
+def test_the_recorded_vectors_are_those_of_this_sdk():
+    assert json.loads(DATA.read_text(encoding="utf-8"))["vectors"] == record()
+
+
+def test_without_the_sdk(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memtool, "find_spec", lambda name: None)
+    with pytest.raises(PackageProblem, match=r"pip install 'mdmem\[anthropic\]'") as failure:
+        memtool.tool(Memory.open(at.root, os.environ))
+    assert failure.value.code == "missing-package"
+    assert "\n" not in str(failure.value)
+
+
+def test_the_backend_does_not_load_it(at: Desk):
+    code = (
+        "import os, sys\nfrom mdmem.memory import Memory\nfrom mdmem.memtool import Backend\n"
+        "print(Backend(Memory.open(None, os.environ)).call({'command': 'view', 'path': '/memories'}))\nassert 'anthropic' not in sys.modules"
+    )
+    assert "/memories/MEMORY.md" in at.world.run(at.root, [sys.executable, "-c", code]).stdout
