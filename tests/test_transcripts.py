@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mdmem.errors import TranscriptProblem
 from mdmem.model.sessions import Message, Speaker, Transcript
@@ -146,6 +148,12 @@ class TestClaude:
             ]
         )
         assert "second of the other" in [message.text for message in transcript.messages]
+
+    def test_an_answer_that_was_written_before_its_question_follows_it(self):
+        answer = claude("assistant", "b", "a", [{"type": "text", "text": "Noted."}], 1)
+        later = claude("user", "c", "b", "and ruff", 2, **TYPED)
+        transcript = read_all([{"type": "mode", "sessionId": "s1"}, answer, claude("user", "a", None, "we use uv", **TYPED), later])
+        assert [(message.line, message.text) for message in transcript.messages] == [(3, "we use uv"), (2, "Noted."), (4, "and ruff")]
 
     def test_a_line_that_a_compaction_kept_counts_once(self):
         answer = claude("assistant", "b", "a", [{"type": "text", "text": "Kept."}])
@@ -363,6 +371,54 @@ class TestGemini:
         assert [
             message.typed for message in read_all([GEMINI_HEADER | {"kind": "subagent"}, gemini("a", "user", [{"text": "x"}])]).messages
         ] == [False]
+
+
+WORDS = [
+    *(
+        "type",
+        "message",
+        "content",
+        "text",
+        "uuid",
+        "parentUuid",
+        "id",
+        "parentId",
+        "payload",
+        "role",
+        "user",
+        "assistant",
+        "gemini",
+        "timestamp",
+    ),
+    *(
+        "origin",
+        "kind",
+        "promptSource",
+        "attachment",
+        "queued_command",
+        "prompt",
+        "response_item",
+        "event_msg",
+        "session_meta",
+        "compacted",
+    ),
+    *("num_turns", "thread_rolled_back", "turn_attribution", "$rewindTo", "$set", "sessionId", "displayContent", "toolCalls", "provenance"),
+    *("internal_chat_message_metadata_passthrough", "content_item_metadata", "cwd", "source", "model", at(1), "tool_result", "tool_use"),
+]
+ANYTHING = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-3, 10**20), st.floats(), st.sampled_from(WORDS)),
+    lambda values: st.one_of(st.lists(values, max_size=4), st.dictionaries(st.sampled_from(WORDS), values, max_size=6)),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("header", [{"type": "mode", "sessionId": "s1"}, CODEX_META, PI_HEADER, GEMINI_HEADER])
+@settings(max_examples=40)
+@given(records=st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=8), max_size=5))
+def test_any_record_is_read_or_named(header: dict[str, Any], records: list[Any]):
+    transcript = read_all([header, *records])
+    assert transcript.lines == len(records) + 1
+    assert all(isinstance(message.text, str) and message.text for message in transcript.messages)
 
 
 class TestLines:

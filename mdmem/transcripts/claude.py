@@ -74,7 +74,7 @@ _LINKS = late.pattern(rb'"(uuid|parentUuid)"\s*:\s*"([^"\\]{1,80})"')
 
 def recognises(record: dict[str, Any]) -> bool:
     """True for a record that only Claude Code writes."""
-    kind = record.get("type")
+    kind = text_of(record.get("type"))
     if kind in ("user", "assistant", "system", "attachment", "progress"):
         return "parentUuid" in record and "sessionId" in record
     return kind in _OTHER_TYPES and any(name in record for name in ("sessionId", "leafUuid", "messageId"))
@@ -125,7 +125,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
     chain = _Chain(window)
     messages: dict[str, RawMessage] = {}
     for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, chain, header)):
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         if kind not in ("user", "assistant", "attachment"):
             if kind not in _OTHER_TYPES:
                 reading.skip_type(line.number, kind)

@@ -61,7 +61,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
     reading = Reading(header)
     for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, header)):
         payload = object_of(record.get("payload"))
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         if kind == "session_meta":
             _read_header(payload, record, header)
         elif kind == "response_item":
@@ -89,14 +89,14 @@ def _read_header(payload: dict[str, Any], record: dict[str, Any], header: Sessio
     """Take over what the first record of a session tells. A fork has that of the session it comes from too, behind its own."""
     if header.session is None:
         source = payload.get("source")
-        header.unattended = isinstance(source, dict) or source in _UNATTENDED
+        header.unattended = isinstance(source, dict) or text_of(source) in _UNATTENDED
     header.set_first(session=payload.get("id"), project=payload.get("cwd"), started=payload.get("timestamp") or record.get("timestamp"))
 
 
 def _read_item(line: Line, record: dict[str, Any], payload: dict[str, Any], reading: Reading) -> None:
-    if payload.get("type") in _TOOL_CALLS:
+    if text_of(payload.get("type")) in _TOOL_CALLS:
         reading.header.note_tools(line.number)
-    speaker = _ROLES.get(payload.get("role") or "") if payload.get("type") == "message" and isinstance(payload.get("role"), str) else None
+    speaker = _ROLES.get(text_of(payload.get("role")) or "") if payload.get("type") == "message" else None
     if speaker is None:
         return
     text, typed = _persons_text(payload) if speaker is Speaker.USER else (joined_text(payload.get("content"), _TEXTS), False)

@@ -34,7 +34,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
     reading = Reading(header)
     messages: dict[str, RawMessage | None] = {}
     for line, record in parsed_lines(lines, reading, _is_no_message):
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         if isinstance(rewound := record.get("$rewindTo"), str):
             for key in _from_key(messages, rewound):
                 del messages[key]

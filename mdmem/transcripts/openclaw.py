@@ -62,7 +62,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool, owners: Col
     reading = Reading(header)
     entries: list[_Entry] = []
     for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, entries, header)):
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         if kind == _SESSION:
             header.set_first(session=record.get("id"), project=record.get("cwd"), started=record.get("timestamp"))
             continue
@@ -110,7 +110,7 @@ def _last_branch(entries: list[_Entry], reading: Reading, window: bool) -> list[
 
 def _message(line: Line, record: dict[str, Any], reading: Reading, owners: Collection[str]) -> RawMessage | None:
     content = object_of(record.get("message"))
-    role = content.get("role")
+    role = text_of(content.get("role"))
     blocks = content.get("content")
     if role == "toolResult" or any(block.get("type") == "toolCall" for block in objects_of(blocks)):
         reading.header.note_tools(line.number)
@@ -121,7 +121,7 @@ def _message(line: Line, record: dict[str, Any], reading: Reading, owners: Colle
         text, sender = envelope.text, envelope.sender
         typed = envelope.typed and object_of(content.get("provenance")).get("kind", "external_user") == "external_user"
     elif role == "assistant":
-        text = "" if content.get("model") in _GATEWAY_MODELS else _REPLY_TAG.sub("", joined_text(blocks))
+        text = "" if text_of(content.get("model")) in _GATEWAY_MODELS else _REPLY_TAG.sub("", joined_text(blocks))
     else:
         text = ""
         if role not in _OTHER_ROLES:

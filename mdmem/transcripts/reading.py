@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 
 from mdmem.errors import TranscriptProblem
@@ -29,6 +29,7 @@ _RECOGNISING = (
 _READERS = {claude.CLIENT: claude.read, codex.CLIENT: codex.read, gemini.CLIENT: gemini.read}
 _MOST_FIRST_RECORDS = 20
 _HASH_DIGITS = 12
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
 def recognise(data: bytes) -> str | None:
@@ -81,7 +82,7 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
         session=header.session or "",
         project=header.project,
         started=header.started,
-        messages=tuple(message for _, message, _ in messages),
+        messages=_in_order(client, [message for _, message, _ in messages]),
         lines=reader.number,
         size=reader.end,
         line_hash=reader.hash,
@@ -153,6 +154,13 @@ def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> li
             )
             messages.append((raw, message, time_before))
     return messages
+
+
+def _in_order(client: str, messages: list[Message]) -> tuple[Message, ...]:
+    """The messages as they were said: Claude Code may write an answer before its question, and writes some again after a compaction."""
+    if client == claude.CLIENT:
+        messages.sort(key=lambda message: message.time or _BEFORE_ALL)
+    return tuple(messages)
 
 
 def _next_start(

@@ -138,5 +138,5 @@ def joined_text(content: Any, types: tuple[str, ...] = ("text",)) -> str:
     """The text of a message: itself, or that of its blocks of these types. Images and results of tools have none."""
     if isinstance(content, str):
         return content
-    blocks = [block.get("text") for block in objects_of(content) if block.get("type") in types]
+    blocks = [block.get("text") for block in objects_of(content) if text_of(block.get("type")) in types]
     return "\n".join(text for text in blocks if isinstance(text, str))
