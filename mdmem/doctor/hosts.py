@@ -25,7 +25,7 @@ _OPENCLAW_UPDATE = 'openclaw plugins install --force --accept-capabilities "$(md
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """The plugin as a host has it: `version` is empty where it does not say; `update` is what to type for the newest."""
+    """The plugin as a host has it: `version` is empty where the host does not say; `update` is the command that installs the newest."""
 
     host: str
     version: str
@@ -121,7 +121,7 @@ def _openclaw_plugin(environment: Mapping[str, str]) -> Path:
 
 
 def _read_json(path: Path) -> Any:
-    """The object in a JSON file; None where there is no such file, or it holds something else."""
+    """The value in a JSON file; None where there is no such file, or it is no JSON."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
