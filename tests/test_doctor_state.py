@@ -1,4 +1,4 @@
-"""What the doctor says of the state folder: a write that was interrupted, what lies about, the table of versions, the index, the events."""
+"""The doctor's checks of the state folder: an interrupted write, leftovers, the table of versions, the index, the events."""
 
 import contextlib
 import fcntl

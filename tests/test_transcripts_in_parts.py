@@ -99,7 +99,7 @@ def whole(data: bytes) -> Transcript:
 
 
 def read_on(data: bytes, earlier: Transcript) -> Transcript:
-    """What a caller does once a file has grown."""
+    """Read on as a caller does once a file has grown."""
     assert earlier.next_start is not None
     return read(data[earlier.next_start.offset :], earlier.next_start) or whole(data)
 

@@ -42,7 +42,7 @@ _UNATTENDED = frozenset({"exec", "mcp"})
 _TEXTS = ("input_text", "output_text", "text")
 _ROLLED_BACK, _TURN_BEGINS = "thread_rolled_back", "task_started"
 _BY_PERSON = "user"
-"""What triggers a turn in which a person types. Older versions tell only of the session who began it."""
+"""The trigger of a turn in which a person types. Older versions only note who began the session."""
 
 _LEADING_TAG = late.pattern(r"\s*(?:<[a-z][a-z0-9_ -]*>|# AGENTS\.md instructions for )")
 """The beginning of texts that the client itself puts in the person's name, in versions that do not note where a text comes from."""

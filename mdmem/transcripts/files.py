@@ -106,7 +106,7 @@ def _expanded(path: str, home: str) -> str:
 def _fixed_part(pattern: str) -> tuple[str, list[str]]:
     """The folder up to the first part with a wildcard, and the parts from there on."""
     parts = pattern.split("/")
-    fixed = next((place for place, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
+    fixed = next((number for number, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
     return "/".join(parts[:fixed]) or "/", parts[fixed:]
 
 

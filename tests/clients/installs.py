@@ -10,7 +10,7 @@ import pytest
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mdmem", "clients")
 _ENVIRONMENT = {**os.environ, "DISABLE_AUTOUPDATER": "1"}
-"""That of the person: npm has its registry and its own cache from there. Read before a test seals the world."""
+"""The person's own environment, with npm's registry and cache. Read before a test seals the world."""
 _SECONDS = 1800
 
 

@@ -12,7 +12,7 @@ from mdmem.model.contexts import BLOCK_CLOSING, BLOCK_OPENING
 
 Json = dict[str, Any]
 BEYOND = "the script is over"
-"""What is answered to a request that the script does not foresee."""
+"""The answer to a request that the script does not foresee."""
 
 
 class ScriptedApi(ABC):

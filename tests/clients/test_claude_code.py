@@ -19,7 +19,7 @@ pytestmark = pytest.mark.clients
 SERVER = "mcp__plugin_mdmem_mdmem"
 MOST_ALWAYS_ON_TOKENS = 60
 ASKED = " ".join(files.template("compact.md").split())
-"""What is asked of the summary of a compaction."""
+"""The request for the summary of a compaction."""
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}
 NEARLY_FULL = 195_000
 
@@ -52,7 +52,7 @@ def trial(bare: Trial) -> Trial:
 
 @dataclass(frozen=True)
 class Session:
-    """What a session was, seen from both of its ends."""
+    """A session as seen from both of its ends."""
 
     requests: list[Json]
     lines: list[Json]
@@ -88,7 +88,7 @@ def call(tool: str, **arguments: Any) -> Json:
 
 
 def summary(*lines: str) -> Json:
-    """What the model answers to a compaction."""
+    """The model's answer to a compaction."""
     items = "".join(f"- {line}\n" for line in lines)
     return say(f"<analysis>thought</analysis>\n<summary>\n1. Request: paint.\n\nMemory:\n{items}</summary>")
 
