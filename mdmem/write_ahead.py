@@ -74,7 +74,7 @@ class MoveRecord:
 
     @property
     def files(self) -> tuple[FileRecord, ...]:
-        """What is moved, as a file of a write."""
+        """The moved file or folder, in the form of a file of a write."""
         name = self.target.rpartition("/")[2] if self.is_removal else ""
         return (FileRecord(self.path, self.digests.get(""), "", name),)
 

@@ -77,7 +77,7 @@ class MessagesApi:
 
     @property
     def results(self) -> Iterator[tuple[str, bool]]:
-        """What the model was told of each call, and whether as an error."""
+        """The text that the model got for each call, and True if it got it as an error."""
         for block in (block for request in self.received for block in request["messages"][-1]["content"] if isinstance(block, dict)):
             content = block["content"]
             text = content if isinstance(content, str) else "".join(part["text"] for part in content)

@@ -1,4 +1,4 @@
-"""A file or a folder on its way to another name, and how a move is settled that a killed process left.
+"""The content of a moved file or folder, and the recovery of a move that a killed process left.
 
 A removal begins as a move too, to a temporary name beside it: that takes one step, can be undone, and what somebody saved at the last moment
 is seen before anything is deleted.
@@ -63,7 +63,7 @@ def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
 
 
 def discard(root: Path, record: MoveRecord) -> None:
-    """Delete what was moved away to be removed; what somebody still saved into it goes back to its place."""
+    """Delete what was moved away to be removed; what somebody saved into it meanwhile goes back to its old path."""
     removed = root / record.target
     if not files.identity(str(removed)):
         return
@@ -79,7 +79,7 @@ def discard(root: Path, record: MoveRecord) -> None:
 
 
 def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
-    """Finish a move that a killed process left, or let it be; a line for the user, None where there is nothing to say."""
+    """Finish or drop a move that a killed process left. Return a line for the user; None where there is nothing to say."""
     root, repository = workspace.root, workspace.repository
     paths = moved(record)
     is_moved = bool(files.identity(str(root / record.target))) and not files.identity(str(root / record.path))

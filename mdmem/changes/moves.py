@@ -1,4 +1,4 @@
-"""Move or remove a file or a folder: with its pending edits committed first, by one commit, or not at all."""
+"""Move or remove a file or a folder by one commit, after its pending edits were committed; or change nothing at all."""
 
 from __future__ import annotations
 

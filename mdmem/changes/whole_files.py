@@ -1,4 +1,4 @@
-"""Changes of whole files: an edit goes the way of every other, a move has its own."""
+"""Carry out changes of whole files: an edit as every other edit, a move by `moves`."""
 
 from __future__ import annotations
 

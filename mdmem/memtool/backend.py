@@ -15,12 +15,12 @@ from mdmem.queries.folders import FolderView
 from mdmem.startup.records import dataclass
 
 _ACTOR = "memory-tool"
-"""Of what is changed, where neither MDMEM_ACTOR nor the settings name one."""
+"""The actor of changes where neither MDMEM_ACTOR nor the settings name one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """The answer to a command: a text for the model; `code` is that of a failure, None where it is done."""
+    """The answer to a command: a text for the model; `code` is that of a failure, None where the command is done."""
 
     text: str
     code: str | None = None

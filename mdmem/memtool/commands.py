@@ -30,31 +30,31 @@ class Command:
 
     @property
     def path(self) -> str:
-        """The path that it is about."""
+        """The path that the command is about."""
         return str(self.values["old_path" if self.name == "rename" else "path"])
 
 
-def parse_command(given: object) -> Command:
+def parse_command(sent: object) -> Command:
     """Check a command; arguments that it does not know are left out, as the reference leaves them out.
 
     Raises:
-        UsageProblem: it is none, or lacks an argument, or one is of the wrong type.
+        UsageProblem: it is no command, lacks an argument, or has one of the wrong type.
         MdmemError: `usage`, with the text of the reference: there is no such command.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(sent, Mapping):
         raise UsageProblem('a command is one JSON object, as in {"command": "view", "path": "/memories"}')
-    name = given.get("command")
+    name = sent.get("command")
     arguments = _ARGUMENTS.get(name) if isinstance(name, str) else None
     if arguments is None:
         raise _unknown(name)
     for argument, kind in arguments.items():
-        value = given.get(argument)
+        value = sent.get(argument)
         if value is None:
             raise UsageProblem(f"{name} needs {argument}", f"It takes {', '.join(arguments)}.")
         if not isinstance(value, kind) or isinstance(value, bool):
             raise UsageProblem(f"{argument} must be {_TYPES[kind]}")
-    values = {argument: given[argument] for argument in arguments}
-    return Command(str(name), values | ({"view_range": _parse_range(given.get("view_range"))} if name == "view" else {}))
+    values = {argument: sent[argument] for argument in arguments}
+    return Command(str(name), values | ({"view_range": _parse_range(sent.get("view_range"))} if name == "view" else {}))
 
 
 def _unknown(name: object) -> MdmemError:

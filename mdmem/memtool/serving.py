@@ -14,7 +14,7 @@ from mdmem.memory import Memory
 from mdmem.memtool.backend import ToolAnswer, answer
 
 _MOST_BYTES = 32_000_000
-"""Of a line; a file of the most that is edited fits, with everything in it escaped."""
+"""The most bytes of a line: the largest file that can be edited fits, with everything in it escaped."""
 _CATCH_UP_SECONDS = 10.0
 
 

@@ -1,4 +1,4 @@
-"""The texts of the tool, which a model reads: those of the SDK's reference, and for what that does not know the code and the message. Pure."""
+"""The texts of the tool, which a model reads: those of the SDK's reference; for failures that it does not know, code and message. Pure."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def file_text(path: str, text: str, lines: tuple[int, int] | None) -> str:
 
 
 def folder_text(path: str, size: int, entries: Iterable[tuple[int, str]]) -> str:
-    """What a folder holds: sizes and paths, those of folders with a slash at the end."""
+    """The content of a folder: sizes and paths, those of folders with a slash at the end."""
     header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
     rows = [f"{_size(size)}\t{path}", *(f"{_size(each)}\t{path}/{name}" for each, name in entries)]
     return secrets.redact("\n".join((header, *rows)))
