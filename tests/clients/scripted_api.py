@@ -75,7 +75,7 @@ class ScriptedApi(ABC):
 
     def answer(self, body: Json) -> tuple[str, bytes]:
         with self._turn:
-            is_aside = not body.get("tools")
+            is_aside = not tools(body)
             (self.asides if is_aside else self.requests).append(body)
             number = len(self.requests) + len(self.asides)
             step = {"text": "ok"} if is_aside else self.steps.pop(0) if self.steps else {"text": BEYOND}
@@ -131,14 +131,20 @@ def _tool_use(step: Json, number: int) -> Json:
 
 
 class ResponsesApi(ScriptedApi):
-    """OpenAI's Responses API, with the same steps; `namespace` is that of the tool, where a client has such."""
+    """OpenAI's Responses API, with the same steps, and `{"find"}`: look for tools. `namespace` is that of a tool."""
 
     path = "/responses"
 
     def message(self, step: Json, number: int) -> Json:
         usage = {"input_tokens": step.get("used", 100), "output_tokens": 20, "total_tokens": step.get("used", 100) + 20}
         details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-        item = _message_item(step, number) if "text" in step else _function_call(step, number)
+        item = (
+            _message_item(step, number)
+            if "text" in step
+            else _function_call(step, number)
+            if "tool" in step
+            else _tool_search(step, number)
+        )
         return {"id": f"resp_{number}", "object": "response", "status": "completed", "output": [item], "usage": usage | details}
 
     def events(self, step: Json, number: int) -> Iterator[Json]:
@@ -158,6 +164,11 @@ def _function_call(step: Json, number: int) -> Json:
     item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "status": "completed"}
     named = {"name": step["tool"], "arguments": json.dumps(step["input"])}
     return item | named | ({"namespace": step["namespace"]} if "namespace" in step else {})
+
+
+def _tool_search(step: Json, number: int) -> Json:
+    found = {"execution": "client", "arguments": {"query": step["find"]}}
+    return {"type": "tool_search_call", "id": f"ts_{number}", "call_id": f"call_{number}", "status": "completed", **found}
 
 
 def texts(body: Json) -> list[str]:
@@ -182,10 +193,17 @@ def blocks(body: Json) -> list[str]:
     return [part.partition(BLOCK_CLOSING)[0].strip() for part in parts]
 
 
+def tools(body: Json) -> list[Json]:
+    """The tools of a request. For its newest models Codex has them in the first item of the input."""
+    items = body.get("input")
+    added = items[0].get("tools") if isinstance(items, list) and items else None
+    return list(body.get("tools") or added or [])
+
+
 def tool_names(body: Json) -> list[str]:
     """The names of the tools of a request; those of a namespace follow it, behind a dot."""
     names: list[str] = []
-    for tool in body["tools"]:
+    for tool in tools(body):
         name = tool.get("name") or tool["type"]
         names += [f"{name}.{each['name']}" for each in tool["tools"]] if "tools" in tool else [name]
     return names
