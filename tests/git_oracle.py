@@ -1,8 +1,9 @@
 """Work out memory from git alone, to compare mdmem with: by the lines in git's trees and the trailers of commits. It shares no code with mdmem.
 
 In a file that is edited in place, every line of the newest tree is current. In a log, a line is over once a commit says so. A commit speaks
-of the lines in the tree of its parent; so each is judged where it was made, and a merge joins what its parents know. Each line of a log has
-a tag of its own, by which equal lines are told apart.
+of the lines in the tree of its parent; so each is judged where it was made, and a merge joins what its parents know. Its words hold until it is
+reverted, alone or with the merge that brought it, by a commit that is not reverted itself. Each line of a log has a tag of its own, by which
+equal lines are told apart.
 """
 
 import re
@@ -68,15 +69,20 @@ class Statement:
 
 @dataclass
 class State:
-    """Memory at one commit: its lines, and the statements that closed lines of logs."""
+    """Memory at one commit: its lines and, by line of a log, the statements about it, those that were reverted too."""
 
     lines: list[Line]
-    closed: dict[str, set[Statement]] = field(default_factory=lambda: defaultdict(set))
+    made: dict[str, set[Statement]] = field(default_factory=lambda: defaultdict(set))
+    reverts: set[tuple[str, str]] = field(default_factory=set)
+    """Pairs of a commit and one that it reverts."""
     doubtful: set[str] = field(default_factory=set)
     """Ids that a squashed message names outside of its trailers. How much of that counts is not judged here; other tests do."""
 
     def is_closed(self, line: Line) -> bool:
-        return line.is_logged and bool(self.closed.get(line.raw))
+        return line.is_logged and any(not self.is_reverted(each.commit) for each in self.made.get(line.raw, ()))
+
+    def is_reverted(self, commit: str) -> bool:
+        return any(reverted == commit and not self.is_reverted(by) for by, reverted in self.reverts)
 
     def current(self, day: str) -> set[Line]:
         return {line for line in self.lines if not self.is_closed(line) and not (line.until and line.until < day)}
@@ -113,28 +119,46 @@ class Oracle:
         before = [self._states[parent] for parent in parents]
         for parent in before:
             state.doubtful |= parent.doubtful
-            for raw, statements in parent.closed.items():
-                state.closed[raw] |= statements
+            state.reverts |= parent.reverts
+            for raw, statements in parent.made.items():
+                state.made[raw] |= statements
         message = self._git("log", "-1", "--format=%B", commit)
-        self._take_back(state, set(_REVERTS.findall(message)))
+        state.reverts |= {(commit, each) for name in _REVERTS.findall(message) for each in self._with_what_it_merged(name)}
         if len(parents) > 1:
             self._doubt_what_was_not_merged(state, before[0])
         self._apply(state, before[0] if before else State([]), commit, message)
+        self._doubt_circles(state)
         return state
 
     def _files(self, commit: str) -> dict[str, str]:
         paths = self._git("ls-tree", "-r", "--name-only", commit).splitlines()
         return {path: self._git("show", f"{commit}:{path}") for path in paths if path == "MEMORY.md" or path.startswith("memory/")}
 
-    def _take_back(self, state: State, reverted: set[str]) -> None:
-        for raw in state.closed:
-            state.closed[raw] = {each for each in state.closed[raw] if each.commit not in reverted}
+    def _with_what_it_merged(self, commit: str) -> list[str]:
+        """A commit that may be gone, and those that came to its first parent with it."""
+        return [commit, *self._git("rev-list", commit, f"^{commit}^1", check=False).split()]
 
     def _doubt_what_was_not_merged(self, state: State, first: State) -> None:
-        """A side's statement whose successor the merge left out closes nothing."""
-        ids = {identity(line.text) for line in state.current("")}
-        for raw, statements in state.closed.items():
-            state.closed[raw] = {each for each in statements if each in first.closed.get(raw, ()) or each.new is None or each.new in ids}
+        """A side's statement closes nothing if the merge left its successor out, or the first parent closed that."""
+        here = State(state.lines, first.made, state.reverts)
+        ids = {identity(line.text) for line in here.current("")}
+        lines = {line.raw for line in state.lines}
+        for raw, statements in state.made.items():
+            of_sides = statements - first.made.get(raw, set())
+            if raw not in lines:  # what if the line comes back?
+                state.doubtful |= {each.old for each in of_sides}
+            state.made[raw] -= {each for each in of_sides if each.new not in (None, *ids) and not state.is_reverted(each.commit)}
+
+    def _doubt_circles(self, state: State) -> None:
+        """Lines that supersede each other because a revert was reverted: one of them stays."""
+        statements = {each for made in state.made.values() for each in made if not state.is_reverted(each.commit)}
+        for each in statements:
+            passed, ids = set[str](), {each.new}
+            while ids - passed:
+                passed |= {name for name in ids if name}
+                ids = {later.new for later in statements if later.old in passed} - {None}
+            if each.old in passed:
+                state.doubtful |= {each.old, *passed}
 
     def _apply(self, state: State, before: State, commit: str, message: str) -> None:
         *blocks, last = message.rstrip().split("\n\n")
@@ -164,7 +188,7 @@ class Oracle:
         elif meant and meant[0].is_logged:
             successors = [each for each in state.current("") if identity(each.text) == statement.new and each.raw != meant[0].raw]
             if statement.new is None or successors:
-                state.closed[meant[0].raw].add(statement)
+                state.made[meant[0].raw].add(statement)
 
 
 def contradicting(current: Iterable[Line]) -> set[tuple[str, str, str]]:

@@ -34,7 +34,7 @@ def fact(words: str) -> FactId:
 
 
 def commit_id(number: int) -> CommitId:
-    return CommitId(f"{number:040x}")
+    return CommitId(f"{number:04x}".ljust(40, "0"))
 
 
 def message(
@@ -70,6 +70,8 @@ class ReplayedMemory:
 
     trail: Trail = field(default_factory=Trail.in_memory)
     files: dict[FilePath, str] = field(default_factory=dict)
+    brought: dict[CommitId, list[CommitId]] = field(default_factory=dict)
+    """The side commits of each merge."""
 
     def __enter__(self) -> Self:
         return self
@@ -99,8 +101,16 @@ class ReplayedMemory:
                 self.files.pop(path, None)
             else:
                 self.files[path] = text
-        commit = MainlineCommit(number, commit_id(number), number * 100, "Ada", message)
-        step = build_step(commit, file_changes, self.trail, side_commits, merged_origins or {})
+        commit = MainlineCommit(number, commit_id(number), number * 100, "Ada", message, merge=bool(side_commits))
+        self.brought[commit.commit] = [each.id for each in side_commits]
+        step = build_step(
+            commit,
+            file_changes,
+            self.trail,
+            side_commits,
+            merged_origins or {},
+            brought_by=lambda reverted: self.brought.get(reverted, ()),
+        )
         self.trail.append(commit, step)
         return step
 

@@ -527,3 +527,26 @@ class TestReview:
         shell.write("MEMORY.md", "# Memory\n\n- a fact\n")
         shell.git("commit", "-q", "-m", "tidy", "MEMORY.md")
         assert shell.run("review").err == "mdmem: nothing to tidy\n"
+
+
+def test_a_mark_that_a_merge_brought_goes_with_the_commit_that_made_it(year: Year):
+    def named_in_search() -> list[str]:
+        return re.findall(r"GitHub|Buildkite", year.now("search", "deploys").out)
+
+    year.shell.git("checkout", "-q", "-b", "side")
+    old = ("--supersedes", "deploys go through GitHub Actions")
+    year.on("2026-05-10", "log", "deploys go through Buildkite", "--fact", *old)
+    side = year.shell.git("rev-parse", "HEAD").strip()
+    year.shell.git("checkout", "-q", "main")
+    year.on("2026-05-11", "log", "on the line")
+    year.shell.git("reset", "-q")  # a merge takes nothing that is staged
+    year.shell.git("merge", "-q", "--no-edit", "side")
+    assert named_in_search() == ["Buildkite"]
+    year.shell.git("revert", "--no-edit", side)
+    assert named_in_search() == ["GitHub"]
+    year.shell.git("revert", "--no-edit", "HEAD")
+    assert named_in_search() == ["Buildkite"]
+    taken_back = year.now("revert", side)
+    assert (taken_back.status, named_in_search()) == (0, ["GitHub"])
+    assert year.now("revert", "HEAD").status == 0
+    assert named_in_search() == ["Buildkite"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mdmem.contradictions import Claim, find_conflicts, weaker_claim
 from mdmem.facts import parse_text
-from mdmem.model import FactId, FilePath, Source
+from mdmem.model import CommitId, FactId, FilePath, Source
 from mdmem.model.trail import Mark, MarkKind
 
 TODAY = date(2026, 3, 5)
@@ -34,7 +34,7 @@ def claim(text: str, line: int = 1, section: tuple[str, ...] = ("A",), path: Fil
 
 
 def mark(kind: MarkKind, begun: int, first: str, second: str) -> Mark:
-    return Mark(kind, begun, parse_text(first).id, parse_text(second).id)
+    return Mark(kind=kind, commit=CommitId(""), begun=begun, fact=parse_text(first).id, other=parse_text(second).id)
 
 
 def texts(claims: list[Claim], marks: list[Mark] | None = None) -> list[tuple[str, str, str | None, bool]]:

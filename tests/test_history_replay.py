@@ -12,7 +12,7 @@ from mdmem.entries import entries
 from mdmem.history import file_changes
 from mdmem.history.sources import line_origin
 from mdmem.model import CommitId, FilePath, Op, Source
-from mdmem.model.trail import Commit, Entry, Fate, MarkKind, MergedLine, Origin
+from mdmem.model.trail import Commit, Entry, Fate, MarkKind, MergedLine, Origin, StatedRevert
 
 OLD, NEW = "employer: Stripe", "employer: Linear"
 DAY = "# 2026-03-05\n\n## 09:00\n\n- {}\n"
@@ -249,7 +249,7 @@ def test_a_revert_ends_marks(replayed: ReplayedMemory) -> None:
     replayed.write(memory("x", "y"), path=LOG)
     replayed.commit({}, message(Op.SUPERSEDE, ("x", "y")))
     step = replayed.commit({}, message(Op.REVERT, reverts=[commit_id(2), CommitId("f" * 40)]))
-    assert step.reverted_commits == (2,)
+    assert step.reverts == tuple(StatedRevert(commit_id(3), each) for each in (commit_id(2), CommitId("f" * 40)))
     assert replayed.marks_on("x") == ()
     replayed.commit({}, message(Op.SUPERSEDE, ("x", "y")))
     assert [mark.begun for mark in replayed.marks_on("x")] == [4]
@@ -282,7 +282,7 @@ def test_what_stands_in_a_file_that_is_edited_in_place_is_current(replayed: Repl
 def test_gits_own_revert_ends_marks(replayed: ReplayedMemory) -> None:
     replayed.write(memory("x", "y"))
     replayed.commit({}, message(Op.SUPERSEDE, ("x", "y")))
-    assert replayed.commit({}, f'Revert "x"\n\nThis reverts commit {commit_id(2)}.\n').reverted_commits == (2,)
+    assert replayed.commit({}, f'Revert "x"\n\nThis reverts commit {commit_id(2)}.\n').reverted_commits == (commit_id(2),)
 
 
 # Merges.
@@ -353,6 +353,115 @@ def test_marks_of_a_side_commit_on_entries_that_the_merge_brings_in(replayed: Re
     ]
     replayed.commit({LOG: DAY.format("a\n- b")}, side_commits=commits)
     assert [mark.other for mark in replayed.marks_on("a")] == [fact("b")]
+
+
+def _reverting(*commits: CommitId) -> str:
+    return "".join(f"Revert\n\nThis reverts commit {commit}.\n" for commit in commits)
+
+
+def _retracting(number: int, text: str) -> Commit:
+    return side_commit(number, message(Op.RETRACT, path=LOG, retracts=[text]))
+
+
+def _with_side_marks(replayed: ReplayedMemory) -> tuple[CommitId, CommitId]:
+    """A merge, the second commit, of two side commits, of which each retracts a line of a log; these two."""
+    replayed.write(DAY.format("a\n- b"), path=LOG)
+    commits = _retracting(1, "a"), _retracting(2, "b")
+    replayed.commit({}, "Merge branch", side_commits=commits)
+    assert [(mark.commit, mark.begun) for text in "ab" for mark in replayed.marks_on(text)] == [(each.id, 2) for each in commits]
+    return commits[0].id, commits[1].id
+
+
+def _marked(replayed: ReplayedMemory) -> str:
+    return "".join(text for text in "ab" if replayed.marks_on(text))
+
+
+@pytest.mark.parametrize("digits", [40, 12])
+def test_a_revert_of_a_side_commit_ends_its_own_marks_alone(replayed: ReplayedMemory, digits: int) -> None:
+    first, _ = _with_side_marks(replayed)
+    step = replayed.commit({}, _reverting(CommitId(first[:digits])))
+    assert step.reverted_commits == (first,)
+    assert _marked(replayed) == "b"
+
+
+def test_a_revert_of_a_merge_ends_the_marks_of_its_side_commits(replayed: ReplayedMemory) -> None:
+    _with_side_marks(replayed)
+    replayed.commit({}, _reverting(commit_id(2)))
+    assert _marked(replayed) == ""
+
+
+def test_a_revert_on_another_side_ends_the_marks_of_a_side_commit(replayed: ReplayedMemory) -> None:
+    _, second = _with_side_marks(replayed)
+    replayed.commit({}, "Merge branch", side_commits=[side_commit(9, _reverting(second))])
+    assert _marked(replayed) == "a"
+
+
+def test_a_revert_of_a_revert_sets_the_marks_again(replayed: ReplayedMemory) -> None:
+    first, _ = _with_side_marks(replayed)
+    replayed.commit({}, _reverting(first))
+    replayed.commit({}, _reverting(commit_id(3)))
+    assert _marked(replayed) == "ab"
+    assert [(mark.commit, mark.begun) for mark in replayed.marks_on("a")] == [(first, 4)]
+    replayed.commit({}, _reverting(commit_id(4)))
+    assert _marked(replayed) == "b"
+    replayed.commit({}, _reverting(commit_id(5)))
+    replayed.commit({}, _reverting(commit_id(2)))
+    assert _marked(replayed) == ""
+    replayed.commit({}, _reverting(commit_id(7)))
+    assert _marked(replayed) == "ab"
+
+
+def test_what_two_commits_took_back_holds_again_only_where_both_are_taken_back(replayed: ReplayedMemory) -> None:
+    first, _ = _with_side_marks(replayed)
+    for _ in range(2):
+        replayed.commit({}, _reverting(first))
+    for number, marked in ((3, "b"), (4, "ab")):
+        replayed.commit({}, _reverting(commit_id(number)))
+        assert _marked(replayed) == marked
+
+
+def test_what_was_taken_back_on_its_side_holds_where_that_is_reverted(replayed: ReplayedMemory) -> None:
+    replayed.write(DAY.format("a\n- b"), path=LOG)
+    replayed.commit({}, "Merge branch", side_commits=[_retracting(1, "a"), side_commit(2, _reverting(commit_id(1001)))])
+    assert _marked(replayed) == ""
+    replayed.commit({}, _reverting(commit_id(1002)))
+    assert _marked(replayed) == "a"
+
+
+def test_a_revert_that_is_reverted_on_its_side_takes_nothing_back(replayed: ReplayedMemory) -> None:
+    replayed.write(DAY.format("a\n- b"), path=LOG)
+    back_and_forth = [side_commit(number, _reverting(commit_id(999 + number))) for number in (2, 3)]
+    replayed.commit({}, "Merge branch", side_commits=[_retracting(1, "a"), *back_and_forth])
+    assert _marked(replayed) == "a"
+
+
+def test_a_line_that_a_revert_brings_back_has_the_marks_that_it_had(replayed: ReplayedMemory) -> None:
+    replayed.write(DAY.format("a\n- b"), path=LOG)
+    replayed.commit({}, message(Op.RETRACT, path=LOG, retracts=["a"]))
+    replayed.write(DAY.format("b"), path=LOG)
+    replayed.write(DAY.format("a\n- b"), _reverting(commit_id(3)), path=LOG)
+    assert _marked(replayed) == "a"
+    replayed.commit({}, _reverting(commit_id(2)))
+    assert _marked(replayed) == ""
+
+
+def test_a_statement_that_holds_again_closes_no_circle(replayed: ReplayedMemory) -> None:
+    replayed.write(DAY.format("a\n- b"), path=LOG)
+    replayed.commit({}, message(Op.SUPERSEDE, ("a", "b"), path=LOG))
+    replayed.commit({}, _reverting(commit_id(2)))
+    replayed.commit({}, message(Op.SUPERSEDE, ("b", "a"), path=LOG))
+    replayed.commit({}, _reverting(commit_id(3)))
+    assert _marked(replayed) == "b"
+
+
+def test_a_statement_holds_again_though_its_successor_is_over(replayed: ReplayedMemory) -> None:
+    replayed.write(DAY.format("a\n- b"), path=LOG)
+    replayed.commit({}, message(Op.SUPERSEDE, ("a", "b"), path=LOG))
+    replayed.commit({}, message(Op.RETRACT, path=LOG, retracts=["b"]))
+    replayed.commit({}, _reverting(commit_id(2)))
+    assert _marked(replayed) == "b"
+    replayed.commit({}, _reverting(commit_id(4)))
+    assert _marked(replayed) == "ab"
 
 
 # Sections.

@@ -226,16 +226,55 @@ class History:
         if len(branches) > 1 and not self.tried("merge", "-q", "--no-edit", *branches):
             self.git("reset", "-q", "--hard")
 
-    def revert(self, first: int, second: int) -> None:
-        commit = self.git("rev-parse", f"HEAD~{first % 3}", check=False).strip()
+    def _revert(self, commit: str) -> None:
+        """Revert a commit with git or, where that finds nothing to take out, with an empty commit that says so."""
         is_merge = self.tried("rev-parse", "-q", "--verify", f"{commit}^2")
-        if not self.tried("revert", "--no-edit", *(["-m", "1"] if is_merge else []), commit):
+        if self.tried("revert", "--no-edit", *(["-m", "1"] if is_merge else []), commit):
+            return
+        if self.tried("diff", "--quiet", "HEAD"):
+            self.tried("revert", "--quit")
+            self.commit(f"Revert\n\nThis reverts commit {commit}.")
+        else:
             self.tried("revert", "--abort") or self.git("reset", "-q", "--hard")
 
+    def revert(self, first: int, second: int) -> None:
+        if commit := self.git("rev-parse", "-q", "--verify", f"HEAD~{first % 3}", check=False).strip():
+            self._revert(commit)
+
     def revert_merge(self, first: int, second: int) -> None:
-        merges = self.git("log", "--first-parent", "--merges", "--format=%H").split()
-        if merges and not self.tried("revert", "--no-edit", "-m", "1", merges[0]):
-            self.tried("revert", "--abort") or self.git("reset", "-q", "--hard")
+        if merges := self.git("log", "--merges", *(["--first-parent"] if first < 5 else []), "--format=%H").split():
+            self._revert(merges[0])
+
+    def _merged_commits(self) -> list[str]:
+        """What merges brought to the branch: statements first."""
+        mainline = self.git("rev-list", "--first-parent", "HEAD").split()
+        stating = self.git("rev-list", "--no-merges", "--grep=^Mdmem-Supersedes", "--grep=^Mdmem-Retracts", "HEAD").split()
+        listed = dict.fromkeys([*stating, *self.git("rev-list", "--no-merges", "HEAD").split()])
+        return [commit for commit in listed if commit not in mainline]
+
+    def revert_side(self, first: int, second: int) -> None:
+        if commits := self._merged_commits():
+            self._revert(commits[first % min(4, len(commits))])
+
+    def revert_change_of_side(self, first: int, second: int) -> None:
+        if commits := self._merged_commits():
+            self.memory.apply(Revert(commits[first % min(4, len(commits))]))
+
+    def revert_a_revert(self, first: int, second: int) -> None:
+        if reverts := self.git("log", "--grep=^This reverts commit", "--grep=^Mdmem-Reverts: ", "--format=%H").split():
+            self._revert(reverts[first % min(2, len(reverts))])
+
+    def merge_of_marks(self, first: int, second: int) -> None:
+        """A branch on which some lines of logs are over already, merged, and something of that reverted."""
+        here = self.git("branch", "--show-current").strip()
+        self.log(1, 2 + first % 2)
+        self.tried("switch", "-q", "-C", "marks")
+        for action in (History.retract, History.log_instead)[:: 1 if first < 4 else -1]:
+            with suppress(MdmemError):
+                action(self, first, second % 5)
+        self.tried("switch", "-q", here)
+        if self.tried("merge", "-q", "--no-ff", "--no-edit", "marks"):
+            (History.revert_side, History.revert_merge, History.revert_change_of_side)[second % 3](self, first, second)
 
     def reset(self, first: int, second: int) -> None:
         self.tried("reset", "-q", "--hard", f"HEAD~{1 + first % 3}")
@@ -263,6 +302,7 @@ ACTIONS: tuple[Action, ...] = (
     *(History.revert_change, History.edit, History.edit_and_commit, History.edit_and_commit, History.edit_of_another_time, History.amend),
     *(History.squash, History.reorder, History.switch, History.switch, History.switch, History.cherry_pick, History.merge, History.merge),
     *(History.merge, History.octopus, History.revert, History.revert_merge, History.reset, History.stash, History.rename),
+    *(History.merge_of_marks, History.merge_of_marks, History.revert_side, History.revert_change_of_side, History.revert_a_revert),
 )
 KEEP_PENDING = (History.edit, History.remember, History.replace, History.forget, History.log, History.log_instead, History.retract)
 

@@ -268,3 +268,19 @@ class TestOfLogs:
         assert (dry.removed, dry.commit, dry.diff, dry.changed) == (logged.added, None, "", True)
         assert (done.removed, done.path, done.changed) == (logged.added, "memory/2026-01-10.md", True)
         assert done.commit == dated.at.git("rev-parse", "HEAD").strip()
+
+    @pytest.mark.parametrize("empty", [True, False])
+    def test_of_a_revert_what_was_taken_back_holds_again(self, dated: DatedMemory, empty: bool) -> None:
+        old = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        if empty:
+            done = dated.on("2026-01-11").apply(Forget(old))
+        else:
+            done = dated.on("2026-01-11").apply(Log("the sky is blue", kind="fact", options=WriteOptions(supersedes=old)))
+        for _ in range(2):
+            taken_back = dated.on("2026-01-12").apply(Revert(str(done.commit)))
+            assert dated.texts("sky") == ["the sky is green"]
+            again = dated.on("2026-01-13").apply(Revert(str(taken_back.commit)))
+            assert again.changed
+            assert dated.texts("sky") == ["the sky is blue"] * (not empty)
+            assert not dated.on("2026-01-13").apply(Revert(str(taken_back.commit))).changed
+        assert dated.texts("sky", as_of="2026-01-11") == ["the sky is blue"] * (not empty)

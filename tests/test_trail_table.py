@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from mdmem.errors import StorageProblem
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, MergedLine, Occurrence, Origin, Revision
+from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, MergedLine, Occurrence, Origin, Revision, StatedRevert
 from mdmem.trail import TRAIL_NAME, TRAIL_VERSION, BrokenTrail, Ending, Step, Trail, verify_trail
 
 ODD = "caf\xe9 \udce9 \ud83d \x00 \U0001f600 [\"']\u2028"
@@ -32,10 +32,14 @@ LINES = ["- one", f"- {ODD}", ""]
 SECTIONS = [(), ("Memory",), ("Memory", "Work"), ("Memory", f"# > {ODD}")]
 
 
+def commit_id(number: int) -> CommitId:
+    return CommitId(f"{number:040x}")
+
+
 def mainline_commit(number: int, time: int | None = None) -> MainlineCommit:
     return MainlineCommit(
         number=number,
-        commit=CommitId(f"{number:040x}"),
+        commit=commit_id(number),
         time=1000 + number if time is None else time,
         author=f"Ada {ODD}",
         message=f"Subject {number}\n\nMdmem-Op: log\n",
@@ -74,12 +78,18 @@ def revision(begun: int, text: str = "## Work\n\n- works at Stripe\n", lineage: 
 
 
 def mark(kind: MarkKind, begun: int, occurrence: int = 0, other: FactId | None = FACTS[1]) -> Mark:
-    return Mark(kind=kind, begun=begun, fact=FACTS[0], other=other, occurrence=occurrence)
+    """A mark that mainline commit `begun` states."""
+    return Mark(kind=kind, commit=commit_id(begun), begun=begun, fact=FACTS[0], other=other, occurrence=occurrence)
+
+
+def stated_revert(number: int, reverted: int) -> StatedRevert:
+    """A revert that mainline commit `number` states."""
+    return StatedRevert(commit_id(number), commit_id(reverted))
 
 
 def merged_line(line: str, number: int, path: FilePath = PATHS[0]) -> MergedLine:
     """A line that a merge has from a side commit."""
-    return MergedLine(path, line, Commit(CommitId(f"{number:040x}"), 900 + number, f"Bo {ODD}", f"Side commit {number}"))
+    return MergedLine(path, line, Commit(commit_id(number), 900 + number, f"Bo {ODD}", f"Side commit {number}"))
 
 
 @pytest.fixture
@@ -120,7 +130,7 @@ class Model:
             ended = replace(row, entry=ending.entry, ended=number, fate=ending.fate, successor=ending.successor, last=last)
             self.occurrences[ending.number - 1] = ended
         for index, earlier in enumerate(self.marks):
-            if earlier.begun in step.reverted_commits and earlier.ended is None:
+            if earlier.commit in step.reverted_commits and earlier.ended is None:
                 self.marks[index] = replace(earlier, ended=number)
         count = len(self.occurrences)
         self.occurrences += [replace(begun, number=count + position) for position, begun in enumerate(step.begun, 1)]
@@ -194,7 +204,7 @@ def random_step(number: int, model: Model, random: Random) -> Step:
     revisions = tuple(random_revision(number, lineage, random) for lineage in (*lineages, *([0] * random.randrange(2))))
     rows = [*(-position for position in range(1, len(begun) + 1)), *(occurrence.number for occurrence in model.occurrences[-5:])]
     marks = tuple(random_mark(random.randint(1, number), rows, random) for _ in range(random.randrange(3)))
-    reverted_commits = tuple(sorted(random.sample(range(1, number + 1), min(number, random.randrange(2)))))
+    reverts = tuple(stated_revert(number, random.choice((1, 1001)) * random.randint(1, number)) for _ in range(random.randrange(3)))
     paths = tuple(random.sample(PATHS, random.randrange(3)))
     merged = random.sample(PATHS, random.randrange(3))
     return Step(
@@ -203,7 +213,8 @@ def random_step(number: int, model: Model, random: Random) -> Step:
         ended_revisions=tuple(revision.number for revision in ended_revisions),
         revisions=revisions,
         marks=marks,
-        reverted_commits=reverted_commits,
+        reverts=reverts,
+        reverted_commits=tuple(each.reverted for each in reverts[:1]),
         paths=paths,
         merged_lines=tuple(merged_line(random.choice(LINES), number * 1000 + random.randrange(2), path) for path in merged),
     )
@@ -242,11 +253,11 @@ def random_revision(number: int, lineage: int, random: Random) -> Revision:
 
 
 def random_mark(begun: int, rows: list[int], random: Random) -> Mark:
+    stated = replace(mark(MarkKind.CONTRADICTS, begun), commit=commit_id(begun * random.choice((1, 1001))), fact=random.choice(FACTS))
     if rows and random.random() < 0.6:
         kind = random.choice([MarkKind.SUPERSEDED, MarkKind.RETRACTED])
-        return Mark(kind=kind, begun=begun, fact=random.choice(FACTS), other=random.choice([None, *FACTS]), occurrence=random.choice(rows))
-    kind = random.choice([MarkKind.CONTRADICTS, MarkKind.RESOLVED])
-    return Mark(kind=kind, begun=begun, fact=random.choice(FACTS), other=random.choice(FACTS))
+        return replace(stated, kind=kind, other=random.choice([None, *FACTS]), occurrence=random.choice(rows))
+    return replace(stated, kind=random.choice([MarkKind.CONTRADICTS, MarkKind.RESOLVED]), other=random.choice(FACTS))
 
 
 def require_equal(trail: Trail, model: Model) -> None:
@@ -315,6 +326,13 @@ def _require_equal_files(trail: Trail, model: Model, path: FilePath) -> None:
 
 def _require_equal_marks(trail: Trail, model: Model) -> None:
     assert list(trail.marks()) == model.marks_in_force()
+    for commit in {mark.commit for mark in model.marks}:
+        assert list(trail.marks_stated_by(commit)) == [mark for mark in model.marks if mark.commit == commit]
+        assert trail.stating_commit(commit) == commit
+    for number in range(1, len(model.history) + 1):
+        stating = dict.fromkeys(mark.commit for mark in model.marks if mark.begun == number)
+        assert list(trail.commits_with_marks_from(number)) == list(stating)
+    assert list(trail.reverts()) == [each for _, step in model.history for each in step.reverts]
     pairs = [mark for mark in model.marks if mark.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED)]
     assert list(trail.pair_marks()) == [mark for mark in pairs if mark.ended is None]
     for number in range(len(model.history) + 1):
@@ -395,7 +413,8 @@ def test_a_cut_undoes_endings_marks_and_reverts(trail: Trail):
             ended_revisions=(1,),
             revisions=(revision(2, "## Work\n", 1),),
             marks=(mark(MarkKind.CONTRADICTS, 2),),
-            reverted_commits=(1,),
+            reverts=(stated_revert(2, 1),),
+            reverted_commits=(commit_id(1),),
             paths=(PATHS[0],),
         ),
     )
@@ -411,7 +430,7 @@ def test_a_cut_undoes_endings_marks_and_reverts(trail: Trail):
 
 
 def test_a_mark_that_moved_along_goes_with_the_commit_that_moved_it(trail: Trail):
-    """Its `begun` stays that of the commit that stated it, which is what a revert names."""
+    """Its `begun` stays that with which it was stated first."""
     append_steps(
         trail,
         Step(begun=(occurrence(1),), marks=(mark(MarkKind.RETRACTED, 1, -1),)),
@@ -427,7 +446,7 @@ def test_the_paths_that_a_mark_concerns(trail: Trail):
     append_steps(trail, Step(begun=begun), Step(marks=(mark(MarkKind.SUPERSEDED, 2, 3),)), Step(marks=(mark(MarkKind.CONTRADICTS, 3),)))
     assert trail.paths_since(1) == set(PATHS)
     assert trail.paths_since(2) == {PATHS[0], PATHS[1]}
-    append_steps(trail, Step(reverted_commits=(2,)))
+    append_steps(trail, Step(reverted_commits=(commit_id(2),)))
     assert trail.paths_since(3) == {PATHS[2]}
 
 
@@ -554,7 +573,7 @@ def _filled(commits: int) -> Trail:
                     ended_revisions=(old,) if old > 0 else (),
                     revisions=(revision(number, f"## Work\n\n{number}\n", (old - 1) % 10 + 1 if old > 0 else 0, path=path),),
                     marks=_first_marks(number),
-                    reverted_commits=(number // 2,),
+                    reverted_commits=(commit_id(number // 2),),
                     paths=(path,),
                     merged_lines=(merged_line(f"- line {number}", number, path), merged_line(f"- another {number}", number, path)),
                 ),
@@ -589,7 +608,7 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "commit_numbered": lambda trail: trail.commit_numbered(30),
     "commit_with_id": lambda trail: trail.commit_with_id(mainline_commit(30).commit),
     "side_commit_of_line": lambda trail: trail.side_commit_of_line(30, FilePath("memory/0.md"), "- line 30"),
-    "side_commit": lambda trail: trail.side_commit(CommitId(f"{30:040x}")),
+    "side_commit": lambda trail: trail.side_commit(commit_id(30)),
     "last_commit_before": lambda trail: trail.last_commit_before(1030, 2**40),
     "counts_from": lambda trail: trail.counts_from(30, 2**40),
     "commits_after": lambda trail: trail.commits_after(20, 5),
@@ -605,6 +624,9 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "marks in a file": lambda trail: trail.marks(PATH),
     "marks_of": lambda trail: trail.marks_of(30),
     "marks_of with ended ones": lambda trail: trail.marks_of(30, include_ended=True),
+    "marks_stated_by": lambda trail: trail.marks_stated_by(commit_id(30)),
+    "commits_with_marks_from": lambda trail: trail.commits_with_marks_from(30),
+    "stating_commit": lambda trail: trail.stating_commit(f"{30:040x}"[:39]),
     "pair_marks": lambda trail: trail.pair_marks(),
     "pair_marks at a commit": lambda trail: trail.pair_marks(30),
     "revisions": lambda trail: trail.revisions(3, 3),

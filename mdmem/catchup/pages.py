@@ -209,6 +209,8 @@ def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime,
     begun = occurrence.begun
     earlier: list[Lifetime] = []
     for mark in marks:
+        if mark.ended == mark.begun:  # it was taken back before it came here
+            continue
         if mark.ended is None or (occurrence.ended is not None and mark.ended >= occurrence.ended):
             last = Lifetime(begun=begun, ended=mark.begun, status=_MARK_STATUS[mark.kind], superseded_by=mark.other)
             return (*earlier, last)

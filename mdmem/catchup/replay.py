@@ -146,6 +146,7 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
         merged_origins,
         is_log=lambda path: workspace.kind_of(path) is FileKind.DAILY,
         page_at=pages.at_commit,
+        brought_by=lambda commit: first_parent.commits_brought_by(workspace.repository, commit),
     )
     trail.append(commit, step)
     pages.adopted = {path: commit_id for path, commit_id in pages.adopted.items() if commit_id != commit.commit}

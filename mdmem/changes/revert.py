@@ -17,6 +17,7 @@ from mdmem.document import decode, parse
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.history.notes import parse_message
+from mdmem.history.reverts import taken_back
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
 from mdmem.model.trail import MainlineCommit, Occurrence
 from mdmem.model.writes import Revert, WriteResult
@@ -159,10 +160,10 @@ def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -
 
 
 def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
-    """The last commit that took a commit back."""
-    mainline_commit = trail.commit_with_id(commit)
-    later = trail.commits_after(mainline_commit.number if mainline_commit else 0)
-    return next((each.commit for each in reversed(later) if commit.startswith(parse_message(each.message).reverts)), None)
+    """The last commit that took a commit back, and was not taken back itself."""
+    reverts = trail.reverts()
+    over = taken_back(reverts)
+    return next((each.commit for each in reversed(reverts) if commit.startswith(each.reverted) and each.commit not in over), None)
 
 
 def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:
@@ -208,12 +209,11 @@ def _note(
     retracts: tuple[FactId, ...],
     trail: Trail,
 ) -> history.CommitNote | None:
-    """The note besides the edits: it retracts lines of a log, or takes back the marks or the confirmation of a commit that changed no text; None without either."""
-    mainline_commit = trail.commit_with_id(commit.commit.id)
-    marks = (*trail.marks(), *trail.pair_marks())
-    only_marks = not changed_files and any(mainline_commit and mark.begun == mainline_commit.number for mark in marks)
-    only_confirms = not changed_files and bool(parsed.confirms) and _last_revert(trail, commit.commit.id) is None
-    if not retracts and not only_marks and not only_confirms:
+    """The note besides the edits: it retracts lines of a log, or takes back what a commit that changed no text states; None without either."""
+    marks = trail.marks_stated_by(commit.commit.id)
+    only_marks = not changed_files and any(mark.ended is None for mark in marks)
+    states_more = not changed_files and bool(parsed.confirms or parsed.reverts)
+    if not retracts and not only_marks and not (states_more and _last_revert(trail, commit.commit.id) is None):
         return None
     section = tuple(parsed.section.split(" > ")) if parsed.section else ()
     return history.CommitNote(
@@ -245,7 +245,9 @@ def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarg
     marks = trail.marks_of(last.number)
     if last.ended is not None and (mainline_commit := trail.commit_numbered(last.ended)):
         target = _RevertTarget(mainline_commit.commit, path, fact)
-    elif mainline_commit := trail.commit_numbered(marks[-1].begun) if marks else _confirmation(trail, last):
+    elif marks:
+        target = _RevertTarget(marks[-1].commit)
+    elif mainline_commit := _confirmation(trail, last):
         target = _RevertTarget(mainline_commit.commit)
     else:
         target = _RevertTarget(last.origin.commit, path, fact)

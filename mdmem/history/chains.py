@@ -103,7 +103,7 @@ class _ChainBuilder:
     def runs(self, fact: FactId) -> list[_OccurrenceRun]:
         """Each period in which a fact held somewhere, oldest first."""
         if fact not in self._runs:
-            self._runs[fact] = [self._run(occurrences) for occurrences in _joined_by_moves(self._trail.occurrences_of(fact))]
+            self._runs[fact] = [self._run(occurrences) for occurrences in joined_by_moves(self._trail.occurrences_of(fact))]
         return self._runs[fact]
 
     def _run(self, occurrences: Sequence[Occurrence]) -> _OccurrenceRun:
@@ -164,7 +164,7 @@ def _location(occurrence: Occurrence) -> _Location:
     return occurrence.entry.path, occurrence.entry.section
 
 
-def _joined_by_moves(occurrences: Iterable[Occurrence]) -> list[list[Occurrence]]:
+def joined_by_moves(occurrences: Iterable[Occurrence]) -> list[list[Occurrence]]:
     """Group the occurrences of one fact, oldest first: each goes behind the one that moved to become it."""
     groups: list[list[Occurrence]] = []
     for occurrence in occurrences:

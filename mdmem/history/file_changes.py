@@ -9,7 +9,7 @@ from mdmem.document import Document
 from mdmem.entries import entries
 from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Entry, MainlineCommit, Mark, Occurrence, Revision
+from mdmem.model.trail import Entry, MainlineCommit, Mark, Occurrence, Revision, StatedRevert
 from mdmem.startup.records import dataclass, replace
 
 
@@ -71,6 +71,22 @@ class EarlierTrail(Protocol):
 
     def marks_of(self, number: int) -> tuple[Mark, ...]:
         """The marks in force on one occurrence."""
+        ...
+
+    def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
+        """The marks that a commit states; ended ones too, oldest first."""
+        ...
+
+    def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
+        """The commits whose marks began with a mainline commit."""
+        ...
+
+    def reverts(self) -> tuple[StatedRevert, ...]:
+        """Every revert that a commit states, in the order of history."""
+        ...
+
+    def stating_commit(self, digits: str) -> CommitId | None:
+        """The commit with marks or reverts whose id begins with these digits, where only one does."""
         ...
 
     def commit_with_id(self, commit: CommitId) -> MainlineCommit | None:

@@ -9,7 +9,7 @@ superseded what; in a person's commit the difference shows it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
@@ -19,8 +19,10 @@ from mdmem.history.entry_matches import EntryMatches, match_in_file
 from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange, Page, changed_revisions
 from mdmem.history.messages import quoted_line
 from mdmem.history.notes import parse_message
+from mdmem.history.reverts import read_reverts
 from mdmem.history.sources import ChangedText, Statements
-from mdmem.history.step_builder import CommitClaims, StepBuilder
+from mdmem.history.step_builder import StepBuilder
+from mdmem.history.step_marks import CommitClaims, StepMarks
 from mdmem.model import CommitId, FactId, FilePath
 from mdmem.model.trail import Commit, MainlineCommit, MergedLine, Origin, Revision
 from mdmem.trail import Step
@@ -34,6 +36,10 @@ def _unknown(commit: CommitId, path: FilePath) -> None:
     return None
 
 
+def _nothing(commit: CommitId) -> tuple[CommitId, ...]:
+    return ()
+
+
 def build_step(
     commit: MainlineCommit,
     changes: Sequence[FileChange],
@@ -42,6 +48,7 @@ def build_step(
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = MappingProxyType({}),
     is_log: Callable[[FilePath], bool] = _is_daily,
     page_at: Callable[[CommitId, FilePath], Page | None] = _unknown,
+    brought_by: Callable[[CommitId], Collection[CommitId]] = _nothing,
 ) -> Step:
     """Work out what a mainline commit did to occurrences, revisions and marks.
 
@@ -53,6 +60,7 @@ def build_step(
         merged_origins: by file, the origin of each line (without white space around it) that these brought in.
         is_log: tells the logs, which are only appended to.
         page_at: reads a file as a side commit has it; None where that has no such file.
+        brought_by: gives the commits that a merge brought in.
     """
     itself = Commit(commit.commit, commit.time, commit.author, commit.message)
     sections = [ChangedSections.of(change) for change in changes]
@@ -60,14 +68,19 @@ def build_step(
     files = [match_in_file(change, parts, trail) for change, parts in zip(changes, sections, strict=True)]
     changed_text = cache(lambda: _changed_text(files))
     stated = [Statements(each, changed_text) for each in (*side_commits, itself)]
+    claims = [CommitClaims(each.commit, note) for each in stated for note in each.notes]
+    reverts = read_reverts(
+        {each.commit.id: [reverted for note in each.notes for reverted in note.reverts] for each in stated}, trail, brought_by
+    )
     builder = StepBuilder(
         number=commit.number,
-        claims=[CommitClaims(each.commit, note) for each in stated for note in each.notes],
+        claims=claims,
         trail=trail,
         merged_origins=merged_origins,
         statements=stated[-1],
         is_log=is_log,
-        page_at=page_at,
+        reverts=reverts,
+        marks=StepMarks(number=commit.number, own_claims=claims[-1], reverts=reverts, trail=trail, is_log=is_log, page_at=page_at),
     )
     builder.drop_reverted()
     builder.begin_entries(files)
@@ -80,8 +93,9 @@ def build_step(
         begun=tuple(builder.begun),
         ended_revisions=tuple(row for ended, _ in revisions for row in ended),
         revisions=begun_revisions,
-        marks=tuple(builder.marks),
-        reverted_commits=tuple(sorted(builder.reverted_commits)),
+        marks=tuple(builder.marks.marks),
+        reverts=reverts.stated,
+        reverted_commits=reverts.ended,
         paths=tuple(dict.fromkeys(path for change in changes for path in (change.before_path, change.path))),
         merged_lines=tuple(_merged_lines(begun_revisions, side_commits, merged_origins)),
     )

@@ -8,38 +8,17 @@ from types import MappingProxyType
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, entry_content, match_across
 from mdmem.history.file_changes import EarlierTrail, FileChange, Page
-from mdmem.history.messages import ParsedNote, section_name
+from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
+from mdmem.history.reverts import StepReverts
 from mdmem.history.sources import Statements, restated
+from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
-from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, Occurrence, Origin
+from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending
 
 _NO_ORIGINS: Mapping[str, Origin] = MappingProxyType({})
-_CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
-"""The marks by which a fact is no longer current."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommitClaims:
-    """A commit with what its message states."""
-
-    commit: Commit
-    note: ParsedNote
-
-    def is_about(self, path: FilePath, section: SectionPath) -> bool:
-        """True if the commit names this section as its own."""
-        return self.note.path in (None, path) and self.note.section == section_name(section)
-
-
-@dataclass(frozen=True, slots=True)
-class StatedSupersession:
-    """A commit states that one fact has another as its successor, or (None) that it has none."""
-
-    claims: CommitClaims
-    old: FactId
-    new: FactId | None
 
 
 @dataclass(slots=True)
@@ -49,9 +28,6 @@ class StepBuilder:
     Call `drop_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims`
     is the mainline commit's own, those before it are of side commits and of commits squashed into one, oldest first. `statements` tell whose
     statement a line is that the commit itself brings in, `merged_origins` are those of lines from side commits, by file and stripped line.
-
-    In a log the text stays, and a mark says what of it is over. In a file that is edited in place the text is right: what stands there is
-    current, whatever a commit says of it.
     """
 
     number: int
@@ -61,40 +37,36 @@ class StepBuilder:
     statements: Statements
     is_log: Callable[[FilePath], bool]
     """Tells the logs, which are only appended to, from the files that are edited in place."""
-    page_at: Callable[[CommitId, FilePath], Page | None]
-    """Reads a file as a side commit has it."""
+    reverts: StepReverts
+    marks: StepMarks
     ended: list[Ending] = field(default_factory=list)
-    begun: list[Occurrence] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
-    reverted_commits: set[int] = field(default_factory=set)
-    """Numbers of mainline commits whose marks end."""
     _multi_value_commits: set[CommitId] = field(default_factory=set)
     """The commits that state that a key has several values."""
     _reverting_commits: set[CommitId] = field(default_factory=set)
     """The commits that take others back."""
-    _reverted: Sequence[MainlineCommit] = ()
-    _reverts_side_commits: bool = False
-    """True if some of the reverted commits are not on the mainline."""
+    _dropped: Sequence[CommitClaims] = ()
+    """The claims of side commits that were reverted on their side."""
     _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
     """The entries that the reverted commits took out, by fact or text."""
-    _ended_rows: set[int] = field(default_factory=set)
-    """The rows of all occurrences that end."""
     _overruled: Mapping[int, Mark] = field(default_factory=dict)
     """The overruled marks on occurrences that move, by their rows."""
     _unapplied: list[StatedSupersession] = field(default_factory=list)
     """Supersessions of facts that stay in their files."""
 
+    @property
+    def begun(self) -> list[Occurrence]:
+        """The occurrences that begin."""
+        return self.marks.begun
+
     def drop_reverted(self) -> None:
-        """Note the mainline commits that are reverted, and drop the claims of side commits that were reverted on their side."""
-        reverted = {commit for claims in self.claims for commit in claims.note.reverts}
-        self._reverted = [earlier for commit in sorted(reverted) if (earlier := self.trail.commit_with_id(commit))]
-        self.reverted_commits = {earlier.number for earlier in self._reverted}
-        self.claims = [*(claims for claims in self.claims[:-1] if not claims.commit.id.startswith(tuple(reverted))), self.claims[-1]]
+        """Drop the claims of side commits that were reverted on their side, and note what the reverted commits took out."""
+        *side, own = self.claims
+        self._dropped = [claims for claims in side if claims.commit.id in self.reverts.taken_back]
+        self.claims = [*(claims for claims in side if claims.commit.id not in self.reverts.taken_back), own]
         self._multi_value_commits = {claims.commit.id for claims in self.claims if claims.note.also}
         self._reverting_commits = {claims.commit.id for claims in self.claims if claims.note.reverts}
-        self._reverts_side_commits = len(self.reverted_commits) < len(reverted)
-        for number in sorted(self.reverted_commits):
-            gone = (each for each in self.trail.occurrences_ended(number - 1, number) if each.fate is not Fate.MOVED)
+        for commit in self.reverts.mainline:
+            gone = (each for each in self.trail.occurrences_ended(commit.number - 1, commit.number) if each.fate is not Fate.MOVED)
             self._gone_with_reverted |= {entry_content(each.entry): each for each in gone}
 
     # New occurrences.
@@ -102,7 +74,9 @@ class StepBuilder:
     def begin_entries(self, files: Sequence[EntryMatches]) -> None:
         """Begin the occurrences of new entries and, with their marks, of those that moved."""
         match_across(files)
-        self._ended_rows = {old.occurrence.number for file in files for old in (*file.unmatched_old, *(moved.old for moved in file.moved))}
+        self.marks.ended_rows |= {
+            old.occurrence.number for file in files for old in (*file.unmatched_old, *(moved.old for moved in file.moved))
+        }
         left = {moved.old.occurrence.entry.path for file in files for moved in file.moved}
         self._overruled = {mark.occurrence: mark for path in left for mark in self.trail.overruled_marks(path)}
         for file in files:
@@ -114,9 +88,11 @@ class StepBuilder:
     def _begin(self, entry: Entry, moved: MovedEntry | None, page: Page | None) -> None:
         origin, also = self._origin(entry, page)
         if moved is None:
-            if origin.commit in self._reverting_commits and (gone := self._brought_back(entry)):
-                origin = restated(origin, gone.origin)
+            gone = self._brought_back(entry) if origin.commit in self._reverting_commits else None
+            origin = restated(origin, gone.origin) if gone else origin
             self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=also))
+            if gone and self.is_log(entry.path):
+                self.marks.carry_over(gone.number)
             return
         before = moved.old.occurrence
         self.ended.append(Ending(before.number, moved.old.entry, Fate.MOVED))
@@ -125,11 +101,10 @@ class StepBuilder:
         elif moved.same_section:
             origin = restated(origin, before.origin)
         self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=before.also or also))
-        row = -len(self.begun)
         if self.is_log(entry.path):
-            self.marks += [replace(mark, occurrence=row) for mark in self._closing_marks(before.number)]
+            self.marks.carry_over(before.number)
         elif before.number in self._overruled:
-            self.marks.append(replace(self._overruled[before.number], occurrence=row))
+            self.marks.marks.append(replace(self._overruled[before.number], occurrence=-len(self.begun)))
 
     def _origin(self, entry: Entry, page: Page | None) -> tuple[Origin, bool]:
         """The origin of an entry that a commit brought in, and whether that states that its key has several values."""
@@ -142,7 +117,7 @@ class StepBuilder:
     def _brought_back(self, entry: Entry) -> Occurrence | None:
         """The occurrence that a revert brings back: one that the reverted commit ended; where that is a side commit, the last that ended."""
         gone = self._gone_with_reverted.get(entry_content(entry))
-        if gone or not self._reverts_side_commits:
+        if gone or not self.reverts.names_side_commits:
             return gone
         ended = [each for each in self.trail.occurrences_of(entry.fact) if each.fate not in (None, Fate.MOVED)] if entry.fact else []
         in_section = [each for each in ended if _location(each.entry) == _location(entry)]
@@ -213,16 +188,7 @@ class StepBuilder:
                 yield replace(supersession, new=new)
 
     def _is_live(self, fact: FactId) -> bool:
-        return any(True for _ in self._live_occurrences(fact))
-
-    def _live_occurrences(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
-        """The occurrences of a fact that are live after this step, with their rows; rows of those that begin here are negative."""
-        for occurrence in self.trail.occurrences_of(fact):
-            if occurrence.ended is None and occurrence.number not in self._ended_rows:
-                yield occurrence.number, occurrence
-        for number, occurrence in enumerate(self.begun, 1):
-            if occurrence.entry.fact == fact:
-                yield -number, occurrence
+        return any(True for _ in self.marks.live_occurrences(fact))
 
     # Confirmed occurrences.
 
@@ -232,7 +198,7 @@ class StepBuilder:
         Where such a commit is reverted, they get their earlier source back.
         """
         changes = {file.change.path: file.change for file in files}
-        for commit in self._reverted:
+        for commit in self.reverts.mainline:
             confirmed = parse_message(commit.message).confirms
             for before in self.trail.occurrences_ended(commit.number - 1, commit.number) if confirmed else ():
                 if before.fate is Fate.MOVED and before.entry.fact in confirmed:
@@ -242,12 +208,12 @@ class StepBuilder:
                 self._confirm(claims, fact, changes)
 
     def _take_confirmation_back(self, before: Occurrence, changes: Mapping[FilePath, FileChange]) -> None:
-        for row, each in list(self._live_occurrences(before.entry.fact or FactId(""))):
+        for row, each in list(self.marks.live_occurrences(before.entry.fact or FactId(""))):
             if row > 0 and each.begun >= (before.ended or 0) and _location(each.entry) == _location(before.entry):
                 self._restate(row, each, restated(each.origin, before.origin), changes)
 
     def _confirm(self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]) -> None:
-        meant = self._meant_occurrence(claims, fact, None)
+        meant = self.marks.meant_occurrence(claims, fact, None)
         if meant is None:
             return
         row, _ = meant
@@ -255,7 +221,7 @@ class StepBuilder:
             begun = self.begun[-row - 1]
             self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims.note))
             return
-        occurrence = next(each for number, each in self._live_occurrences(fact) if number == row)
+        occurrence = next(each for number, each in self.marks.live_occurrences(fact) if number == row)
         self._restate(row, occurrence, _strengthened(occurrence.origin, claims.note), changes)
 
     def _restate(self, row: int, occurrence: Occurrence, origin: Origin, changes: Mapping[FilePath, FileChange]) -> None:
@@ -267,88 +233,21 @@ class StepBuilder:
         if before is None or after is None or origin == occurrence.origin:
             return
         self.ended.append(Ending(row, before, Fate.MOVED))
-        self._ended_rows.add(row)
+        self.marks.ended_rows.add(row)
         self.begun.append(Occurrence(entry=after, begun=self.number, origin=origin, also=occurrence.also))
         overruled = (mark for mark in self.trail.overruled_marks(path) if mark.occurrence == row)
-        self.marks += [replace(mark, occurrence=-len(self.begun)) for mark in overruled]
+        self.marks.marks += [replace(mark, occurrence=-len(self.begun)) for mark in overruled]
 
     # Marks.
 
     def set_marks(self) -> None:
-        """Set the marks that the commits state."""
-        for supersession in self._unapplied:
-            if not self._had_ended_before(supersession):
-                self._mark(MarkKind.SUPERSEDED, supersession.claims, supersession.old, supersession.new)
+        """Set the marks that the commits state, and those that hold again."""
+        self.marks.restore()
+        for claims in self._dropped:
+            self.marks.add_taken_back(claims)
+        self.marks.add_superseded(self._unapplied)
         for claims in self.claims:
-            for fact in claims.note.retracts:
-                self._mark(MarkKind.RETRACTED, claims, fact, None)
-            self.marks += [Mark(kind=MarkKind.CONTRADICTS, begun=self.number, fact=a, other=b) for a, b in claims.note.contradicts]
-            self.marks += [Mark(kind=MarkKind.RESOLVED, begun=self.number, fact=a, other=b) for a, b in claims.note.resolves]
-
-    def _had_ended_before(self, supersession: StatedSupersession) -> bool:
-        """True if a fact that a side commit replaced had already ended here in that commit's section; other sections do not count."""
-        claims = supersession.claims
-        if claims is self.claims[-1]:
-            return False
-        occurrences = self.trail.occurrences_of(supersession.old)
-        in_section = [each for each in occurrences if claims.is_about(each.entry.path, each.entry.section)]
-        return bool(in_section) and all(each.ended is not None for each in in_section)
-
-    def _mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None) -> None:
-        """Mark the live occurrence of a fact that a commit speaks of, unless its successor is no longer current itself."""
-        occurrence = self._meant_occurrence(claims, fact, other)
-        if occurrence is None:
-            return
-        row, path = occurrence
-        if not self.is_log(path):
-            self._overrule(claims, fact, other, row, path)
-        elif other is None or self._is_current(other, besides=row):
-            self.marks.append(Mark(kind=kind, begun=self.number, fact=fact, other=other, occurrence=row))
-
-    def _meant_occurrence(self, claims: CommitClaims, fact: FactId, other: FactId | None) -> tuple[int, FilePath] | None:
-        """The row and file of the current occurrence that a commit speaks of: in its own section before others, then in the newest.
-
-        Of equal ones in one section it is the earliest: a commit speaks of what was there before it.
-        """
-        current = [
-            (row, each) for row, each in self._live_occurrences(fact) if not self._is_closed(row) and not (fact == other and row < 0)
-        ]
-        if not current:
-            return None
-
-        def nearness(numbered: tuple[int, Occurrence]) -> tuple[bool, bool, int, int]:
-            row, each = numbered
-            return claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, abs(row)
-
-        nearest = max(current, key=nearness)[1].entry
-        equal = (row for row, each in self._live_occurrences(fact) if _location(each.entry) == _location(nearest))
-        rows = sorted(equal, key=lambda row: (row < 0, abs(row)))
-        open_rows = [row for row in rows[: self._count_at(claims, nearest, len(rows))] if row in dict(current)]
-        return (open_rows[0], nearest.path) if open_rows else None
-
-    def _count_at(self, claims: CommitClaims, entry: Entry, count: int) -> int:
-        """Count those of `count` equal entries of a section that a commit knew of: a side commit knows none that came in here since."""
-        if count < 2 or claims.commit.id == self.claims[-1].commit.id:
-            return count
-        page = self.page_at(claims.commit.id, entry.path)
-        return sum((each.section, each.fact) == (entry.section, entry.fact) for each in page.entries()) if page else count
-
-    def _overrule(self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath) -> None:
-        """Note that a commit says of an occurrence that it is over, though its file keeps it. What a merge keeps, the merge decides."""
-        if claims is self.claims[-1] or claims.note.path != path:
-            self.marks.append(Mark(kind=MarkKind.OVERRULED, begun=self.number, fact=fact, other=other, occurrence=row))
-
-    def _is_current(self, fact: FactId, besides: int) -> bool:
-        """True if a fact has a current occurrence after this step, besides the one in a row: what is over supersedes nothing."""
-        return any(row != besides and not self._is_closed(row) for row, _ in self._live_occurrences(fact))
-
-    def _closing_marks(self, row: int) -> list[Mark]:
-        """The marks in force by which an earlier occurrence is no longer current."""
-        return [mark for mark in self.trail.marks_of(row) if mark.kind in _CLOSING and mark.begun not in self.reverted_commits]
-
-    def _is_closed(self, row: int) -> bool:
-        in_this_step = any(mark.occurrence == row and mark.kind in _CLOSING for mark in self.marks)
-        return in_this_step or (row > 0 and bool(self._closing_marks(row)))
+            self.marks.add_other_claims(claims)
 
 
 def _strengthened(origin: Origin, note: ParsedNote) -> Origin:

@@ -1,4 +1,4 @@
-"""The records of the trail: mainline commits, entries and their occurrences, revisions of sections, marks, contradictions."""
+"""The records of the trail: mainline commits, entries and their occurrences, revisions of sections, marks, reverts, contradictions."""
 
 from __future__ import annotations
 
@@ -123,19 +123,29 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A statement of a commit about facts, from mainline commit `begun` on until a revert takes it back (`ended`).
+    """A statement of `commit` about facts, from mainline commit `begun` on until a revert takes it back (`ended`).
 
+    A side commit's statement begins with the merge that brought it in. A statement that holds again begins with the revert of its revert.
     Superseded and retracted: of one live occurrence (its row) of `fact`, which `other` replaced. Only logs have these: in a file
     that is edited in place the text is right, and the same statement is overruled.
     Contradicts and resolved: of the facts `fact` and `other`.
     """
 
     kind: MarkKind
+    commit: CommitId
     begun: int
     fact: FactId
     other: FactId | None = None
     occurrence: int = 0
     ended: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRevert:
+    """`commit` states that it takes `reverted` back. Where that is a merge, each stating commit that it brought has a record of its own, too."""
+
+    commit: CommitId
+    reverted: CommitId
 
 
 @dataclass(frozen=True, slots=True)

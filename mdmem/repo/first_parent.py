@@ -64,6 +64,12 @@ def commits_between(repository: Repository, after: CommitId | None, upto: Commit
     return [CommitId(row[0]) for row in rows]
 
 
+def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId]:
+    """A merge, with the commits that it brought to its first parent; of another commit, that one. None where it is not there."""
+    listed = repository.run("rev-list", merge, f"^{merge}^1")
+    return [] if listed.status else [CommitId(name) for name in listed.output.decode().split()]
+
+
 def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[CommitId]:
     """The newest commits of HEAD's first-parent line that changed a file, newest first; none where there is no commit."""
     if repository.head() is None:
@@ -169,7 +175,7 @@ def _removing_commit(repository: Repository, path: FilePath, after: CommitId) ->
 
 
 def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The side commits of a merge, oldest first, that changed Markdown files or are mdmem's own; each with the lines that it added.
+    """The side commits of a merge, oldest first, that changed Markdown files or state something; each with the lines that it added.
 
     GitPython cannot read SHA-256 repositories: there this yields nothing.
     """
@@ -178,8 +184,8 @@ def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple
         return
     revisions = ["--topo-order", "--full-history", *other_parents, f"^{first}"]
     touching = repository.git("rev-list", *revisions, "--", MARKDOWN).split()
-    ours = repository.git("rev-list", *revisions, "--extended-regexp", "--grep=^Mdmem-Op: ").split()
-    relevant = {*touching, *ours}
+    stating = repository.git("rev-list", *revisions, "--extended-regexp", "--grep=^(Mdmem-Op: |This reverts commit )").split()
+    relevant = {*touching, *stating}
     ids = (
         [CommitId(name.decode()) for name in repository.git("rev-list", "--reverse", *revisions).split() if name in relevant]
         if relevant

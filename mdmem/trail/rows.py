@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, Occurrence, Origin, Revision
+from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert
 from mdmem.trail.statements import WHILE_LIVE_COLUMNS
 
 SqlRow = tuple["Any", ...]
@@ -187,15 +187,22 @@ def parse_revision(row: SqlRow) -> Revision:
 
 def parse_mark(row: SqlRow) -> Mark:
     """A row of `SELECT_MARKS`."""
-    kind, begun, fact, other, occurrence, ended = row
+    kind, origin, begun, fact, other, occurrence, ended = row
     return Mark(
         kind=MarkKind(kind),
+        commit=CommitId(decoded(origin)),
         begun=begun,
         fact=FactId(decoded(fact)),
         other=None if other is None else FactId(decoded(other)),
         occurrence=occurrence,
         ended=ended,
     )
+
+
+def parse_revert(row: SqlRow) -> StatedRevert:
+    """A row of `SELECT_REVERTS`."""
+    commit, reverted = row
+    return StatedRevert(CommitId(decoded(commit)), CommitId(decoded(reverted)))
 
 
 def parse_dropped(row: SqlRow) -> tuple[CommitId, int, tuple[FilePath, ...]]:

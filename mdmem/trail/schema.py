@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 13
+TRAIL_VERSION = 14
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -14,7 +14,8 @@ BEGINNING = f"CAST(substr(text, 1, {KEY_BYTES}) AS TEXT) COLLATE NOCASE"
 
 # `landmarks` are the mainline commits; `dated` is the author's time of a commit or, where that is earlier, the committer's, and `reached`
 # the latest of these up to a commit. `added` is the commit that brought a mark in: a mark that moved along
-# with its occurrence has an older `begun`. `sides` are the side commits from which merges have lines, and `brought` are these lines.
+# with its occurrence has an older `begun`. `origin` is the commit that states a mark or a revert, on the mainline or on a side. `sides` are
+# the side commits from which merges have lines, and `brought` are these lines.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE landmarks (
@@ -48,16 +49,19 @@ CREATE INDEX revisions_lineage ON revisions (lineage);
 CREATE INDEX revisions_newest ON revisions (lineage) WHERE next IS NULL;
 CREATE INDEX revisions_path ON revisions (path, lineage);
 CREATE TABLE marks (
-    number INTEGER PRIMARY KEY, kind TEXT, begun INTEGER, one BLOB, other BLOB, occurrence INTEGER, ended INTEGER,
+    number INTEGER PRIMARY KEY, kind TEXT, origin BLOB, begun INTEGER, one BLOB, other BLOB, occurrence INTEGER, ended INTEGER,
     added INTEGER, path BLOB
 );
 CREATE INDEX marks_kind ON marks (kind) WHERE ended IS NULL;
-CREATE INDEX marks_begun ON marks (begun) WHERE ended IS NULL;
+CREATE INDEX marks_origin ON marks (origin);
+CREATE INDEX marks_begun ON marks (begun);
 CREATE INDEX marks_path ON marks (path);
 CREATE INDEX marks_occurrence ON marks (occurrence);
 CREATE INDEX marks_other ON marks (other) WHERE ended IS NULL;
 CREATE INDEX marks_added ON marks (added);
 CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
+CREATE TABLE reverts (number INTEGER PRIMARY KEY, landmark INTEGER, origin BLOB, reverted BLOB);
+CREATE INDEX reverts_origin ON reverts (origin);
 CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BLOB);
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {TRAIL_VERSION};

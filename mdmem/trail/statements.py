@@ -19,7 +19,7 @@ SELECT_OCCURRENCES = (
     " (SELECT id FROM landmarks WHERE landmarks.number = occurrences.ended - 1) FROM occurrences"
 )
 SELECT_REVISIONS = "SELECT * FROM revisions"
-SELECT_MARKS = "SELECT kind, begun, one, other, occurrence, ended FROM marks"
+SELECT_MARKS = "SELECT kind, origin, begun, one, other, occurrence, ended FROM marks"
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 """The condition on marks of two facts."""
 CLOSING_MARKS_CONDITION = f"kind IN ('{MarkKind.SUPERSEDED}', '{MarkKind.RETRACTED}')"
@@ -55,6 +55,11 @@ WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
 UNION ALL
 SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (:path IS NULL OR path = :path)
 ORDER BY landmark DESC, number DESC LIMIT :limit"""
+SELECT_REVERTS = "SELECT origin, reverted FROM reverts ORDER BY number"
+SELECT_STATING_COMMITS = (
+    "SELECT origin FROM marks WHERE origin >= ?1 AND origin < ?2 UNION SELECT origin FROM reverts WHERE origin >= ?1 AND origin < ?2"
+)
+"""The commits with marks or reverts whose ids lie in a range."""
 _MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
 SELECT_BEGINNING_WITH = (
     f"{SELECT_OCCURRENCES} WHERE number IN ("

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
-from mdmem.model import FactId, FilePath
-from mdmem.model.trail import Entry, Fate, MainlineCommit, Mark, MergedLine, Occurrence, Revision
+from mdmem.model import CommitId, FactId, FilePath
+from mdmem.model.trail import Entry, Fate, MainlineCommit, Mark, MergedLine, Occurrence, Revision, StatedRevert
 from mdmem.startup.records import dataclass
 from mdmem.trail.revision_texts import lineage_rows, shorten
 from mdmem.trail.rows import SqlRow, blob, bulk_blob, join_words, last_columns, maybe_blob, occurrence_columns
@@ -28,8 +28,8 @@ class Step:
     """All that one mainline commit did.
 
     `ended_revisions` are rows; a revision with the lineage 0 begins its own. A mark on an occurrence that begins in this very step has, for
-    its row, the negative of its position in `begun`, counted from 1. `reverted_commits` are numbers of mainline commits whose marks end
-    here. `paths` are the memory files touched. `merged_lines` are those that a merge has from side commits, each of a file once.
+    its row, the negative of its position in `begun`, counted from 1. `reverts` are those that it states, in their order; `reverted_commits`
+    have marks that end here. `paths` are the memory files touched. `merged_lines` are those that a merge has from side commits, each of a file once.
     """
 
     ended: tuple[Ending, ...] = ()
@@ -37,7 +37,8 @@ class Step:
     ended_revisions: tuple[int, ...] = ()
     revisions: tuple[Revision, ...] = ()
     marks: tuple[Mark, ...] = ()
-    reverted_commits: tuple[int, ...] = ()
+    reverts: tuple[StatedRevert, ...] = ()
+    reverted_commits: tuple[CommitId, ...] = ()
     paths: tuple[FilePath, ...] = ()
     merged_lines: tuple[MergedLine, ...] = ()
 
@@ -50,7 +51,10 @@ def append(store: Store, commit: MainlineCommit, step: Step) -> None:
         store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", [(number, blob(path)) for path in step.paths])
         _add_merged_lines(store, number, step.merged_lines)
         _end_occurrences(store, number, step.ended)
-        store.run_many("UPDATE marks SET ended = ? WHERE begun = ? AND ended IS NULL", [(number, begun) for begun in step.reverted_commits])
+        _add_reverts(store, number, step.reverts)
+        store.run_many(
+            "UPDATE marks SET ended = ? WHERE origin = ? AND ended IS NULL", [(number, blob(commit)) for commit in step.reverted_commits]
+        )
         first = _begin_occurrences(store, number, step.begun)
         _end_revisions(store, number, step.ended_revisions)
         _begin_revisions(store, number, step.revisions)
@@ -78,6 +82,10 @@ def _add_merged_lines(store: Store, number: int, lines: Sequence[MergedLine]) ->
         "INSERT INTO brought VALUES (?, ?, ?, ?)",
         [(number, bulk_blob(line.path), bulk_blob(line.line), side_rows[line.commit]) for line in lines],
     )
+
+
+def _add_reverts(store: Store, number: int, reverts: Sequence[StatedRevert]) -> None:
+    store.run_many("INSERT INTO reverts VALUES (NULL, ?, ?, ?)", [(number, blob(each.commit), blob(each.reverted)) for each in reverts])
 
 
 def _end_occurrences(store: Store, number: int, endings: Sequence[Ending]) -> None:
@@ -139,8 +147,8 @@ def _add_marks(store: Store, number: int, marks: Sequence[Mark], first: int, beg
         if row and path is None:
             raise broken_trail(f"commit {number} marks an occurrence that is not there")
         store.run(
-            "INSERT INTO marks VALUES (NULL, ?, ?, ?, ?, ?, NULL, ?, ?)",
-            *(mark.kind.value, mark.begun, blob(mark.fact), maybe_blob(mark.other), row, number, path),
+            "INSERT INTO marks VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(mark.kind.value, blob(mark.commit), mark.begun, blob(mark.fact), maybe_blob(mark.other), row, mark.ended, number, path),
         )
 
 
@@ -157,6 +165,7 @@ def cut(store: Store, number: int, dropped_commits: Iterable[tuple[MainlineCommi
     )
     store.run("DELETE FROM marks WHERE added > ?", number)
     store.run("UPDATE marks SET ended = NULL WHERE ended > ?", number)
+    store.run("DELETE FROM reverts WHERE number > ?", _last_row(store, "reverts", "landmark", number))
     store.run("DELETE FROM brought WHERE landmark > ?", number)
     store.run("DELETE FROM sides WHERE number > ?", _last_row(store, "sides", "landmark", number))
     store.run("DELETE FROM touched WHERE landmark > ?", number)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Commit, MainlineCommit, Mark, Occurrence, Revision
+from mdmem.model.trail import Commit, MainlineCommit, Mark, Occurrence, Revision, StatedRevert
 from mdmem.trail import steps, verification
 from mdmem.trail.revision_texts import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
@@ -21,6 +21,7 @@ from mdmem.trail.rows import (
     parse_dropped,
     parse_mark,
     parse_occurrence,
+    parse_revert,
     parse_revision,
     parse_side_commit,
 )
@@ -39,9 +40,11 @@ from mdmem.trail.statements import (
     SELECT_PAIR_MARKS_AT,
     SELECT_PATHS_CHANGED_BETWEEN,
     SELECT_PREDECESSORS,
+    SELECT_REVERTS,
     SELECT_REVISIONS,
     SELECT_SECTION_CHANGES,
     SELECT_SIDE_COMMITS,
+    SELECT_STATING_COMMITS,
 )
 from mdmem.trail.steps import Step
 from mdmem.trail.storage import Store, parse_rows
@@ -242,11 +245,31 @@ class Trail:
         statement = f"{SELECT_MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} ORDER BY number"
         return self._store.all(parse_mark, statement, number, include_ended)
 
+    def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
+        """The marks that a commit, on the mainline or on a side, states; ended ones too, oldest first."""
+        return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE origin = ? ORDER BY number", blob(commit))
+
+    def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
+        """The commits whose marks began with a mainline commit: itself or, of a merge, its side commits. They are in the order of their marks."""
+        rows = self._store.rows("SELECT origin FROM marks WHERE begun = ? GROUP BY origin ORDER BY min(number)", number)
+        return tuple(CommitId(decoded(commit)) for (commit,) in rows)
+
     def pair_marks(self, at: int | None = None) -> tuple[Mark, ...]:
         """The marks of two facts that are in force, or were at a mainline commit; oldest first."""
         if at is None:
             return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL ORDER BY number")
         return self._store.all(parse_mark, SELECT_PAIR_MARKS_AT, at=at)
+
+    # Reverts.
+
+    def reverts(self) -> tuple[StatedRevert, ...]:
+        """Every revert that a commit states, in the order of history. All of them are read."""
+        return self._store.all(parse_revert, SELECT_REVERTS)
+
+    def stating_commit(self, digits: str) -> CommitId | None:
+        """The commit with marks or reverts whose id begins with these digits; None where several do."""
+        rows = self._store.rows(SELECT_STATING_COMMITS, blob(digits), blob(digits) + _LAST_CHARACTER)
+        return CommitId(decoded(rows[0][0])) if len(rows) == 1 else None
 
     # Revisions.
 

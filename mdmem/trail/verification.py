@@ -14,10 +14,11 @@ from mdmem.trail.rows import (
     parse_dropped,
     parse_mark,
     parse_occurrence,
+    parse_revert,
     parse_revision,
     parse_side_commit,
 )
-from mdmem.trail.statements import SELECT_COMMITS, SELECT_MARKS, SELECT_OCCURRENCES, SELECT_SIDE_COMMITS
+from mdmem.trail.statements import SELECT_COMMITS, SELECT_MARKS, SELECT_OCCURRENCES, SELECT_REVERTS, SELECT_SIDE_COMMITS
 from mdmem.trail.storage import Store, broken_trail, parse_rows
 
 _SELECT_DROPPED = "SELECT id, number, paths FROM dropped"
@@ -47,6 +48,7 @@ def _verify(store: Store) -> int:
         (parse_commit, SELECT_COMMITS),
         (parse_occurrence, SELECT_OCCURRENCES),
         (parse_mark, SELECT_MARKS),
+        (parse_revert, SELECT_REVERTS),
         (parse_side_commit, SELECT_SIDE_COMMITS),
         (lambda row: (decoded(row[0]), decoded(row[1])), "SELECT path, line FROM brought"),
         (lambda row: decoded(row[0]), "SELECT path FROM touched"),
@@ -77,6 +79,7 @@ def dump(store: Store) -> tuple[tuple[object, ...], ...]:
         tuple(replace(each, number=revision_ranks[each.number], lineage=revision_ranks[each.lineage]) for each in revisions),
         tuple(replace(mark, occurrence=occurrence_ranks.get(mark.occurrence, 0)) for mark in marks),
         store.all(tuple, "SELECT added, path FROM marks ORDER BY number"),
+        store.all(parse_revert, SELECT_REVERTS),
         store.all(tuple, "SELECT landmark, path FROM touched ORDER BY landmark, path"),
         store.all(
             tuple,

@@ -1,0 +1,195 @@
+"""The marks of one step: statements of its commits about facts, and earlier ones that hold again because a revert is taken back. Pure.
+
+In a log the text stays, and a mark says what of it is over. In a file that is edited in place the text is right: what stands there is
+current, whatever a commit says of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from mdmem.history.chains import joined_by_moves
+from mdmem.history.file_changes import EarlierTrail, Page
+from mdmem.history.messages import ParsedNote, section_name
+from mdmem.history.reverts import StepReverts
+from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.trail import Commit, Entry, Mark, MarkKind, Occurrence
+from mdmem.startup.records import dataclass, field, replace
+
+_CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
+"""The marks by which a fact is no longer current."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitClaims:
+    """A commit with what its message states."""
+
+    commit: Commit
+    note: ParsedNote
+
+    def is_about(self, path: FilePath, section: SectionPath) -> bool:
+        """True if the commit names this section as its own."""
+        return self.note.path in (None, path) and self.note.section == section_name(section)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedSupersession:
+    """A commit states that one fact has another as its successor, or (None) that it has none."""
+
+    claims: CommitClaims
+    old: FactId
+    new: FactId | None
+
+
+@dataclass(slots=True)
+class StepMarks:
+    """The marks of a step, collected in `marks`; `begun` and `ended_rows` are the occurrences that begin and end in it so far."""
+
+    number: int
+    own_claims: CommitClaims
+    """The mainline commit's own."""
+    reverts: StepReverts
+    trail: EarlierTrail
+    is_log: Callable[[FilePath], bool]
+    page_at: Callable[[CommitId, FilePath], Page | None]
+    begun: list[Occurrence] = field(default_factory=list)
+    ended_rows: set[int] = field(default_factory=set)
+    marks: list[Mark] = field(default_factory=list)
+
+    def live_occurrences(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
+        """The occurrences of a fact that are live after this step, with their rows; rows of those that begin here are negative."""
+        for occurrence in self.trail.occurrences_of(fact):
+            if occurrence.ended is None and occurrence.number not in self.ended_rows:
+                yield occurrence.number, occurrence
+        for number, occurrence in enumerate(self.begun, 1):
+            if occurrence.entry.fact == fact:
+                yield -number, occurrence
+
+    def carry_over(self, row: int) -> None:
+        """Set the marks in force on an earlier occurrence on the one that began last, which takes its place."""
+        self.marks += [replace(mark, occurrence=-len(self.begun)) for mark in self._earlier_marks(row)]
+
+    def add_superseded(self, supersessions: Sequence[StatedSupersession]) -> None:
+        """Mark the facts that commits supersede and that stay in their files."""
+        for supersession in supersessions:
+            if not self._had_ended_before(supersession):
+                self._mark(MarkKind.SUPERSEDED, supersession.claims, supersession.old, supersession.new)
+
+    def add_other_claims(self, claims: CommitClaims) -> None:
+        """Set the marks for all else that a commit states."""
+        for fact in claims.note.retracts:
+            self._mark(MarkKind.RETRACTED, claims, fact, None)
+        for kind, pairs in ((MarkKind.CONTRADICTS, claims.note.contradicts), (MarkKind.RESOLVED, claims.note.resolves)):
+            self.marks += [self._new_mark(kind, claims, one, other) for one, other in pairs]
+
+    def add_taken_back(self, claims: CommitClaims) -> None:
+        """Set the marks of a commit that was reverted on its side, ended as they are: they hold where that revert is taken back."""
+        supersedes = [(MarkKind.SUPERSEDED, old, new) for old, new in claims.note.supersedes]
+        for kind, fact, other in (*supersedes, *((MarkKind.RETRACTED, fact, None) for fact in claims.note.retracts)):
+            meant = self.meant_occurrence(claims, fact, other)
+            if meant is not None and self.is_log(meant[1]):
+                self.marks.append(replace(self._new_mark(kind, claims, fact, other, meant[0]), ended=self.number))
+
+    def restore(self) -> None:
+        """Set the marks again that hold because their revert is taken back, each on what its occurrence has become."""
+        for mark in self.reverts.restored:
+            if not mark.occurrence:
+                self.marks.append(replace(mark, begun=self.number, ended=None))
+            elif (meant := self._occurrence_now(mark)) and self._can_be_restored(mark, *meant):
+                self.marks.append(replace(mark, begun=self.number, ended=None, occurrence=meant[0]))
+
+    def _occurrence_now(self, mark: Mark) -> tuple[int, Occurrence] | None:
+        """The live occurrence that a marked one has become, or that this step begins in its place; with its row."""
+        runs = joined_by_moves(self.trail.occurrences_of(mark.fact))
+        last = next((run[-1] for run in runs if any(each.number == mark.occurrence for each in run)), None)
+        live = dict(self.live_occurrences(mark.fact))
+        if last is None or last.number in live:
+            return (last.number, last) if last else None
+        return next(((row, each) for row, each in live.items() if row < 0 and _location(each.entry) == _location(last.entry)), None)
+
+    def _can_be_restored(self, mark: Mark, row: int, occurrence: Occurrence) -> bool:
+        """True unless the occurrence is marked already, or the mark would close a circle. The successor has to be live, not current."""
+        is_log, is_overruled = self.is_log(occurrence.entry.path), mark.kind is MarkKind.OVERRULED
+        if is_log == is_overruled or self._marks_in_force(row):
+            return False
+        successor, passed = None if is_overruled else mark.other, set[FactId]()
+        while successor is not None and successor not in passed:
+            marks = [self._marks_in_force(each) for each, _ in self.live_occurrences(successor) if each != row]
+            if not all(marks):
+                return True
+            passed.add(successor)
+            successor = next((each.other for on_row in marks for each in on_row if each.other), None) if marks else successor
+        return successor is None
+
+    def _new_mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None, row: int = 0) -> Mark:
+        return Mark(kind=kind, commit=claims.commit.id, begun=self.number, fact=fact, other=other, occurrence=row)
+
+    def _had_ended_before(self, supersession: StatedSupersession) -> bool:
+        """True if a fact that a side commit replaced had already ended here in that commit's section; other sections do not count."""
+        claims = supersession.claims
+        if claims is self.own_claims:
+            return False
+        occurrences = self.trail.occurrences_of(supersession.old)
+        in_section = [each for each in occurrences if claims.is_about(each.entry.path, each.entry.section)]
+        return bool(in_section) and all(each.ended is not None for each in in_section)
+
+    def _mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None) -> None:
+        """Mark the live occurrence of a fact that a commit speaks of, unless its successor is no longer current itself."""
+        occurrence = self.meant_occurrence(claims, fact, other)
+        if occurrence is None:
+            return
+        row, path = occurrence
+        if not self.is_log(path):
+            self._overrule(claims, fact, other, row, path)
+        elif other is None or self._is_current(other, besides=row):
+            self.marks.append(self._new_mark(kind, claims, fact, other, row))
+
+    def meant_occurrence(self, claims: CommitClaims, fact: FactId, other: FactId | None) -> tuple[int, FilePath] | None:
+        """The row and file of the current occurrence that a commit speaks of: in its own section before others, then in the newest.
+
+        Of equal ones in one section it is the earliest: a commit speaks of what was there before it.
+        """
+        current = [
+            (row, each) for row, each in self.live_occurrences(fact) if not self._marks_in_force(row) and not (fact == other and row < 0)
+        ]
+        if not current:
+            return None
+
+        def nearness(numbered: tuple[int, Occurrence]) -> tuple[bool, bool, int, int]:
+            row, each = numbered
+            return claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, abs(row)
+
+        nearest = max(current, key=nearness)[1].entry
+        equal = (row for row, each in self.live_occurrences(fact) if _location(each.entry) == _location(nearest))
+        rows = sorted(equal, key=lambda row: (row < 0, abs(row)))
+        open_rows = [row for row in rows[: self._count_at(claims, nearest, len(rows))] if row in dict(current)]
+        return (open_rows[0], nearest.path) if open_rows else None
+
+    def _count_at(self, claims: CommitClaims, entry: Entry, count: int) -> int:
+        """Count those of `count` equal entries of a section that a commit knew of: a side commit knows none that came in here since."""
+        if count < 2 or claims.commit.id == self.own_claims.commit.id:
+            return count
+        page = self.page_at(claims.commit.id, entry.path)
+        return sum((each.section, each.fact) == (entry.section, entry.fact) for each in page.entries()) if page else count
+
+    def _overrule(self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath) -> None:
+        """Note that a commit says of an occurrence that it is over, though its file keeps it. What a merge keeps, the merge decides."""
+        if claims is self.own_claims or claims.note.path != path:
+            self.marks.append(self._new_mark(MarkKind.OVERRULED, claims, fact, other, row))
+
+    def _is_current(self, fact: FactId, besides: int) -> bool:
+        """True if a fact has a current occurrence after this step, besides the one in a row: what is over supersedes nothing."""
+        return any(row != besides and not self._marks_in_force(row) for row, _ in self.live_occurrences(fact))
+
+    def _earlier_marks(self, row: int) -> list[Mark]:
+        """The marks of earlier steps by which an occurrence is no longer current."""
+        return [mark for mark in self.trail.marks_of(row) if mark.kind in _CLOSING and mark.commit not in self.reverts.ended]
+
+    def _marks_in_force(self, row: int) -> list[Mark]:
+        """The marks by which an occurrence is no longer current, those of this step among them."""
+        here = [mark for mark in self.marks if mark.occurrence == row and mark.kind in _CLOSING and mark.ended is None]
+        return here or (self._earlier_marks(row) if row > 0 else [])
+
+
+def _location(entry: Entry) -> tuple[FilePath, SectionPath]:
+    return entry.path, entry.section
