@@ -21,7 +21,7 @@ class TestHelp:
 
     @pytest.mark.parametrize("topic", manual.TOPICS)
     def test_of_a_page(self, shell: Shell, topic: str):
-        text = packaged("docs", f"{topic}.md")
+        text = packaged("docs", manual.page_path(topic))
         assert shell.run("help", topic).out == text
         assert shell.run("help", f"{topic}.md", "--json").answer == {"topic": topic, "text": text}
 

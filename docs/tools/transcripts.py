@@ -15,7 +15,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGES = tuple(Path(__file__).parents[2] / name for name in ("README.md", "docs/file-format.md"))
+_ROOT = Path(__file__).parents[2]
+_CLIENTS = sorted((_ROOT / "docs" / "clients").glob("*.md"))
+PAGES = (
+    _ROOT / "README.md",
+    _ROOT / "docs/file-format.md",
+    *(page for page in _CLIENTS if "```sh-session" in page.read_text(encoding="utf-8")),
+)
 NOW = "2026-03-05T09:30:00+00:00"
 _HOME = "/home/ada"
 _FOLDER = "notes"

@@ -23,6 +23,11 @@ TOPICS = {
     "agents": "How an agent uses mdmem",
     "context": "The block of an agent's prompt, and what comes before a compaction",
     "mcp": "The server for Claude Code, Codex and other hosts (MCP)",
+    "clients": "Claude Code, Codex, OpenClaw and others: install, see, switch off",
+    "claude-code": "Use it with Claude Code",
+    "codex": "Use it with Codex",
+    "openclaw": "Use it with OpenClaw",
+    "any-mcp-client": "Use it with any MCP client",
     "commands": "Every command and option",
     "file-format": "What the files look like; settings",
     "errors": "What can go wrong, by code",
@@ -30,6 +35,7 @@ TOPICS = {
     "scale": "How cost grows",
 }
 """The pages, in the order in which they are listed."""
+_OF_CLIENTS = ("claude-code", "codex", "openclaw", "any-mcp-client")
 _MEANT = {
     **dict.fromkeys(("settings", "config", "files", "format"), "file-format"),
     **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
@@ -42,6 +48,8 @@ _MEANT = {
         "flush": "context",
         "block": "context",
         "server": "mcp",
+        "claude": "claude-code",
+        "hosts": "clients",
     },
 }
 """The pages for other words."""
@@ -62,7 +70,7 @@ def help_(
     """Read a page of the documentation, or the help of a command."""
     name = " ".join(topic or ())
     if not name:
-        rows = "\n".join(f"{page:<12}  {about}" for page, about in TOPICS.items())
+        rows = "\n".join(f"{page:<14}  {about}" for page, about in TOPICS.items())
         return Answer({"topics": list(TOPICS)}, rows, ("mdmem help TOPIC shows one of these, mdmem help COMMAND the help of a command",))
     if name not in TOPICS and (name in COMMANDS or name in GROUPS):
         text = app.help_text(name.split())
@@ -72,8 +80,13 @@ def help_(
         meant = guesses.meant_command(name, COMMANDS)
         hint = f"The pages are: {', '.join(TOPICS)}."
         raise UsageProblem("there is no page or command of this name", f"The command may be {meant}. {hint}" if meant else hint)
-    text = packaged("docs", f"{page}.md")
+    text = packaged("docs", page_path(page))
     return Answer({"topic": page, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
+
+
+def page_path(page: str) -> str:
+    """The path of a page, within the documentation."""
+    return "clients/README.md" if page == "clients" else f"clients/{page}.md" if page in _OF_CLIENTS else f"{page}.md"
 
 
 def _plain(text: str) -> Iterator[str]:

@@ -1,0 +1,58 @@
+"""The shell sessions in the documentation print what stands there."""
+
+import difflib
+from pathlib import Path
+
+import pytest
+from conftest import World
+from test_docs import script
+
+transcripts = script("transcripts")
+
+
+@pytest.mark.parametrize("page", transcripts.PAGES, ids=lambda path: path.name)
+def test_is_what_is_printed(world: World, tmp_path: Path, page: Path):
+    written = page.read_text(encoding="utf-8")
+    printed = transcripts.replayed(written, tmp_path / "ada")
+    assert "sh-session" in written
+    assert "\n".join(difflib.unified_diff(written.splitlines(), printed.splitlines(), lineterm="", n=2)) == "", "run make docs"
+
+
+def test_the_readme_can_be_repeated_where_git_knows_nobody(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(transcripts, "_GIT_SETTINGS", "[init]\n\tdefaultBranch = main\n")
+    written = transcripts.PAGES[0].read_text(encoding="utf-8")
+    printed = transcripts.replayed(written, tmp_path / "ada")
+    assert printed.count("Please tell me who you are") == written.count("git commit -q")
+    failures = [
+        [line for line in page.splitlines() if line.startswith(("mdmem: no ", "mdmem: there is no"))] for page in (printed, written)
+    ]
+    assert failures[0] == failures[1]
+
+
+def test_the_first_screen_of_the_readme_has_one():
+    first = "\n".join(transcripts.PAGES[0].read_text(encoding="utf-8").splitlines()[:40])
+    assert "```sh-session\n$ mdmem init\n" in first
+
+
+def test_an_output_that_is_not_so_is_noticed(world: World, tmp_path: Path):
+    page = "```sh-session\n$ echo one\ntwo\n```\n"
+    assert transcripts.replayed(page, tmp_path / "ada") == "```sh-session\n$ echo one\none\n```\n"
+
+
+def test_a_day_and_a_folder_hold_until_they_are_changed(world: World, tmp_path: Path):
+    page = "```sh-session\n$ mkdir there\n$ cd there\n$ # 2026-04-01\n```\n\n```sh-session\n$ pwd && echo $MDMEM_NOW\n```\n"
+    printed = transcripts.replayed(page, tmp_path / "ada")
+    assert printed == page.replace("MDMEM_NOW\n", "MDMEM_NOW\n/home/ada/notes/there\n2026-04-01T09:30:00+00:00\n")
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ("$ a\nprinted\n$ b\n", ["a", "b"]),
+        ("$ a \\\n  b\nprinted\n", ["a \\\n  b"]),
+        ("$ cat <<'END'\none\nEND\none\n", ["cat <<'END'\none\nEND"]),
+        ("no command\n", []),
+    ],
+)
+def test_commands(block: str, expected: list[str]):
+    assert transcripts.commands(block) == expected
