@@ -203,6 +203,14 @@ TABLE: ParameterTable = {
         ("dry_run", ("--dry-run",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "digest": (
+        ("sessions", (), list, None, False),
+        ("since", ("--since",), str, None, False),
+        ("keep", ("--keep",), str, 'facts', False),
+        ("no_model", ("--no-model",), bool, False, False),
+        ("dry_run", ("--dry-run",), bool, False, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "flush": (
         ("window", ("--window",), int, None, True),
         ("check", ("--check",), bool, False, False),

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from mdmem import doctor, hookfiles, secrets, stats
     from mdmem.catchup import background, index
     from mdmem.changes import pending, purge, review, whole_files
+    from mdmem.digest import digesting
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory import adopting, contexts, figures, flushing, guards, tasks
     from mdmem.memory.adopting import InitResult
     from mdmem.memory.tasks import Tasks
     from mdmem.model.contexts import BuildContext, ContextBlock
+    from mdmem.model.digests import Digest, DigestResult
     from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from mdmem.queries.folders import FolderView
     from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
+    digesting = late.module("mdmem.digest.digesting")
     doctor = late.module("mdmem.doctor")
     hookfiles = late.module("mdmem.hookfiles")
     adopting = late.module("mdmem.memory.adopting")
@@ -244,6 +247,20 @@ class Memory:
     def flush_prompts(self) -> FlushPrompts:
         """The prompts that have a session write down what it knows, whether or not it is near its compaction; nothing is marked."""
         return flushing.write_prompts(self.workspace)
+
+    def digest(self, request: Digest) -> DigestResult:
+        """Write what is new in transcripts into the logs of the days on which it was said.
+
+        Raises:
+            MdmemError: a transcript that was named is not there, or the workspace cannot be written.
+        """
+        with self._record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
+            result = digesting.digest(self.workspace, request, self._say)
+            event.done(bool(result.commits))
+            event.measured(digesting.figures(result))
+        if result.commits:
+            _catch_up(self.workspace)
+        return result
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""

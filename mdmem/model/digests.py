@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from datetime import date
 
+from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, Source
+from mdmem.model.rules import require_possible_day
 from mdmem.startup.records import dataclass
+from mdmem.wording import field
+
+FACTS, LINES = "facts", "lines"
+"""The statements that become entries: those that say what will be asked for later, or all that are no noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +20,19 @@ class Digest:
 
     - `sessions`: ids of sessions, unique beginnings of them, or files; none means all that the settings name.
     - `since`: an ISO date or a past day in words; what was said before it is left out.
-    - `keep_lines`: keep every statement that is no noise.
+    - `keep`: `facts` or `lines`.
     """
 
     sessions: tuple[str, ...] = ()
     since: str | None = None
-    keep_lines: bool = False
+    keep: str = FACTS
     dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an impossible day, and statements of another sort."""
+        require_possible_day(self.since)
+        if self.keep not in (FACTS, LINES):
+            raise UsageProblem(f"{field('keep')} is {self.keep[:80]!r}", f"It is {FACTS} or {LINES}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ MODULES = frozenset(
         "mdmem.cli.app",  # with Typer: 150
         "mdmem.cli.editor",
         "mdmem.cli.terminal",
+        "mdmem.digest.digesting",
         "mdmem.doctor",
         "mdmem.fact_names",
         "mdmem.editors.instructions",  # only for `init`

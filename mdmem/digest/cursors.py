@@ -1,0 +1,128 @@
+"""How far each transcript is read, and which messages were read in which session. A cache: without it transcripts are read from their start.
+
+Two files in the state folder: `transcripts.json`, read by every digest, and `marks.json`, read where there is something new.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from mdmem import files
+from mdmem.model.sessions import ReadingStart
+from mdmem.startup.records import asdict, dataclass, replace
+
+CURSORS_NAME, MARKS_NAME = "transcripts.json", "marks.json"
+_VERSION = 1
+_MARK_DAYS = 60
+"""A mark is kept for so many days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a file is read.
+
+    - `device`, `inode`, `size`, `changed`: of the file when it was read; `changed` in nanoseconds.
+    - `start`: where the next reading begins (None: from the first byte).
+    - `entries`: how many each day has from this session, by the day in ISO form.
+    - `settled`: nothing more can be drawn from what is read, were it by permissive rules.
+    """
+
+    device: int
+    inode: int
+    size: int
+    changed: int
+    start: ReadingStart | None = None
+    entries: Mapping[str, int] | None = None
+    settled: bool = False
+
+    def is_of(self, status: os.stat_result) -> bool:
+        """True if a file has not changed since it was read."""
+        return self.fits(status) and (self.size, self.changed) == (status.st_size, status.st_mtime_ns)
+
+    def fits(self, status: os.stat_result) -> bool:
+        """True if a file is the one that was read, and has not become shorter."""
+        return (self.device, self.inode) == (status.st_dev, status.st_ino) and status.st_size >= self.size
+
+
+def cursor_of(status: os.stat_result) -> Cursor:
+    """A cursor at the start of a file."""
+    return Cursor(device=status.st_dev, inode=status.st_ino, size=status.st_size, changed=status.st_mtime_ns)
+
+
+def read_cursors(state: Path) -> dict[str, Cursor]:
+    """The cursors by the path of their file; none where they cannot be read."""
+    values = _read(state / CURSORS_NAME)
+    try:
+        return {path: _parse_cursor(cursor) for path, cursor in values.items()}
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return {}
+
+
+def write_cursors(state: Path, cursors: Mapping[str, Cursor]) -> None:
+    """Keep the cursors.
+
+    Raises:
+        OSError
+    """
+    _write(state / CURSORS_NAME, {path: _cursor_values(cursor) for path, cursor in cursors.items()})
+
+
+def read_marks(state: Path) -> dict[str, tuple[str, int]]:
+    """The session in which each message was read, by the message's mark, and the day, counted from 1970."""
+    values = _read(state / MARKS_NAME)
+    try:
+        return {mark: (str(session), int(day)) for mark, (session, day) in values.items()}
+    except (TypeError, ValueError):
+        return {}
+
+
+def write_marks(state: Path, marks: Mapping[str, tuple[str, int]], today: int) -> None:
+    """Keep the marks that are not too old.
+
+    Raises:
+        OSError
+    """
+    _write(state / MARKS_NAME, {mark: kept for mark, kept in marks.items() if kept[1] > today - _MARK_DAYS})
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    kept = values.get("values") if isinstance(values, dict) and values.get("version") == _VERSION else None
+    return kept if isinstance(kept, dict) else {}
+
+
+def _write(path: Path, values: Mapping[str, Any]) -> None:
+    new = path.with_name(files.temporary_name())
+    try:
+        new.write_text(json.dumps({"version": _VERSION, "values": values}), encoding="utf-8")
+        new.chmod(0o600)
+        new.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
+
+
+def _cursor_values(cursor: Cursor) -> dict[str, Any]:
+    values = asdict(replace(cursor, start=None))
+    if cursor.start is not None:
+        start = asdict(cursor.start)
+        values["start"] = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in start.items()}
+    return values
+
+
+def _parse_cursor(values: dict[str, Any]) -> Cursor:
+    start = values.pop("start")
+    if start is not None:
+        for name in ("started", "time"):
+            start[name] = datetime.fromisoformat(start[name]) if start[name] is not None else None
+    return Cursor(**values, start=None if start is None else ReadingStart(**start))

@@ -1,0 +1,291 @@
+"""Read what is new in transcripts, and write it into the logs of its days."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from mdmem import config
+from mdmem.changes import apply, digest_day
+from mdmem.digest import cursors
+from mdmem.digest.cursors import Cursor
+from mdmem.digest.days import count_by_day, session_days
+from mdmem.errors import PathProblem, SectionProblem, TextProblem, TranscriptProblem
+from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
+from mdmem.extract.noise import REDACTED
+from mdmem.model import CommitId
+from mdmem.model.digests import LINES, Digest, DigestedEntry, DigestResult, LeftSession
+from mdmem.model.rules import is_iso_day
+from mdmem.model.sessions import Transcript
+from mdmem.model.writes import DayEntry, DigestDay, WriteResult
+from mdmem.queries import dates
+from mdmem.startup.records import dataclass, field, replace
+from mdmem.transcripts.reading import read
+from mdmem.workspace import Say, Workspace
+
+_IDLE = timedelta(days=1)
+"""A session in which nothing was said for so long has ended."""
+_HOST_DIGITS = 8
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The figures of a run so far."""
+
+    sessions: int = 0
+    messages: int = 0
+    size: int = 0
+    noise: int = 0
+    repeated: int = 0
+    redacted: int = 0
+    refused: int = 0
+    surplus: int = 0
+    entries: list[DigestedEntry] = field(default_factory=list)
+    commits: list[CommitId] = field(default_factory=list)
+    left: list[LeftSession] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    """What is new in a transcript: where its reading begins to count, and the entries that were drawn."""
+
+    path: Path
+    transcript: Transcript
+    after_line: int
+    drafts: tuple[Draft, ...]
+    permissive: bool
+
+
+def digest(workspace: Workspace, request: Digest, say: Say) -> DigestResult:
+    """Digest what is new in transcripts, one after another.
+
+    A transcript that cannot be read is left alone and named; the others are done.
+
+    Raises:
+        PathProblem: `file-not-found`: there is no such transcript. MdmemError: the workspace cannot be written.
+    """
+    paths = [_transcript(name) for name in request.sessions]
+    if request.since is not None and not is_iso_day(request.since):
+        request = replace(request, since=dates.past_day(workspace, request.since, "since").isoformat())
+    run = f"digest/{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{_host()}"
+    work = _Work(workspace, request, run, say)
+    for path in paths:
+        work.digest_file(path)
+    work.finish()
+    tally = work.tally
+    return DigestResult(
+        run=run,
+        sessions=tally.sessions,
+        messages=tally.messages,
+        size=tally.size,
+        noise=tally.noise,
+        entries=tuple(tally.entries),
+        repeated=tally.repeated,
+        redacted=tally.redacted,
+        refused=tally.refused,
+        surplus=tally.surplus,
+        commits=tuple(tally.commits),
+        left=tuple(tally.left),
+    )
+
+
+def figures(result: DigestResult) -> Mapping[str, int]:
+    """The figures that the event of a digest keeps."""
+    return {
+        "sessions": result.sessions,
+        "messages": result.messages,
+        "bytes": result.size,
+        "noise": result.noise,
+        "entries": len(result.entries),
+        "already": result.repeated,
+        "redacted": result.redacted,
+        "refused": result.refused,
+        "surplus": result.surplus,
+    }
+
+
+def _transcript(name: str) -> Path:
+    path = Path(name)
+    if not path.is_file():
+        raise PathProblem("file-not-found", f"there is no transcript {name}")
+    return path
+
+
+def _host() -> str:
+    """A short name of this machine that does not tell which it is."""
+    return sha256(platform.node().encode()).hexdigest()[:_HOST_DIGITS]
+
+
+class _Work:
+    """A run over transcripts: what is known of them, and the figures."""
+
+    def __init__(self, workspace: Workspace, request: Digest, run: str, say: Say) -> None:
+        self._workspace = workspace
+        self._request = request
+        self._run = run
+        self._say = say
+        self._zone = config.zone(workspace.settings.timezone)
+        self._cursors = cursors.read_cursors(workspace.state)
+        self._marks: dict[str, tuple[str, int]] | None = None
+        self._changed = False
+        self.tally = _Tally()
+
+    def digest_file(self, path: Path) -> None:
+        """Digest what is new in one transcript."""
+        try:
+            status = path.stat()
+        except OSError as problem:
+            self.tally.left.append(LeftSession(str(path), problem.strerror or "cannot be read"))
+            return
+        name = str(path.resolve())
+        cursor = self._cursors.get(name)
+        if cursor is not None and not cursor.fits(status):
+            cursor = None
+        if cursor is not None and cursor.is_of(status) and (cursor.settled or not _is_idle(status)):
+            return
+        try:
+            news = self._read(path, cursor, status)
+        except TranscriptProblem as problem:
+            self.tally.left.append(LeftSession(str(path), problem.code))
+            return
+        except OSError as problem:
+            self.tally.left.append(LeftSession(str(path), problem.strerror or "cannot be read"))
+            return
+        counts = dict(cursor.entries or {}) if cursor else {}
+        if news is not None:
+            counts = self._write(news, counts)
+        if not self._request.dry_run:
+            self._cursors[name] = replace(
+                cursors.cursor_of(status),
+                start=news.transcript.next_start if news else None,
+                entries=counts,
+                settled=bool(counts) or (news is not None and news.permissive),
+            )
+            self._changed = True
+
+    def finish(self) -> None:
+        """Keep how far everything is read."""
+        if self._changed:
+            self._workspace.ensure_state()
+            cursors.write_cursors(self._workspace.state, self._cursors)
+            if self._marks is not None:
+                cursors.write_marks(self._workspace.state, self._marks, _today())
+
+    def _read(self, path: Path, cursor: Cursor | None, status: os.stat_result) -> _News | None:
+        """Read what is new in a file; None where there is nothing, or nothing of a person's session."""
+        start = cursor.start if cursor else None
+        transcript = read(_bytes_from(path, start.offset if start else 0), start)
+        if transcript is None and start is not None:
+            start = None
+            transcript = read(_bytes_from(path, 0))
+        if transcript is None or transcript.own:
+            return None
+        after_line = start.read_line if start else 0
+        rules = DraftRules(zone=self._zone, keep_lines=self._request.keep == LINES, tools_line=transcript.tools_line)
+        reading = draw(transcript.messages, rules, after_line)
+        fresh = [message for message in transcript.messages if message.line > after_line]
+        elsewhere = self._lines_read_elsewhere(transcript)
+        drafts = tuple(draft for draft in reading.drafts if draft.last_line not in elsewhere)
+        has_entries = bool(drafts or (cursor and cursor.entries))
+        permissive = not has_entries and _is_idle(status)
+        if permissive and start is not None:
+            whole = read(_bytes_from(path, 0))
+            drafts = draw_permissively(whole.messages, rules) if whole else ()
+        elif permissive:
+            drafts = draw_permissively(transcript.messages, rules)
+        self.tally.sessions += bool(fresh)
+        self.tally.messages += len(fresh)
+        self.tally.size += transcript.size - (cursor.size if cursor and start else 0)
+        self.tally.noise += reading.noise
+        self.tally.redacted += sum(REDACTED in message.text for message in fresh)
+        return _News(path=path, transcript=transcript, after_line=after_line, drafts=drafts, permissive=permissive)
+
+    def _lines_read_elsewhere(self, transcript: Transcript) -> frozenset[int]:
+        """The lines of messages that were read in another session: of a fork, a copy. All others are noted as read in this one."""
+        if self._marks is None:
+            self._marks = cursors.read_marks(self._workspace.state)
+        name, today = _session_name(transcript), _today()
+        elsewhere = set()
+        for message in transcript.messages:
+            session, _ = self._marks.get(message.mark, (name, today))
+            if session != name:
+                elsewhere.add(message.line)
+            elif not self._request.dry_run:
+                self._marks[message.mark] = (name, today)
+        return frozenset(elsewhere)
+
+    def _write(self, news: _News, counts: Mapping[str, int]) -> dict[str, int]:
+        """Write the entries of a session; returns how many each day has of it now."""
+        transcript = news.transcript
+        read_to = f"{_session_name(transcript)}#{transcript.lines} {transcript.line_hash}"
+        drafts = tuple(self._since(news.drafts))
+        days = session_days(drafts, _session_name(transcript), self._run, read_to, self._zone, counts)
+        self.tally.surplus += days.surplus
+        written: list[date] = []
+        for change in days.changes:
+            written += [entry.day for entry in self._write_day(change)]
+        return count_by_day(counts, written)
+
+    def _since(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
+        """The drafts of the days that are asked for."""
+        first = None if self._request.since is None else date.fromisoformat(self._request.since)
+        return (draft for draft in drafts if first is None or draft.time.astimezone(self._zone).date() >= first)
+
+    def _write_day(self, change: DigestDay) -> list[DigestedEntry]:
+        """Carry out one change. One that is refused is tried again entry by entry, so that a single text does not hold the others up."""
+        change = replace(change, options=replace(change.options, dry_run=self._request.dry_run))
+        try:
+            result = apply.apply(self._workspace, change, self._say)
+        except (TextProblem, SectionProblem, PathProblem):
+            if len(change.entries) == 1:
+                self.tally.refused += 1
+                return []
+            single = [replace(change, entries=(entry,)) for entry in change.entries]
+            return [written for each in single for written in self._write_day(each)]
+        return self._note_written(change, result)
+
+    def _note_written(self, change: DigestDay, result: WriteResult) -> list[DigestedEntry]:
+        entries = [_written_entry(change, entry) for entry in change.entries]
+        written = [entry for entry in entries if entry.fact in result.added]
+        self.tally.entries += written
+        self.tally.repeated += len(entries) - len(written)
+        if result.commit is not None:
+            self.tally.commits.append(result.commit)
+        return written
+
+
+def _written_entry(change: DigestDay, entry: DayEntry) -> DigestedEntry:
+    source = change.options.source
+    return DigestedEntry(
+        fact=digest_day.entry_fact(entry),
+        day=change.day,
+        minute=entry.minute,
+        kind=entry.kind,
+        text=entry.text,
+        source=source,
+        confidence=source.confidence if change.options.confidence is None else change.options.confidence,
+        cites=(entry.cites,),
+    )
+
+
+def _session_name(transcript: Transcript) -> str:
+    return f"{transcript.client}/{transcript.session}"
+
+
+def _is_idle(status: os.stat_result) -> bool:
+    return datetime.now(UTC) - datetime.fromtimestamp(status.st_mtime, UTC) >= _IDLE
+
+
+def _today() -> int:
+    """The day, counted from 1970."""
+    return (datetime.now(UTC).date() - date(1970, 1, 1)).days
+
+
+def _bytes_from(path: Path, offset: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read()

@@ -1,0 +1,72 @@
+"""Results of `digest`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mdmem.model.digests import DigestResult
+
+
+def digest_json(result: DigestResult) -> dict[str, Any]:
+    """A digest as an object."""
+    return {
+        "run": result.run,
+        "sessions": result.sessions,
+        "messages": result.messages,
+        "bytes": result.size,
+        "noise": result.noise,
+        "entries": [
+            {
+                "fact": entry.fact,
+                "day": entry.day.isoformat(),
+                "time": entry.minute,
+                "kind": entry.kind,
+                "text": entry.text,
+                "source": entry.source.value,
+                "confidence": entry.confidence,
+                "cites": list(entry.cites),
+            }
+            for entry in result.entries
+        ],
+        "already": result.repeated,
+        "redacted": result.redacted,
+        "refused": result.refused,
+        "surplus": result.surplus,
+        "tokens": 0,
+        "commits": list(result.commits),
+        "left": [{"session": left.session, "why": left.why} for left in result.left],
+    }
+
+
+def digest_text(result: DigestResult) -> str:
+    """The entries by day, and a line of figures."""
+    return "\n".join(_lines(result))
+
+
+def _lines(result: DigestResult) -> Iterator[str]:
+    day = None
+    for entry in sorted(result.entries, key=lambda entry: (entry.day, entry.minute)):
+        if entry.day != day:
+            day = entry.day
+            yield f"{day.isoformat()}"
+        kind = f"[{entry.kind}] " if entry.kind else ""
+        yield f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})"
+    figures = [
+        f"{_counted(result.messages, 'message')} of {_counted(result.sessions, 'session')} read",
+        f"{len(result.entries)} kept",
+        *(f"{count} {words}" for count, words in _exceptions(result) if count),
+    ]
+    yield ", ".join(figures)
+    yield from (f"left alone: {left.session}: {left.why}" for left in result.left)
+
+
+def _exceptions(result: DigestResult) -> Iterator[tuple[int, str]]:
+    yield result.repeated, "there already"
+    yield result.redacted, "with a secret"
+    yield result.refused, "refused"
+    yield result.surplus, "too many for their day"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

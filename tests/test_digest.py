@@ -1,0 +1,200 @@
+"""Digests of transcripts, as a user calls them."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import World
+from workspaces import NOW, Desk, desk
+
+from mdmem.digest import cursors
+from mdmem.errors import PathProblem
+from mdmem.memory import Memory
+from mdmem.model.digests import LINES, Digest, DigestResult
+
+START = datetime(2026, 3, 4, 9, 0, tzinfo=UTC)
+Transcript = Callable[..., Path]
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    return desk(world, repository)
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Transcript:
+    """Write a session of pi, a message a minute; those that begin with `agent: ` are the agent's, those with `tool: ` a tool's."""
+
+    def write(*texts: str, session: str = "5a1e0000", start: datetime = START) -> Path:
+        path = tmp_path / f"{session}.jsonl"
+        rows: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": session, "timestamp": stamp(start), "cwd": "/home/ada"}]
+        for number, text in enumerate(texts):
+            who, words = next(((who, text.removeprefix(mark)) for mark, who in ROLES.items() if text.startswith(mark)), ("user", text))
+            message = {"role": who, "content": [{"type": "text", "text": words}]}
+            parent = f"{number - 1:08x}" if number else None
+            time = stamp(start + timedelta(minutes=number))
+            rows.append({"type": "message", "id": f"{number:08x}", "parentId": parent, "timestamp": time, "message": message})
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return write
+
+
+ROLES = {"agent: ": "assistant", "tool: ": "toolResult"}
+
+
+def stamp(time: datetime) -> str:
+    return f"{time:%Y-%m-%dT%H:%M:%S.000Z}"
+
+
+def digest(at: Desk, *paths: Path, **options: Any) -> DigestResult:
+    with closing(Memory(at.workspace)) as memory:
+        return memory.digest(Digest(sessions=tuple(map(str, paths)), **options))
+
+
+def texts(result: DigestResult) -> list[str]:
+    return [entry.text for entry in result.entries]
+
+
+TALK = ("We decided to keep the old pump.", "agent: Noted.", "ok", "I prefer calls before noon.", "tool: remember that I prefer tabs")
+
+
+def test_what_was_said_stands_under_its_day_and_minute(at: Desk, transcript: Transcript):
+    result = digest(at, transcript(*TALK))
+    log = at.read("memory/2026-03-04.md")
+    assert log[log.index("## ") :] == (
+        "## 09:00\n\n- [decision] We decided to keep the old pump.\n\n## 09:03\n\n- [preference] I prefer calls before noon.\n"
+    )
+    assert (result.sessions, result.messages, result.noise, len(result.commits)) == (1, 4, 2, 1)
+    assert [entry.cites for entry in result.entries] == [("openclaw/5a1e0000#2",), ("openclaw/5a1e0000#5",)]
+    assert result.size == (at.root.parent / "5a1e0000.jsonl").stat().st_size
+
+
+def test_twice_is_once(at: Desk, transcript: Transcript):
+    path = transcript(*TALK)
+    digest(at, path)
+    head = at.git("rev-parse", "HEAD")
+    again = digest(at, path)
+    assert (again.entries, again.messages, again.commits, at.git("rev-parse", "HEAD")) == ((), 0, (), head)
+
+
+def test_without_its_state_it_reads_again_and_writes_nothing(at: Desk, transcript: Transcript):
+    path = transcript(*TALK)
+    digest(at, path)
+    (at.workspace.state / cursors.CURSORS_NAME).unlink()
+    (at.workspace.state / cursors.MARKS_NAME).unlink()
+    again = digest(at, path)
+    assert (again.entries, again.repeated, again.messages) == ((), 2, 4)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 4])
+def test_only_what_is_new_is_read(at: Desk, transcript: Transcript, cut: int):
+    path = transcript(*TALK)
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: cut + 1]) + lines[cut + 1][:20])  # the last line is torn
+    first = digest(at, path)
+    path.write_bytes(whole)
+    second = digest(at, path)
+    assert texts(first) + texts(second) == ["We decided to keep the old pump.", "I prefer calls before noon."]
+    assert first.messages + second.messages == 4
+
+
+def test_a_fork_is_not_read_twice(at: Desk, transcript: Transcript):
+    digest(at, transcript(*TALK))
+    fork = digest(at, transcript(*TALK, "We decided to sell the boat.", session="6b2f0000"))
+    assert texts(fork) == ["We decided to sell the boat."]
+
+
+def test_a_rewritten_file_is_read_from_its_start(at: Desk, transcript: Transcript):
+    digest(at, transcript(*TALK))
+    other = transcript("We decided to sell the boat.", "and so on", start=START + timedelta(days=1))
+    assert texts(digest(at, other)) == ["We decided to sell the boat."]
+
+
+def test_one_commit_a_day_and_source(at: Desk, transcript: Transcript):
+    before = len(at.subjects())
+    late = datetime(2026, 3, 4, 23, 58, tzinfo=UTC)
+    result = digest(
+        at, transcript("We decided to keep the pump.", "I work at Stripe.", "agent: Root cause: the valve.", "I prefer tea.", start=late)
+    )
+    assert [entry.day.isoformat() for entry in result.entries] == ["2026-03-04", "2026-03-04", "2026-03-05", "2026-03-05"]
+    assert len(at.subjects()) - before == len(result.commits) == 3
+
+
+def test_the_last_commit_says_how_far_the_transcript_is_read(at: Desk, transcript: Transcript):
+    result = digest(at, transcript("We decided to keep the pump.", "agent: Root cause: the valve."))
+    reads = [at.git("log", "-1", "--format=%(trailers:key=Mdmem-Read,valueonly)", commit).strip() for commit in result.commits]
+    assert reads[0] == ""
+    assert reads[1].startswith("openclaw/5a1e0000#3 ")
+
+
+def test_no_secret_is_written(at: Desk, transcript: Transcript):
+    key = "AKIA" + "ZQ3DN7MOLK2PXWTV"
+    result = digest(at, transcript(f"We decided that the key is {key} for now.", "We decided to keep the pump."))
+    assert (texts(result), result.redacted) == (["We decided to keep the pump."], 1)
+    assert key not in at.git("log", "-p", "--all")
+
+
+def test_every_statement_on_request(at: Desk, transcript: Transcript):
+    path = transcript("The garden is calm and the old roses bloom.")
+    assert texts(digest(at, path, dry_run=True)) == []
+    assert texts(digest(at, path, keep=LINES)) == ["The garden is calm and the old roses bloom."]
+
+
+def test_a_dry_run_leaves_all_as_it_was(at: Desk, transcript: Transcript):
+    path, before = transcript(*TALK), at.tree_state()
+    assert len(digest(at, path, dry_run=True).entries) == 2
+    assert at.tree_state() == before
+    assert len(digest(at, path).entries) == 2
+
+
+def test_since_a_day(at: Desk, transcript: Transcript):
+    path = transcript("We decided to keep the pump.", "I prefer tea.", start=datetime(2026, 3, 3, 23, 59, tzinfo=UTC))
+    assert texts(digest(at, path, since="2026-03-04")) == ["I prefer tea."]
+
+
+def test_the_best_of_a_session_that_has_ended(at: Desk, transcript: Transcript):
+    path = transcript("ok", "Our garden is calm and the old roses bloom.")
+    assert texts(digest(at, path)) == []
+    yesterday = time.time() - 2 * 24 * 3600
+    os.utime(path, (yesterday, yesterday))
+    assert [(entry.text, entry.confidence) for entry in digest(at, path).entries] == [("Our garden is calm and the old roses bloom.", 0.3)]
+    assert digest(at, path).messages == 0
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_done(at: Desk, transcript: Transcript, tmp_path: Path):
+    strange = tmp_path / "strange.jsonl"
+    strange.write_text('{"what": "is this"}\n')
+    result = digest(at, strange, transcript(*TALK))
+    assert ([left.why for left in result.left], len(result.entries)) == (["unknown-format"], 2)
+
+
+def test_a_file_that_is_not_there(at: Desk, tmp_path: Path):
+    with pytest.raises(PathProblem) as problem:
+        digest(at, tmp_path / "none.jsonl")
+    assert problem.value.code == "file-not-found"
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"version": 1, "values": {"x": 3}}', '{"version": 99, "values": {}}', "[]"])
+def test_damaged_state_costs_only_a_reading(at: Desk, transcript: Transcript, damage: str):
+    path = transcript(*TALK)
+    digest(at, path)
+    for name in (cursors.CURSORS_NAME, cursors.MARKS_NAME):
+        (at.workspace.state / name).write_text(damage)
+    assert digest(at, path).repeated == 2
+
+
+def test_more_entries_than_a_day_takes(at: Desk, transcript: Transcript):
+    said: Sequence[str] = [f"We decided to keep pump number {number}." for number in range(45)]
+    result = digest(at, transcript(*said))
+    assert (len(result.entries), result.surplus) == (40, 5)
