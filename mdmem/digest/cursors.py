@@ -1,4 +1,4 @@
-"""How far each transcript is read, and which messages were read in which session. A cache: without it transcripts are read from their start.
+"""Cursors: the end of what is read of each transcript, and the session in which each message was read. A cache: without it all is read again.
 
 Two files in the state folder: `transcripts.json`, read by every digest, and `marks.json`, read where there is something new.
 """
@@ -25,7 +25,7 @@ _MARK_DAYS = 60
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a file is read.
+    """The end of what is read of a file.
 
     - `device`, `inode`, `size`, `changed`: of the file when it was read; `changed` in nanoseconds.
     - `start`: where the next reading begins (None: from the first byte).

@@ -51,7 +51,7 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """What is new in a transcript: where its reading begins to count, and the entries that were drawn."""
+    """The news of a transcript: the line behind which messages are new, and the entries that were drawn from them."""
 
     path: Path
     transcript: Transcript

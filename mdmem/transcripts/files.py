@@ -11,11 +11,12 @@ from stat import S_ISREG
 from typing import NamedTuple
 
 from mdmem.model.sessions import ReadingStart, Transcript
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.transcripts import gemini
 from mdmem.transcripts.reading import read
 
-_MAGIC = re.compile(r"[*?\[]")
+_MAGIC = late.pattern(r"[*?\[]")
 _LOCATIONS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "claude": (("CLAUDE_CONFIG_DIR", "~/.claude", "projects/*/*.jsonl"),),
     "codex": (("CODEX_HOME", "~/.codex", "sessions/*/*/*/rollout-*.jsonl"),),
