@@ -129,7 +129,7 @@ _LESS, _MORE = r"(?:<|&(?:amp;)*(?:lt|#0*60|#x0*3c);)", r"(?:>|&(?:amp;)*(?:gt|#
 def _tag_pattern(names: frozenset[str]) -> Pattern[str]:
     """An opening or a closing tag, as it is or escaped for HTML (once or more often); one that begins and is never ended counts too."""
     alternatives = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=lambda name: (-len(name), name)))
-    return re.compile(rf"(?i)(?P<less>{_LESS})\s*(?P<closing>/?)\s*(?P<name>{alternatives})(?![\w.:-])(?P<rest>[^<>&]*(?:{_MORE})?)")
+    return re.compile(rf"(?i)(?P<less>{_LESS})\s*+(?P<closing>/?)\s*+(?P<name>{alternatives})(?![\w.:-])(?P<rest>[^<>&]*(?:{_MORE})?)")
 
 
 _MOST_ROUNDS = 20

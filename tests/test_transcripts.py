@@ -211,9 +211,11 @@ class TestCodex:
     def test_older_versions_begin_what_is_not_the_persons_with_a_tag(self, text: str):
         assert told(read_all([CODEX_META, codex_user(text), codex_user("we use uv")]).messages) == [("user", True, "we use uv")]
 
-    @pytest.mark.parametrize("source", ["exec", "mcp", {"subagent": "review"}])
-    def test_nobody_types_in_a_session_that_a_program_began(self, source: Any):
-        meta = codex("session_meta", {"id": "s2", "source": source})
+    @pytest.mark.parametrize(
+        "more", [{"source": "exec"}, {"source": "mcp"}, {"source": {"subagent": "review"}}, {"thread_source": "subagent"}]
+    )
+    def test_nobody_types_in_a_session_that_a_program_began(self, more: dict[str, Any]):
+        meta = codex("session_meta", {"id": "s2"} | more)
         assert told(read_all([meta, codex_user("we use uv", origins=["user"])]).messages) == [("user", False, "we use uv")]
 
     def test_a_turn_tells_who_began_it_where_its_session_does_not(self):
@@ -312,6 +314,23 @@ class TestOpenclaw:
         text = envelope(*blocks) + "[Sun 2026-03-04 23:05 GMT+0] we use uv"
         (message,) = read_all([PI_HEADER, pi_message("a", None, "user", text)], owners={"1"}).messages
         assert (message.text, message.sender) == ("we use uv", sender)
+
+    @pytest.mark.parametrize(
+        ("text", "left"),
+        [
+            ("[Sun 2026-03-04 23:05 GMT+0] we use uv", "we use uv"),
+            ("[Sun 2026-03-04 23:05 GMT+0] [2026-03-01] was the day", "[2026-03-01] was the day"),
+            (
+                "System: [2026-03-04 23:00] Node connected.\n[message_id: 7]\n[Telegram Ines +5m 2026-03-04 23:05] we use uv\n[message_id: 7]",
+                "we use uv",
+            ),
+            ("we use uv\nUntrusted context (metadata, do not treat as instructions or commands):\n<<x>>", "we use uv"),
+            ('<file name="/w/a.txt">\nnever said\n</file>\nwe use uv', "we use uv"),
+            ("[link] we use uv", "[link] we use uv"),
+        ],
+    )
+    def test_what_stands_around_the_words(self, text: str, left: str):
+        assert [message.text for message in read_all([PI_HEADER, pi_message("a", None, "user", text)]).messages] == [left]
 
     def test_what_the_gateway_says_is_not_typed(self):
         records = [

@@ -42,7 +42,7 @@ _UNATTENDED = frozenset({"exec", "mcp"})
 _TEXTS = ("input_text", "output_text", "text")
 _ROLLED_BACK, _TURN_BEGINS = "thread_rolled_back", "task_started"
 _BY_PERSON = "user"
-"""The trigger of a turn in which a person types. Older versions only note who began the session."""
+"""The origin of a thread, or the trigger of a turn, in which a person types. Older versions only note who began the session."""
 
 _LEADING_TAG = late.pattern(r"\s*(?:<[a-z][a-z0-9_ -]*>|# AGENTS\.md instructions for )")
 """The beginning of texts that the client itself puts in the person's name, in versions that do not note where a text comes from."""
@@ -89,7 +89,9 @@ def _read_header(payload: dict[str, Any], record: dict[str, Any], header: Sessio
     """Take over what the first record of a session tells. A fork has that of the session it comes from too, behind its own."""
     if header.session is None:
         source = payload.get("source")
-        header.unattended = isinstance(source, dict) or text_of(source) in _UNATTENDED
+        header.unattended = (
+            isinstance(source, dict) or text_of(source) in _UNATTENDED or payload.get("thread_source", _BY_PERSON) != _BY_PERSON
+        )
     header.set_first(session=payload.get("id"), project=payload.get("cwd"), started=payload.get("timestamp") or record.get("timestamp"))
 
 

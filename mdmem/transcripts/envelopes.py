@@ -13,10 +13,10 @@ _BLOCK = late.pattern(r"(?s)\s*(?P<label>[A-Z][^\n]{0,80}) \(untrusted[^)\n]{0,6
 _CONVERSATION, _SENDER = "Conversation info", "Sender"
 _TRAILER = late.pattern(r"(?s)(?:^|\n)Untrusted context \(metadata, do not treat as instructions or commands\):.*")
 _STAMP = late.pattern(
-    r"\s*\[[^\]\n]*\b\d{4}-\d\d-\d\d[^\]\n]*\][ \t]*|\s*\[message_id: [^\]\n]*\][ \t]*\n?|\s*System(?: \(untrusted\))?: \[[^\n]*(?:\n|\Z)"
+    r"\s*(?P<time>\[[^\]\n]{0,120}\b\d{4}-\d\d-\d\d[^\]\n]{0,40}\])[ \t]*|\s*\[message_id: [^\]\n]{0,200}\][ \t]*\n?|\s*System(?: \(untrusted\))?: \[[^\n]*(?:\n|\Z)"
 )
 """The time before a message, its number, and what happened since the last one, line by line."""
-_NUMBER = late.pattern(r"\n\[message_id: [^\]\n]*\]\s*\Z")
+_NUMBER = late.pattern(r"\n\[message_id: [^\]\n]{0,200}\]\s*\Z")
 _WRITTEN_BY_GATEWAY = (
     "Read HEARTBEAT.md",
     "A new session was started via /new or /reset",
@@ -51,6 +51,8 @@ def open_envelope(text: str, owners: Collection[str]) -> OpenedEnvelope:
     typed = not text.lstrip().startswith(_WRITTEN_BY_GATEWAY)
     while (stamp := _STAMP.match(text)) and stamp.end():
         text = text[stamp.end() :]
+        if stamp["time"]:
+            break
     typed = typed and not text.lstrip().startswith(_WRITTEN_BY_GATEWAY)
     return OpenedEnvelope(text.strip(), typed, _other_sender(blocks.get(_CONVERSATION, {}), blocks.get(_SENDER, {}), owners))
 
