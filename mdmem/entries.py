@@ -85,10 +85,10 @@ def _entries(document: Document, path: FilePath, day: date | None, file_tags: tu
 
 
 def _instructions(lines: Sequence[str]) -> range:
-    """The lines of mdmem's own instructions; none where their end is not marked."""
-    marks = [line.strip() for line in lines]
-    begin = marks.index(INSTRUCTIONS_BEGIN) if INSTRUCTIONS_BEGIN in marks else len(marks)
-    return range(begin, marks.index(INSTRUCTIONS_END, begin)) if INSTRUCTIONS_END in marks[begin:] else range(0)
+    """The lines of mdmem's own instructions; none where they have no end."""
+    stripped = [line.strip() for line in lines]
+    begin = stripped.index(INSTRUCTIONS_BEGIN) if INSTRUCTIONS_BEGIN in stripped else len(stripped)
+    return range(begin, stripped.index(INSTRUCTIONS_END, begin)) if INSTRUCTIONS_END in stripped[begin:] else range(0)
 
 
 def shown_text(entry: Entry) -> str:

@@ -11,7 +11,7 @@
     │   └── LabelProblem          2  `bad-text`: a kind, key or tag that is none
     ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `section-exists`, `body-escapes-section`,
     │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,
-    │                                `revert-conflict`, `task-not-found`, `broken-marks`, `bad-line`
+    │                                `revert-conflict`, `task-not-found`, `broken-delimiters`, `bad-line`
     ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `same-fact`, `supersede-in-place`, `ambiguous`
     ├── HistoryProblem               `commit-not-found`, `before-history`, `cannot-revert`
     ├── RepositoryProblem            `not-a-repository`, `bare-repository`, `broken-repository`, `repository-busy`, `detached-head`,

@@ -143,14 +143,14 @@ class TestInstructions:
         path.write_text(path.read_text().replace("heartbeat", "drum"))
         assert said(shell)[1] == (
             "note",
-            "the block in CLAUDE.md is of another version",
-            "mdmem init --agents CLAUDE.md brings it up to date.",
+            "the instructions in CLAUDE.md are of another version",
+            "mdmem init --agents CLAUDE.md brings them up to date.",
         )
 
     def test_broken(self, shell: Shell):
         shell.write("AGENTS.md", "<!-- mdmem:begin -->\n")
         ((level, message, hint),) = said(shell)[1:]
-        assert (level, message) == ("warning", "AGENTS.md: the marks of mdmem's block are not one pair (from line 1 on)")
+        assert (level, message) == ("warning", "AGENTS.md: the lines around mdmem's instructions are not one pair (from line 1 on)")
         assert hint
 
     def test_a_link_is_passed_over(self, shell: Shell):

@@ -15,7 +15,7 @@ from workspaces import Desk, desk
 from mdmem import files
 from mdmem.changes.instructions import set_instructions
 from mdmem.document import BOM, parse, split_lines
-from mdmem.editors.instructions import find_block, put_in, take_out
+from mdmem.editors.instructions import find_instructions, put_in, take_out
 from mdmem.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END, entries
 from mdmem.errors import MdmemError, SectionProblem
 from mdmem.mcp.tools import TOOLS
@@ -85,15 +85,15 @@ class TestText:
         ],
         ids=["unclosed", "not begun", "the wrong way round", "twice", "begun twice"],
     )
-    def test_marks_that_are_no_pair_are_refused(self, text: str, line: int):
+    def test_delimiters_that_are_no_pair_are_refused(self, text: str, line: int):
         for edit in (lambda: put_in(parse(text), TEXT), lambda: take_out(parse(text))):
             with pytest.raises(SectionProblem) as failure:
                 edit()
-            assert (failure.value.code, failure.value.details["line"]) == ("broken-marks", line)
+            assert (failure.value.code, failure.value.details["line"]) == ("broken-delimiters", line)
 
-    def test_marks_in_a_fence_or_in_a_sentence_are_none(self):
+    def test_in_a_fence_or_in_a_sentence_they_are_none(self):
         text = f"```\n{BLOCK}\n```\n\nIt stands between {INSTRUCTIONS_BEGIN} and {INSTRUCTIONS_END}.\n"
-        assert find_block(parse(text)) is None
+        assert find_instructions(parse(text)) is None
         assert take_out(parse(put_in(parse(text), TEXT).text)).text == text
 
     @pytest.mark.parametrize("text", ["```\ncode\n", "<!-- a comment\n"])
@@ -107,7 +107,7 @@ class TestText:
         assert [entry.text for entry in entries(document, FilePath("AGENTS.md"))] == ["mine", "mine too"]
 
     @pytest.mark.parametrize("text", [f"- mine\n{INSTRUCTIONS_BEGIN}\n- mine too\n", f"{INSTRUCTIONS_END}\n\n- mine\n- mine too\n"])
-    def test_where_its_end_is_not_marked_all_is_found(self, text: str):
+    def test_without_an_end_all_is_found(self, text: str):
         assert [entry.text for entry in entries(parse(text), FilePath("AGENTS.md"))] == ["mine", "mine too"]
 
 
@@ -171,7 +171,7 @@ class TestFile:
         assert put(at, ".github/copilot-instructions.md") == []
         assert take(at, ".github/copilot-instructions.md")
 
-    def test_no_block_is_no_failure(self, at: Desk):
+    def test_where_there_are_none_it_is_no_failure(self, at: Desk):
         before = at.tree_state()
         assert take(at) is None
         at.write("AGENTS.md", "mine\n")
@@ -179,7 +179,7 @@ class TestFile:
         (at.root / "AGENTS.md").unlink()
         assert at.tree_state() == before
 
-    def test_a_block_that_stands_elsewhere_is_named(self, at: Desk):
+    def test_those_that_stand_elsewhere_are_named(self, at: Desk):
         put(at, "CLAUDE.md")
         done = initialise(Initialise(str(at.root), hooks=False, no_agents="AGENTS.md"), os.environ)
         assert [note for note in done.notes if "CLAUDE.md" in note]
@@ -196,7 +196,7 @@ class TestFile:
     @pytest.mark.parametrize(
         ("name", "data", "code"),
         [
-            ("AGENTS.md", INSTRUCTIONS_BEGIN.encode(), "broken-marks"),
+            ("AGENTS.md", INSTRUCTIONS_BEGIN.encode(), "broken-delimiters"),
             ("AGENTS.md", "ä".encode("latin-1"), "unsupported-file"),
             ("AGENTS.md", "mine\n".encode("utf-16"), "unsupported-file"),
             ("AGENTS.md", b"```\nopen\n", "open-block"),
@@ -248,7 +248,7 @@ class TestCommandLine:
 
     def test_it_says_what_was_done(self, shell: Shell):
         assert ", wrote AGENTS.md " in shell.run("init", "--agents").out
-        assert ", took the block out of AGENTS.md " in shell.run("init", "--no-agents").out
+        assert ", took the instructions out of AGENTS.md " in shell.run("init", "--no-agents").out
 
     def test_a_folder_goes_before_it(self, shell: Shell):
         assert shell.run("init", "--agents", "elsewhere").status == 1

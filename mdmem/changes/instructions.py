@@ -39,17 +39,17 @@ def require_possible(root: Path, name: str, remove: bool) -> None:
 
 
 def set_instructions(workspace: Workspace, name: str, remove: bool, say: Say) -> WriteResult:
-    """Put the block into a file, in place of an older one, or (`remove`) take it out. A file that was made for it goes with it.
+    """Put the instructions into a file, in place of older ones, or (`remove`) take them out. A file that was made for them goes too.
 
     Raises:
-        MdmemError: the file is none that takes them, its marks are broken, or git cannot take the change; nothing is changed.
+        MdmemError: the file is none that takes them, its delimiters are broken, or git cannot take the change; nothing is changed.
     """
     path = layout.parse_path(name)
     _require_no_memory(path, FileKind.OTHER if workspace.is_note(path) else workspace.kind_of(path))
     options = complete_options(workspace, WriteOptions())
     if remove:
         document = _read(workspace.root, path)
-        if document is None or instructions.find_block(document) is None:
+        if document is None or instructions.find_instructions(document) is None:
             return WriteResult(changed=False, path=path, section=(), etag=None, commit=None)
         if not instructions.take_out(document).text:
             with lock_workspace(workspace, say):
@@ -61,7 +61,7 @@ def set_instructions(workspace: Workspace, name: str, remove: bool, say: Say) ->
 
 
 def files_with_instructions(workspace: Workspace) -> list[str]:
-    """The files, of those that agents' hosts read, in which the block stands."""
+    """The files, of those that agents' hosts read, in which the instructions stand."""
     names = [name for name in layout.BOOTSTRAP_NAMES if (workspace.root / name).is_file()]
     return [name for name in names if INSTRUCTIONS_BEGIN in (workspace.root / name).read_text(encoding="utf-8", errors="replace")]
 
@@ -78,7 +78,7 @@ def _read(root: Path, path: FilePath) -> Document | None:
 
 
 def _remove_file(workspace: Workspace, path: FilePath, options: WriteOptions) -> CommitId | None:
-    """Remove a file that holds nothing but the block, as it is in HEAD, and that a commit of `init` made; None where it is none.
+    """Remove a file that holds nothing but the instructions, as it is in HEAD, and that a commit of `init` made; None where it is none.
 
     The caller holds the lock.
     """

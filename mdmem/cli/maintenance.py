@@ -30,11 +30,9 @@ def init(
     no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git's hooks.")] = False,
     agents: Annotated[
         str | None,
-        typer.Option("--agents", metavar="[FILE]", help="Put a block that tells agents how to use memory into FILE. [FILE: AGENTS.md]"),
+        typer.Option("--agents", metavar="[FILE]", help="Put instructions for agents into FILE: how to use memory. [FILE: AGENTS.md]"),
     ] = None,
-    no_agents: Annotated[
-        str | None, typer.Option("--no-agents", metavar="[FILE]", help="Take that block out again. [FILE: AGENTS.md]")
-    ] = None,
+    no_agents: Annotated[str | None, typer.Option("--no-agents", metavar="[FILE]", help="Take them out again. [FILE: AGENTS.md]")] = None,
     as_json: Json = False,
 ) -> Answer:
     """Create a workspace, or adopt a folder with memory in it.
@@ -53,7 +51,7 @@ def init(
         "notes": [in_flags(note) for note in result.notes],
     }
     files = f", wrote {', '.join(result.written)}" if result.written else ""
-    files += f", took the block out of {result.took_out}" if result.took_out else ""
+    files += f", took the instructions out of {result.took_out}" if result.took_out else ""
     return Answer(answer, one_line(f"workspace in {result.workspace}{files} {short_id(result.commit)}".rstrip()), result.notes)
 
 

@@ -88,7 +88,7 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
-    """A block of `init` in a file for agents that is broken, or of another version."""
+    """Instructions of `init` that are broken, or of another version."""
     for name in layout.BOOTSTRAP_NAMES:
         path = inspection.workspace.root / name
         data = None if path.is_symlink() or not path.is_file() else files.read(path)
@@ -96,13 +96,16 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
             continue
         try:
             document = parse_bytes(data)
-            is_old = instructions.find_block(document) and instructions.put_in(document, files.template("agents.md")).text != document.text
+            is_old = (
+                instructions.find_instructions(document)
+                and instructions.put_in(document, files.template("agents.md")).text != document.text
+            )
         except MdmemError as problem:
             yield Finding(check="agents", level=Level.WARNING, message=f"{name}: {problem.message}", hint=problem.hint)
             continue
         if is_old:
-            hint = f"{verb('init')} {field('agents')} {name} brings it up to date."
-            yield Finding(check="agents", level=Level.NOTE, message=f"the block in {name} is of another version", hint=hint)
+            hint = f"{verb('init')} {field('agents')} {name} brings them up to date."
+            yield Finding(check="agents", level=Level.NOTE, message=f"the instructions in {name} are of another version", hint=hint)
 
 
 # Where hosts keep what they have.

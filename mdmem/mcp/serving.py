@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from types import FrameType
@@ -30,7 +31,7 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
         PackageProblem: `missing-package`: the SDK is not installed.
     """
     if any(find_spec(name) is None for name in _PACKAGES):
-        raise PackageProblem("missing-package", "the server needs the MCP SDK: pip install 'mdmem[mcp]'")
+        raise PackageProblem("missing-package", f"the server needs the MCP SDK: {sys.executable} -m pip install 'mdmem[mcp]'")
     for number in INTERRUPTIONS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
