@@ -275,6 +275,11 @@ def _spellings(key: str) -> set[str]:
     return {normalise(written), normalise(written.replace("**", "").replace("__", ""))}
 
 
+def normalise_key(text: str) -> str:
+    """A key, or a text that may begin with one, normalised, without bold marks and escapes; the same for all spellings of a key."""
+    return normalise(text.replace("\\", "").replace("**", "").replace("__", ""))
+
+
 def _count_colons(key: str) -> int:
     return key.count(": ")
 

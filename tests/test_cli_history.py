@@ -124,6 +124,18 @@ class TestHistory:
         assert more["diff"] == "@@ -1,3 +1,4 @@\n # Rooms\r\n \r\n - likes dark rooms\r\n+- and tea\r\n"
         assert ends["diff"] == "@@ -1,3 +1,3 @@\n-# Rooms\n-\n+# Rooms\r\n+\r\n - likes dark rooms\r\n"
 
+    @pytest.mark.parametrize(("first", "second"), [("Größe", "GRÖSSE"), ("O\u0308lstand", "ölstand"), ("Ключ от сарая", "КЛЮЧ  ОТ САРАЯ")])
+    def test_of_a_key_in_other_letters(self, year: Year, first: str, second: str):
+        ids = [year.now("remember", value, "--key", key, "--json").answer["added"][0] for key, value in ((first, "42"), (second, "43"))]
+        for key in (first, second):
+            answer = year.now("history", key, "--json").answer
+            assert [link["id"] for link in answer["chain"]] == ids
+            assert [fact["id"] for fact in year.now("facts", "--key", key, "--json").answer["facts"]] == ids[1:]
+            assert [hit["fact"] for hit in year.now("search", key, "--json").answer["hits"]] == ids[1:]
+        assert f"It is a key. Name its fact, by the id or the whole text: {ids[1]}" in year.now("forget", second).err
+        logged = year.now("log", f"{second}: 44", "--fact", "--json").answer["added"][0]
+        assert {fact["id"] for fact in json.loads(year.now("history", first, "--json").err)["facts"]} == {ids[1], logged}
+
     def test_of_a_fact_that_a_merge_brought(self, year: Year):
         year.shell.git("checkout", "-q", "-b", "side")
         year.on("2026-05-10", "log", "on the side", "--actor", "agent/side", "--reason", "why not")

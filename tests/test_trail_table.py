@@ -465,6 +465,26 @@ def test_facts_that_begin_with_a_key(trail: Trail, key: str, spelling: str):
     assert [each.entry.text for each in trail.occurrences_with_key(f" {key} ")] == texts[:1]
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("Größe", "GRÖSSE"),
+        ("ölstand", "ÖLSTAND"),
+        ("O\u0308lstand", "ölstand"),
+        ("Öl  und\tFett", "ÖL UND FETT"),
+        ("ΣΊΣΥΦΟΣ", "σίσυφος"),
+        ("ключ от лодочного сарая", "КЛЮЧ ОТ ЛОДОЧНОГО САРАЯ"),
+        ("**my** car", "My car"),
+        ("snake__case", "snakecase"),
+    ],
+)
+@pytest.mark.parametrize("spelling", ["{}: x", "**{}:** x", "__{}__: x"])
+def test_facts_that_begin_with_a_key_in_other_letters(trail: Trail, written: str, asked: str, spelling: str):
+    texts = [spelling.format(written), spelling.format(f"other {written}")]
+    append_steps(trail, Step(begun=[occurrence(1, text, fact=fact) for text, fact in zip(texts, FACTS, strict=False)]))
+    assert [each.entry.text for each in trail.occurrences_with_key(asked)] == texts[:1]
+
+
 def test_facts_of_a_key_in_capitals_or_ended_are_among_them_and_other_text_is_not(trail: Trail):
     begun = [occurrence(1, "Employer: Acme"), occurrence(1, "employer: Acme", fact=None)]
     append_steps(trail, Step(begun=begun), Step(ended=[Ending(1, entry("Employer: Acme"), Fate.REMOVED)]))

@@ -12,12 +12,17 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
+from mdmem.facts import normalise_key
 from mdmem.model import CommitId, FactId, FilePath, Source
 from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert
 from mdmem.trail.statements import WHILE_LIVE_COLUMNS
 
 SqlRow = tuple["Any", ...]
 _NO_END: SqlRow = (None,) * 8
+_KEY_CHARACTERS = 100
+"""The part of a fact's text in which its key is looked for."""
+_KEY_BYTES = 24
+"""The bytes that are stored of it, to find the facts of a key."""
 
 
 def blob(text: str) -> bytes:
@@ -96,7 +101,13 @@ def occurrence_columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
         yield (
             *(path_column, entry.start_line, entry.end_line, bytearray(join_words(entry.section)), day_column, bulk_blob(entry.text)),
             *(*kind_to_until, _maybe_bulk_blob(entry.fact), bulk_blob(entry.first_line), *origin_columns, int(occurrence.also)),
+            None if entry.fact is None else beginning(entry.text),
         )
+
+
+def beginning(text: str) -> bytes:
+    """The first bytes of a fact's text, or of a key, in the form in which keys are compared."""
+    return blob(normalise_key(text[:_KEY_CHARACTERS]))[:_KEY_BYTES]
 
 
 def last_columns(entry: Entry) -> SqlRow:

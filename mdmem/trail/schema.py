@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 14
+TRAIL_VERSION = 15
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
 
-KEY_BYTES = 24
-"""The bytes of a fact's text that are in the index by which the facts of a key are found."""
-BEGINNING = f"CAST(substr(text, 1, {KEY_BYTES}) AS TEXT) COLLATE NOCASE"
-"""The expression of that index."""
-
 # `landmarks` are the mainline commits; `dated` is the author's time of a commit or, where that is earlier, the committer's, and `reached`
 # the latest of these up to a commit. `added` is the commit that brought a mark in: a mark that moved along
 # with its occurrence has an older `begun`. `origin` is the commit that states a mark or a revert, on the mainline or on a side. `sides` are
-# the side commits from which merges have lines, and `brought` are these lines.
+# the side commits from which merges have lines, and `brought` are these lines. `beginning` is the start of a fact's text as keys are compared.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE landmarks (
@@ -31,13 +26,13 @@ CREATE TABLE occurrences (
     number INTEGER PRIMARY KEY, begun INTEGER,
     path BLOB, start_line INTEGER, end_line INTEGER, section BLOB, day TEXT, text BLOB, kind BLOB, key BLOB, tags BLOB, until TEXT,
     fact BLOB, first_line BLOB,
-    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, claimed_by BLOB, also INTEGER,
+    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, claimed_by BLOB, also INTEGER, beginning BLOB,
     ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT
 );
 CREATE INDEX occurrences_standing ON occurrences (path) WHERE ended IS NULL;
 CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
 CREATE INDEX occurrences_fact ON occurrences (fact) WHERE fact IS NOT NULL;
-CREATE INDEX occurrences_beginning ON occurrences ({BEGINNING}) WHERE fact IS NOT NULL;
+CREATE INDEX occurrences_beginning ON occurrences (beginning) WHERE beginning IS NOT NULL;
 CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
 CREATE TABLE revisions (
     number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, path BLOB, section BLOB, nth INTEGER, quiet INTEGER, ended INTEGER,

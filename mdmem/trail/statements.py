@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mdmem.model.trail import MarkKind
-from mdmem.trail.schema import BEGINNING
 
 SELECT_COMMITS = "SELECT number, id, time, author, message, merge, dated FROM landmarks"
 SELECT_SIDE_COMMITS = "SELECT id, time, author, message FROM sides"
@@ -61,14 +60,7 @@ SELECT_STATING_COMMITS = (
 )
 """The commits with marks or reverts whose ids lie in a range."""
 _MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
-SELECT_BEGINNING_WITH = (
-    f"{SELECT_OCCURRENCES} WHERE number IN ("
-    + " UNION ".join(
-        [f"SELECT number FROM occurrences WHERE fact IS NOT NULL AND {BEGINNING} BETWEEN CAST(? AS TEXT) AND CAST(? AS TEXT)"] * 3
-    )
-    + ") ORDER BY number"
-)
-"""The facts that begin in one of three ways, each given with the last text that begins so."""
+SELECT_BEGINNING_WITH = f"{SELECT_OCCURRENCES} WHERE beginning >= ? AND beginning < ? ORDER BY number"
 SELECT_PATHS_CHANGED_BETWEEN = f"""
 SELECT path FROM touched WHERE landmark BETWEEN :first AND :last
 UNION SELECT path FROM ({_MARKED_BETWEEN}) WHERE path IS NOT NULL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,6 +14,7 @@ from mdmem.model.trail import Commit, MainlineCommit, Mark, Occurrence, Revision
 from mdmem.trail import steps, verification
 from mdmem.trail.revision_texts import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
+    beginning,
     blob,
     decoded,
     join_words,
@@ -25,7 +26,6 @@ from mdmem.trail.rows import (
     parse_revision,
     parse_side_commit,
 )
-from mdmem.trail.schema import KEY_BYTES
 from mdmem.trail.statements import (
     CLOSING_MARKS_CONDITION,
     PAIR_MARKS_CONDITION,
@@ -202,13 +202,9 @@ class Trail:
         return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
 
     def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
-        """Every occurrence of facts that begin as those of a key do, bold or not, live or ended, oldest first; the caller looks closer.
-
-        Other than ASCII letters have to be in the same case.
-        """
-        beginnings = [blob(f"{spelling}{key.strip()}")[:KEY_BYTES] for spelling in ("", "**", "__")]
-        ranges = ((beginning, beginning + _LAST_CHARACTER) for beginning in beginnings)
-        return self._store.all(parse_occurrence, SELECT_BEGINNING_WITH, *chain.from_iterable(ranges))
+        """Every occurrence of facts that begin as those of a key do, bold or not, live or ended, oldest first; the caller looks closer."""
+        first = beginning(key)
+        return self._store.all(parse_occurrence, SELECT_BEGINNING_WITH, first, first + _LAST_CHARACTER)
 
     def fact_occurrences(self) -> tuple[Occurrence, ...]:
         """Every occurrence of every fact, live or ended, newest first. All of them are read."""
