@@ -258,7 +258,7 @@ def move(path: Path, target: Path) -> bool:
             path.rename(target)
     except FileExistsError:
         return False
-    for folder in {path.parent, target.parent}:
+    for folder in dict.fromkeys((target.parent, path.parent)):
         sync(folder)
     return True
 

@@ -15,6 +15,7 @@ from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk
 
 from mdmem.memory import Memory, initialise
 from mdmem.model.reads import Initialise
+from mdmem.model.whole_files import CreateFile, MovePath
 from mdmem.model.writes import Action, Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, Save, WriteOptions
 
 RECORD = ".git/mdmem/root/write-ahead.json"
@@ -69,6 +70,10 @@ def applied(change: Change) -> Callable[[Memory], object]:
     return lambda memory: memory.apply(change)
 
 
+def changed_file(change: CreateFile | MovePath) -> Callable[[Memory], object]:
+    return lambda memory: memory.change_file(change)
+
+
 ELSEWHERE = Remember("lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome"))
 PAIR = ("works at Stripe", "lives in Oslo")
 VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
@@ -87,6 +92,10 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "contradicts": (used, applied(Contradict(*PAIR))),
     "conflicts --resolve": (after(Contradict(*PAIR)), applied(Resolve(*PAIR))),
     "save": (saved_by_hand, lambda memory: memory.save(Save())),
+    "memory-tool, a new file of another sort": (used, changed_file(CreateFile("memory/note.txt", MARK))),
+    "memory-tool, a file removed": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", None))),
+    "memory-tool, a file renamed": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", "memory/b.md"))),
+    "memory-tool, a file moved": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", "notes/deep/a.md"))),
     "task start": (used, lambda memory: memory.tasks.start(TASK, "Redis", OPTIONS)),
     "task note": (begun, lambda memory: memory.tasks.note(TASK, "half way", OPTIONS)),
     "task done": (begun, lambda memory: memory.tasks.end(TASK, "it is moved", OPTIONS)),
@@ -129,16 +138,20 @@ class Recorded:
             yield "the commit is lost"
         yield from (f"{path} is damaged or lost" for path, data in self.commits[head].objects.items() if state.get(path) != data)
         promised = set() if acknowledged else values(record_in(state))
+        names = {Path(text).name for text in promised if isinstance(text, str)}
+        moved = moved_in(record_in(state))
         if head == self.before and is_half_done(state):
             yield "one of two files is in place, and the other one not ready"
         committed, pending = self.commits[head].tree, self.pending if head == self.before else {}
         for path in sorted({*committed, *filter(is_workspaces, state)}):
             data = state.get(path)
             if path.endswith(".tmp"):
-                settled = Path(path).name.replace(".back.tmp", ".tmp") in promised
+                settled = Path(path).name.replace(".back.tmp", ".tmp") in names
             else:
                 settled = data == committed.get(path) or (data is not None and {path, digest(data)} <= promised)
                 settled |= path in pending and data == pending[path]
+            if path == moved:  # before the commit it is in HEAD, if not under its new name; after it, it stays away
+                settled = data is None or (settled and head == self.before)
             if not settled:
                 yield f"{path} is neither as committed nor as recorded: {data!r}"
 
@@ -169,6 +182,11 @@ def record_in(state: State) -> object:
         return json.loads(state.get(RECORD, b"null"))
     except ValueError:
         return None
+
+
+def moved_in(record: object) -> object:
+    """The old name of what is moved; None where nothing is."""
+    return record["path"] if isinstance(record, dict) and "is_removal" in record else None
 
 
 def is_half_done(state: State) -> bool:

@@ -16,7 +16,7 @@ from mdmem import files
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import FilePath
 from mdmem.repo import Identity, commits
-from mdmem.workspace import Workspace
+from mdmem.workspace import Workspace, read_committed
 from mdmem.write_ahead import MoveRecord
 
 Contents = Mapping[str, bytes]
@@ -64,26 +64,32 @@ def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
 
 def discard(root: Path, record: MoveRecord) -> None:
     """Delete what was moved away to be removed; what somebody saved into it meanwhile goes back to its old path."""
+    if not _remove(root, record) and files.identity(str(root / record.target)) and not files.identity(str(root / record.path)):
+        files.move(root / record.target, root / record.path)
+
+
+def _remove(root: Path, record: MoveRecord) -> bool:
+    """Delete what has the new name; False where it does not hold what was moved."""
     removed = root / record.target
-    if not files.identity(str(removed)):
-        return
     if not holds(root, record.target, record.digests):
-        if not files.identity(str(root / record.path)):
-            files.move(removed, root / record.path)
-        return
+        return False
     if removed.is_dir():
         shutil.rmtree(removed)
         files.sync(removed.parent)
     else:
         files.remove(removed)
+    return True
 
 
 def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
     """Finish or drop a move that a killed process left. Return a line for the user; None where there is nothing to say."""
     root, repository = workspace.root, workspace.repository
     paths = moved(record)
-    is_moved = bool(files.identity(str(root / record.target))) and not files.identity(str(root / record.path))
-    if is_moved and not _is_committed(workspace, record):
+    is_there, is_moved = (files.identity(str(root / path)) is not None for path in (record.path, record.target))
+    if is_there or not is_moved:
+        _settle_unmoved(workspace, record, is_there, is_moved)
+        return None
+    if not _is_committed(workspace, record):
         if not holds(root, record.target, record.digests):
             if record.is_removal:
                 files.move(root / record.target, root / record.path)
@@ -101,11 +107,29 @@ def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) 
             # The git of the killed process may have outlived it, and have committed meanwhile.
             if not _is_committed(workspace, record):
                 raise
-    elif is_moved:
+    else:
         commits.renew_index(repository, paths)
     if record.is_removal:
         discard(root, record)
-    return f"finished an interrupted write of {record.path}" if is_moved else None
+    return f"finished an interrupted write of {record.path}"
+
+
+def _settle_unmoved(workspace: Workspace, record: MoveRecord, is_there: bool, is_moved: bool) -> None:
+    """Settle a move that had not begun, or of which the disk kept a half: both names, or neither."""
+    root = workspace.root
+    if is_there and is_moved and record.is_removal:
+        _remove(root, record)
+    elif _is_committed(workspace, record):
+        return
+    elif is_there and is_moved and holds(root, record.path, record.digests):
+        _remove(root, record)
+    elif not is_there and not is_moved:
+        for inner in record.digests:
+            path = FilePath(f"{record.path}/{inner}".rstrip("/"))
+            if (data := read_committed(workspace, path, workspace.repository.head())) is not None:
+                files.make_folders((root / path).parent)
+                files.write_durably(root / path, data)
+                files.sync((root / path).parent)
 
 
 def moved(record: MoveRecord) -> tuple[FilePath, ...]:
