@@ -1,5 +1,6 @@
 """The memory tool of the Anthropic API on a workspace: its texts are the reference's, its changes are commits like all others."""
 
+import errno
 import json
 import os
 import sys
@@ -220,6 +221,13 @@ class TestChanges:
         refused(at, backend, insert(LOG, 6, "x"), "bad-line")
         assert backend.answer(insert(LOG, 5, "- it snowed")).code is None
         assert backend.answer(create("/memories/2026-03-05.md", "# 2026-03-05\n")).code is None
+
+    def test_better_founded_facts_that_go_are_noted(self, at: Desk, backend: Backend):
+        backend.call(create("/memories/own.md", "# Own\n\n- the agent's\n"))
+        for path in ("/memories/own.md", "/memories/house.md"):
+            backend.call(delete(path))
+        events = [json.loads(line) for line in (at.root / STATE / "events.jsonl").read_text().splitlines()]
+        assert [event.get("warnings") for event in events if event["verb"] == "memory-tool"][1:] == [None, ["weaker-source"]]
 
     @pytest.mark.parametrize("name", ["new.md", "new.txt"])
     def test_guards(self, name: str, at: Desk, backend: Backend):
@@ -470,17 +478,22 @@ class TestFaults:
             for folder in folders:
                 folder.chmod(0o755)
 
-    @pytest.mark.parametrize("name", ["save_record", "drop_record"])
+    @pytest.mark.parametrize("name", MOVES)
     def test_a_disk_that_fails(self, name: str, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
         def fail(*_: object) -> None:
-            raise OSError(28, "No space left on device")
+            raise OSError(errno.ENOSPC, "No space left on device")
 
         with monkeypatch.context() as patched:
-            patched.setattr(moves.write_ahead, name, fail)
-            for command in MOVES.values():
-                if name == "save_record":
-                    assert "No space left" in refused(at, backend, command, "storage")
-        assert backend.answer(delete("/memories/garden")).code is None
+            patched.setattr(write_ahead, "save_record", fail)
+            assert "No space left" in refused(at, backend, MOVES[name], "storage")
+        with monkeypatch.context() as patched:
+            patched.setattr(moves.moved_paths, "discard", fail)
+            drop = write_ahead.drop_record
+            patched.setattr(write_ahead, "drop_record", lambda state: fail() if write_ahead.load_record(state) else drop(state))
+            assert backend.answer(MOVES[name]).code is None
+        assert backend.answer(create("/memories/next.md", "# Next\n")).code is None
+        assert at.subjects()[2:] == ["tree", "seed"]
+        assert not list(at.root.rglob(".mdmem-*"))
 
     def test_a_folder_that_is_none(self, at: Desk, backend: Backend):
         (at.root / "MEMORY.md").unlink()

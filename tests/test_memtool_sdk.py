@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +19,7 @@ import mdmem.memtool as memtool
 from mdmem.errors import PackageProblem
 from mdmem.memory import Memory
 
+PAGE = Path(__file__).parents[1] / "docs/clients/anthropic-sdk.md"
 anthropic: Any = pytest.importorskip("anthropic", reason="the SDK is not installed: pip install 'mdmem[anthropic]'")
 
 
@@ -117,6 +119,25 @@ def test_the_runner(at: Desk):
         ("Successfully deleted /memories/coffee.md", False),
     ]
     assert at.subjects() == [*["memory/coffee.md: memory-tool"] * 3, "seed"]
+
+
+def test_the_page_for_users(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    blocks = dict.fromkeys(re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8")))
+    (_, with_sdk), (_, without_sdk), (_, session) = blocks
+    with MessagesApi([create("/memories/coffee.md", "# Coffee\n\n- with milk\n")]) as api:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.address)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+        monkeypatch.chdir(at.root)
+        names: dict[str, Any] = {}
+        exec(with_sdk, names)
+        names["client"].close()
+    assert at.subjects()[0] == "memory/coffee.md: memory-tool"
+    exec(without_sdk, names)
+    at.git("rm", "-q", "memory/coffee.md")
+    at.git("commit", "-qm", "as before")
+    before, typed = session.split("$ mdmem memory-tool < commands.jsonl\n")
+    lines = before.partition("\n")[2]
+    assert at.world.run(at.root, [Path(sys.executable).with_name("mdmem"), "memory-tool"], stdin=lines).stdout == typed
 
 
 def test_its_methods_take_the_types_of_the_sdk(at: Desk):

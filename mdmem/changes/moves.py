@@ -7,15 +7,17 @@ from functools import partial
 from pathlib import Path
 
 from mdmem import check, files, history, layout, repo, write_ahead
-from mdmem.changes import moved_paths
+from mdmem.changes import foundations, moved_paths
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.edits import require_writable
 from mdmem.changes.pending import PendingCommit, commit_pending_edits
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_options
 from mdmem.changes.transaction import Transaction, WriteSteps
+from mdmem.document import parse_bytes
 from mdmem.editors.whole_file import append_only, missing
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
+from mdmem.facts import items
 from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, Op, Provenance
 from mdmem.model.whole_files import MovePath
 from mdmem.model.writes import WriteOptions, WriteResult
@@ -52,9 +54,11 @@ def move(workspace: Workspace, change: MovePath, say: Say) -> WriteResult:
         plan = _plan(workspace, change, options)
         repository = workspace.repository
         repository.require_ready(workspace.settings.allow_detached, repository.branch())
-        steps = transaction.begin_write()
-        commit = _Move(workspace, plan, options, steps).run()
-    return WriteResult(changed=True, path=plan.target or plan.path, section=(), etag=None, commit=commit, op=Op.MEMORY_TOOL)
+        warnings = _warnings(workspace, plan, options)
+        commit = _Move(workspace, plan, options, transaction.begin_write()).run()
+    return WriteResult(
+        changed=True, path=plan.target or plan.path, section=(), etag=None, commit=commit, warnings=warnings, op=Op.MEMORY_TOOL
+    )
 
 
 def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> MovePlan:
@@ -88,6 +92,21 @@ def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOption
         for old, new, data in zip(olds, news, plan.contents.values(), strict=True):
             problems += check.find_errors(new, data, data, layout.guarded_kind(new, workspace.kind_of(new)), renamed_from=old)
     refuse_errors(problems, options.allow | {"shrink", "append"})
+
+
+def _warnings(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> tuple[str, ...]:
+    """`weaker-source` where a removal takes out a fact that is better founded than it."""
+    if plan.target is not None or not foundations.own_foundation(workspace, options).may_be_weaker:
+        return ()
+    for path, data in zip(plan.below(plan.path), plan.contents.values(), strict=True):
+        if workspace.kind_of(path).is_memory:
+            with suppress(PathProblem):  # what cannot be read holds no facts
+                document = parse_bytes(data)
+                listed = items(document)
+                standing = foundations.find_foundations(workspace, path, document, listed, options)
+                if any(map(standing.is_better, listed)):
+                    return ("weaker-source",)
+    return ()
 
 
 class _Move:
