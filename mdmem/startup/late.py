@@ -114,6 +114,7 @@ MODULES = frozenset(
         "mdmem.show.maintenance",
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
+        "mdmem.transcripts.reading",  # only where a transcript has grown
     }
 )
 

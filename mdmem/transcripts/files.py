@@ -8,15 +8,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import translate
 from pathlib import Path
 from stat import S_ISREG
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mdmem.model.sessions import ReadingStart, Transcript
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.transcripts import gemini
-from mdmem.transcripts.reading import read
+
+if TYPE_CHECKING:
+    from mdmem.transcripts import reading
+else:
+    reading = late.module("mdmem.transcripts.reading")
 
 _MAGIC = late.pattern(r"[*?\[]")
+_GEMINI = "gemini"
 _LOCATIONS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "claude": (("CLAUDE_CONFIG_DIR", "~/.claude", "projects/*/*.jsonl"),),
     "codex": (("CODEX_HOME", "~/.codex", "sessions/*/*/*/rollout-*.jsonl"),),
@@ -25,7 +29,7 @@ _LOCATIONS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("OPENCLAW_STATE_DIR", "~/.openclaw", "agents/*/sessions/[!.]*.jsonl"),
         ("PI_CODING_AGENT_DIR", "~/.pi/agent", "sessions/*/[!.]*.jsonl"),
     ),
-    "gemini": (("GEMINI_CLI_HOME", "~", ".gemini/tmp/*/chats/session-*.jsonl"),),
+    _GEMINI: (("GEMINI_CLI_HOME", "~", ".gemini/tmp/*/chats/session-*.jsonl"),),
 }
 """By client: the variable that names its folder, that folder without it, and the files in there."""
 _ONE_DOT = frozenset({"openclaw"})
@@ -79,11 +83,11 @@ def read_file(path: str, start: ReadingStart | None = None, owners: Collection[s
     with Path(path).open("rb") as file:
         if start is not None:
             file.seek(start.offset)
-            transcript = read(file.read(), start, owners)
+            transcript = reading.read(file.read(), start, owners)
             file.seek(0)
         if transcript is None:
-            transcript = read(file.read(), None, owners)
-    if transcript is not None and transcript.client == gemini.CLIENT and transcript.project is None:
+            transcript = reading.read(file.read(), None, owners)
+    if transcript is not None and transcript.client == _GEMINI and transcript.project is None:
         return replace(transcript, project=_gemini_project(Path(path)))
     return transcript
 
