@@ -128,10 +128,11 @@ def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
     asked = "from importlib.resources import files; import sys; print(*sorted(p.name for p in files(sys.argv[1]).iterdir()))"
     for package, folder in MAPPED.items():
         found = set(world.run(tmp_path, [python, "-c", asked, package]).stdout.split())
-        assert found - {"__init__.py", "__pycache__", "plugin"} == of_checkout(folder)
+        assert found - {"__init__.py", "__pycache__", "plugin", "clients"} == of_checkout(folder)
     bundle = Path(world.run(tmp_path, [python, "-m", "mdmem", "plugin"]).stdout.strip())
     assert bundle.is_relative_to(own)
     assert files_below(bundle) == files_below(ROOT / "templates" / "plugin")
+    assert files_below(own / "mdmem" / "docs" / "clients") == files_below(ROOT / "docs" / "clients")
     done = world.run(tmp_path, [python, "-m", "mdmem", "init", "notes"])
     assert "wrote MEMORY.md, USER.md, SOUL.md, IDENTITY.md" in done.stdout
     assert str(python) in (tmp_path / "notes" / ".git" / "hooks" / "pre-commit").read_text()

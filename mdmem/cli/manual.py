@@ -28,6 +28,7 @@ TOPICS = {
     "codex": "Use it with Codex",
     "openclaw": "Use it with OpenClaw",
     "any-mcp-client": "Use it with any MCP client",
+    "anthropic-sdk": "Use it with the Anthropic SDK",
     "commands": "Every command and option",
     "file-format": "What the files look like; settings",
     "errors": "What can go wrong, by code",
@@ -35,7 +36,7 @@ TOPICS = {
     "scale": "How cost grows",
 }
 """The pages, in the order in which they are listed."""
-_OF_CLIENTS = ("claude-code", "codex", "openclaw", "any-mcp-client")
+_OF_CLIENTS = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
 _MEANT = {
     **dict.fromkeys(("settings", "config", "files", "format"), "file-format"),
     **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
