@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from conftest import World
@@ -102,6 +103,26 @@ class TestReading:
         assert caller.failure("memory_edit", section="Not memory", file=file, append="x")["error"] in codes
         assert caller.door.read_resource(f"mdmem://file/{file}", "probe")[1]
 
+    @pytest.mark.parametrize(
+        "path", ["../other.md", "..%2Fother.md", "memory/%2e%2e/../../other.md", "memory/link.md", "memory/folder/other.md", "a%00.md"]
+    )
+    def test_no_way_leads_out(self, at: Desk, caller: Caller, path: str):
+        outside = at.root.parent / "other.md"
+        outside.write_text("# Other\n\n- zebra\n")
+        at.write("memory/a.md", "# A\n")
+        (at.root / "memory" / "link.md").symlink_to(outside)
+        (at.root / "memory" / "folder").symlink_to(outside.parent)
+        for text, failed in (
+            caller.door.read_resource(f"mdmem://file/{path}", "probe"),
+            caller.door.call_tool("memory_get", {"file": unquote(path)}, "probe"),
+            caller.door.call_tool("memory_get", {"name": unquote(path)}, "probe"),
+            caller.door.call_tool("memory_get", {"file": unquote(path), "history": True}, "probe"),
+            caller.door.call_tool("memory_edit", {"file": unquote(path), "section": "Other", "append": "- x"}, "probe"),
+        ):
+            assert failed
+            assert json.loads(text)["error"] in ("not-memory", "bad-path")
+        assert outside.read_text().endswith("- zebra\n")
+
     def test_no_secret_is_shown(self, at: Desk, caller: Caller):
         at.write("memory/keys.md", f"# Keys\n\n- the key is {TOKEN}\n")
         for text in (
@@ -181,6 +202,17 @@ class TestEvents:
         assert calls == [("memory_search", "done", None), ("memory_log", "done", None), ("memory_get", "refused", "section-not-found")]
         assert all((each["actor"], each["session"]) == ("mcp/probe", "s-1") for each in events if each["verb"].startswith("memory_"))
         assert "zebra" not in lines.casefold()
+
+    def test_a_call_that_is_wrong_is_one_where_memory_is_open(self, at: Desk, caller: Caller):
+        caller.failure("memory_search", querry="zebra")
+        assert not (at.workspace.state / "events.jsonl").exists()
+        caller.text("memory_search", query="tea")
+        caller.failure("memory_search", querry="zebra")
+        event = json.loads((at.workspace.state / "events.jsonl").read_text().splitlines()[-1])
+        assert [event[name] for name in ("verb", "outcome", "code", "actor", "session")] == [
+            *("memory_search", "refused", "usage"),
+            *("mcp/probe", "s-1"),
+        ]
 
     def test_a_bug_is_one_too(self, at: Desk, caller: Caller, monkeypatch: pytest.MonkeyPatch):
         caller.text("memory_search", query="tea")

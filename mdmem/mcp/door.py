@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mdmem import secrets
-from mdmem.errors import attempt
+from mdmem.errors import UsageProblem, attempt
 from mdmem.mcp import arguments, calls, resources, texts, tools
 from mdmem.mcp.phrases import in_arguments
 from mdmem.memory import Memory, hosts
@@ -27,12 +27,17 @@ class Door:
 
     def call_tool(self, name: str, call_arguments: Mapping[str, Any], client: str) -> tuple[str, bool]:
         """The answer of a tool."""
+        actor, session = actor_of(client), self._environment.get("MDMEM_SESSION") or None
 
         def work() -> str:
-            values = arguments.check_arguments(tools.TOOLS[name], call_arguments)
-            session = self._environment.get("MDMEM_SESSION") or None
-            call = calls.ToolCall(tool=name, values=values, actor=actor_of(client), session=session)
-            return calls.answer(self._open(client), call)
+            try:
+                values = arguments.check_arguments(tools.TOOLS[name], call_arguments)
+            except UsageProblem:
+                if self._memory is not None:
+                    with self._memory.record_call(name, actor, session):
+                        raise
+                raise
+            return calls.answer(self._open(client), calls.ToolCall(tool=name, values=values, actor=actor, session=session))
 
         return _attempt(work)
 
