@@ -113,6 +113,18 @@ def test_other_words_are_no_repeat(at: Desk) -> None:
     refused(at, EditSection("Work", Action.BODY, "- other", expect="0" * 12, options=MINE), "section-changed")
 
 
+@pytest.mark.parametrize("nth", [1, 2])
+def test_among_sections_of_one_path_the_etag_tells_a_repeat(at: Desk, nth: int) -> None:
+    at.write("MEMORY.md", "# Memory\n" + "".join(f"\n## Work\n\n- {text}\n" for text in ("one", "two", "three")))
+    at.commit("three sections of one path")
+    document = parse(at.read("MEMORY.md"))
+    change = EditSection("Work", Action.DELETE, nth=nth, expect=section_etag(document, document.sections[nth]), options=MINE)
+    assert at.apply(change).changed
+    before = at.tree_state()
+    assert (at.apply(change).changed, at.tree_state()) == (False, before)
+    assert at.apply(EditSection("Work", Action.DELETE, nth=nth, options=MINE)).changed
+
+
 def test_another_fact_that_it_supersedes_makes_it_another_command(at: Desk) -> None:
     at.apply(SUPERSEDED)
     other = WriteOptions(actor="agent/a", session="1", supersedes="shell: bash")
