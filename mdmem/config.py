@@ -52,6 +52,10 @@ class Settings:
     flush_system: str | None = None
     context: str = "on"
     workspace: str | None = None
+    sessions: tuple[str, ...] = ()
+    session_scope: str = "project"
+    owner: tuple[str, ...] = ()
+    digest: str = "rules"
 
 
 LANGUAGES = {
@@ -78,14 +82,14 @@ LANGUAGES = {
 }
 """The languages that words can be stemmed in (`search.terms`), by ISO 639 code."""
 
-_CHOICES = {"direct_edits": ("commit", "refuse"), "context": ("on", "off")}
+_CHOICES = {"direct_edits": ("commit", "refuse"), "context": ("on", "off"), "session_scope": ("project", "all"), "digest": ("rules", "off")}
 _NAMES = Settings.__match_args__
-_TEXTS = ("timezone", "author", "actor", "daily", "direct_edits", "language", "context", "workspace")
+_TEXTS = ("timezone", "author", "actor", "daily", "direct_edits", "language", "context", "workspace", "session_scope", "digest")
 _LONG_TEXTS = ("flush_prompt", "flush_system")
-_LISTS = ("people", "paths", "extra_paths")
+_LISTS = ("people", "paths", "extra_paths", "sessions", "owner")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes")
-_OWN_ONLY = ("people", "workspace")
+_OWN_ONLY = ("people", "workspace", "sessions", "session_scope", "owner", "digest")
 """The settings that only the user's own file may hold, since whoever can write to a workspace could say anything there."""
 _BY_WORKSPACE = "in"
 _GONE = {"agents": "Every actor is an agent unless people, in your own settings, names it: take the line out."}

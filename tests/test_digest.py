@@ -14,7 +14,7 @@ from conftest import World
 from workspaces import NOW, Desk, desk
 
 from mdmem.digest import cursors
-from mdmem.errors import PathProblem
+from mdmem.errors import PathProblem, WorkspaceProblem
 from mdmem.memory import Memory
 from mdmem.model.digests import LINES, Digest, DigestResult
 
@@ -183,6 +183,62 @@ def test_a_file_that_is_not_there(at: Desk, tmp_path: Path):
     with pytest.raises(PathProblem) as problem:
         digest(at, tmp_path / "none.jsonl")
     assert problem.value.code == "file-not-found"
+
+
+class TestSettings:
+    """The user's own settings say whose sessions are read."""
+
+    @pytest.fixture
+    def own(self, at: Desk) -> Callable[[str], None]:
+        def write(text: str) -> None:
+            path = at.world.home / ".config" / "mdmem" / "config.toml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+        return write
+
+    def test_nothing_is_read_until_a_client_is_named(self, at: Desk):
+        with pytest.raises(WorkspaceProblem) as problem:
+            digest(at)
+        assert problem.value.code == "no-sessions"
+        assert 'sessions = ["claude"]' in (problem.value.hint or "")
+
+    def test_a_workspace_may_not_name_them(self, at: Desk):
+        for line in ('sessions = ["claude"]', 'session_scope = "all"', 'owner = ["1"]', 'digest = "off"'):
+            at.write("mdmem.toml", f"{line}\n")
+            with pytest.raises(WorkspaceProblem) as problem:
+                digest(at)
+            assert problem.value.code == "not-here"
+
+    @pytest.mark.parametrize(("project", "scope", "count"), [("here", "project", 2), ("elsewhere", "project", 0), ("elsewhere", "all", 2)])
+    def test_sessions_of_this_work_tree_or_all(
+        self, at: Desk, own: Callable[[str], None], transcript: Transcript, project: str, scope: str, count: int
+    ):
+        path = transcript(*TALK)
+        path.write_text(path.read_text().replace("/home/ada", str(at.root) if project == "here" else "/home/ada"))
+        own(f'sessions = ["{path.parent}/5a1e*.jsonl"]\nsession_scope = "{scope}"\n')
+        assert len(digest(at).entries) == count
+        assert digest(at).messages == 0
+
+    def test_off_reads_only_what_is_named(self, at: Desk, own: Callable[[str], None], transcript: Transcript):
+        path = transcript(*TALK)
+        own(f'digest = "off"\nsessions = ["{path}"]\n')
+        assert (digest(at).messages, digest(at, path).messages) == (0, 4)
+
+    def test_none_are_there(self, at: Desk, own: Callable[[str], None]):
+        own('sessions = ["claude"]\n')
+        with pytest.raises(WorkspaceProblem) as problem:
+            digest(at)
+        assert problem.value.code == "no-sessions"
+        assert str(at.world.home / ".claude") in str(problem.value)
+
+    def test_a_session_by_the_beginning_of_its_id(self, at: Desk, own: Callable[[str], None], transcript: Transcript):
+        path = transcript(*TALK)
+        own(f'sessions = ["{path.parent}/*.jsonl"]\n')
+        with closing(Memory(at.workspace)) as memory:
+            assert len(memory.digest(Digest(sessions=("5a1e00",))).entries) == 2
+            with pytest.raises(PathProblem):
+                memory.digest(Digest(sessions=("5a1e",)))
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"version": 1, "values": {"x": 3}}', '{"version": 99, "values": {}}', "[]"])

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def digest(
     call: Call,
     sessions: Annotated[
-        list[str] | None, typer.Argument(metavar="SESSION", help="Transcripts: files. [default: all that the setting sessions names]")
+        list[str] | None,
+        typer.Argument(metavar="SESSION", help="Files, or the beginnings of ids. [default: all that the setting sessions names]"),
     ] = None,
     since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="Leave out what was said before this day.")] = None,
     keep: Annotated[

@@ -14,7 +14,7 @@ from mdmem.changes import apply, digest_day
 from mdmem.digest import cursors
 from mdmem.digest.cursors import Cursor
 from mdmem.digest.days import count_by_day, session_days
-from mdmem.errors import PathProblem, SectionProblem, TextProblem, TranscriptProblem
+from mdmem.errors import PathProblem, SectionProblem, TextProblem, TranscriptProblem, WorkspaceProblem
 from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.noise import REDACTED
 from mdmem.model import CommitId
@@ -23,13 +23,18 @@ from mdmem.model.rules import is_iso_day
 from mdmem.model.sessions import Transcript
 from mdmem.model.writes import DayEntry, DigestDay, WriteResult
 from mdmem.queries import dates
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.transcripts.reading import read
+from mdmem.transcripts.files import find_files, read_file, searched_folders
+from mdmem.transcripts.reading import CLIENTS
 from mdmem.workspace import Say, Workspace
 
 _IDLE = timedelta(days=1)
 """A session in which nothing was said for so long has ended."""
 _HOST_DIGITS = 8
+_SESSION_CHARACTERS = 6
+"""A session is named by so many characters of its id or more."""
+_BEFORE_ID = late.pattern(r"[-_T](?=[0-9a-f])")
 
 
 @dataclass(slots=True)
@@ -51,13 +56,12 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """The news of a transcript: the line behind which messages are new, and the entries that were drawn from them."""
+    """The news of a transcript: the entries that were drawn. `settled`: what is read now gives no more, were it by permissive rules."""
 
     path: Path
     transcript: Transcript
-    after_line: int
     drafts: tuple[Draft, ...]
-    permissive: bool
+    settled: bool
 
 
 def digest(workspace: Workspace, request: Digest, say: Say) -> DigestResult:
@@ -68,7 +72,7 @@ def digest(workspace: Workspace, request: Digest, say: Say) -> DigestResult:
     Raises:
         PathProblem: `file-not-found`: there is no such transcript. MdmemError: the workspace cannot be written.
     """
-    paths = [_transcript(name) for name in request.sessions]
+    paths = [path for name in request.sessions for path in _named(workspace, name)] if request.sessions else _due(workspace)
     if request.since is not None and not is_iso_day(request.since):
         request = replace(request, since=dates.past_day(workspace, request.since, "since").isoformat())
     run = f"digest/{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{_host()}"
@@ -108,11 +112,49 @@ def figures(result: DigestResult) -> Mapping[str, int]:
     }
 
 
-def _transcript(name: str) -> Path:
-    path = Path(name)
-    if not path.is_file():
-        raise PathProblem("file-not-found", f"there is no transcript {name}")
-    return path
+def _named(workspace: Workspace, name: str) -> list[Path]:
+    """The transcript at a path, or the one whose file is named after a session that begins so.
+
+    Raises:
+        PathProblem: `file-not-found`: there is none.
+    """
+    if Path(name).is_file():
+        return [Path(name)]
+    if len(name) >= _SESSION_CHARACTERS:
+        sources = workspace.settings.sessions or CLIENTS
+        paths = [Path(file.path) for file in find_files(sources, workspace.environment) if _is_of(Path(file.path), name)]
+        if paths:
+            return paths
+    raise PathProblem(
+        "file-not-found", f"there is no transcript {name}", "Name its file, or the first six characters of the session or more."
+    )
+
+
+def _is_of(path: Path, session: str) -> bool:
+    """True if a file is named after a session that begins so."""
+    return any(path.stem[at:].startswith(session) for at in (0, *(match.end() for match in _BEFORE_ID.finditer(path.stem))))
+
+
+def _due(workspace: Workspace) -> list[Path]:
+    """The transcripts that the settings name; none where they switch digests off.
+
+    Raises:
+        WorkspaceProblem: `no-sessions`: they name none, or there are none.
+    """
+    sources, environment = workspace.settings.sessions, workspace.environment
+    if workspace.settings.digest == "off":
+        return []
+    own_settings = config.user_settings_path(environment) or Path("config.toml")
+    if not sources:
+        hint = f'Put sessions = ["claude"] into {own_settings}; the clients are {", ".join(CLIENTS)}.'
+        raise WorkspaceProblem("no-sessions", "no client is named whose sessions are to be read", hint)
+    paths = [Path(file.path) for file in find_files(sources, environment)]
+    if not paths:
+        folders = ", ".join(searched_folders(sources, environment))
+        raise WorkspaceProblem(
+            "no-sessions", f"there are no transcripts in {folders}", "Name other clients, or globs, in the setting sessions."
+        )
+    return paths
 
 
 def _host() -> str:
@@ -163,7 +205,7 @@ class _Work:
                 cursors.cursor_of(status),
                 start=news.transcript.next_start if news else None,
                 entries=counts,
-                settled=bool(counts) or (news is not None and news.permissive),
+                settled=news is not None and news.settled,
             )
             self._changed = True
 
@@ -178,12 +220,13 @@ class _Work:
     def _read(self, path: Path, cursor: Cursor | None, status: os.stat_result) -> _News | None:
         """Read what is new in a file; None where there is nothing, or nothing of a person's session."""
         start = cursor.start if cursor else None
-        transcript = read(_bytes_from(path, start.offset if start else 0), start)
-        if transcript is None and start is not None:
-            start = None
-            transcript = read(_bytes_from(path, 0))
-        if transcript is None or transcript.own:
+        transcript = read_file(str(path), start, self._workspace.settings.owner)
+        if transcript is None:
             return None
+        if transcript.own or not self._is_in_scope(transcript.project):
+            return _News(path=path, transcript=transcript, drafts=(), settled=True)
+        if start is not None and any(message.line < start.line for message in transcript.messages[:1]):
+            start = None  # what was read before has changed: all of it was read again
         after_line = start.read_line if start else 0
         rules = DraftRules(zone=self._zone, keep_lines=self._request.keep == LINES, tools_line=transcript.tools_line)
         reading = draw(transcript.messages, rules, after_line)
@@ -193,7 +236,7 @@ class _Work:
         has_entries = bool(drafts or (cursor and cursor.entries))
         permissive = not has_entries and _is_idle(status)
         if permissive and start is not None:
-            whole = read(_bytes_from(path, 0))
+            whole = read_file(str(path), None, self._workspace.settings.owner)
             drafts = draw_permissively(whole.messages, rules) if whole else ()
         elif permissive:
             drafts = draw_permissively(transcript.messages, rules)
@@ -202,7 +245,13 @@ class _Work:
         self.tally.size += transcript.size - (cursor.size if cursor and start else 0)
         self.tally.noise += reading.noise
         self.tally.redacted += sum(REDACTED in message.text for message in fresh)
-        return _News(path=path, transcript=transcript, after_line=after_line, drafts=drafts, permissive=permissive)
+        return _News(path=path, transcript=transcript, drafts=drafts, settled=has_entries or permissive)
+
+    def _is_in_scope(self, project: str | None) -> bool:
+        """True if the sessions of a project are to be read: those that were named, else those of this work tree, or all."""
+        if self._request.sessions or self._workspace.settings.session_scope == "all":
+            return True
+        return project is not None and Path(project).resolve().is_relative_to(self._workspace.repository.root)
 
     def _lines_read_elsewhere(self, transcript: Transcript) -> frozenset[int]:
         """The lines of messages that were read in another session: of a fork, a copy. All others are noted as read in this one."""
@@ -283,9 +332,3 @@ def _is_idle(status: os.stat_result) -> bool:
 def _today() -> int:
     """The day, counted from 1970."""
     return (datetime.now(UTC).date() - date(1970, 1, 1)).days
-
-
-def _bytes_from(path: Path, offset: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.read()
