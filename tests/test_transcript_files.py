@@ -112,6 +112,19 @@ class TestReading:
         assert second is not None
         assert [message.text for message in second.messages] == [*(f"text {number}" for number in range(80, 100)), "new"]
         assert second.size == path.stat().st_size
+        assert (first.after_line, second.after_line) == (0, 101)
+
+    def test_what_goes_on_from_far_above_is_read_whole_and_new_all_the_same(self, tmp_path: Path):
+        path = tmp_path / "a.jsonl"
+        path.write_bytes(HEADER + b"".join(record(number, f"text {number}") for number in range(100)))
+        first = read_file(str(path))
+        assert first is not None
+        with path.open("ab") as file:
+            file.write(record(200, "anew").replace(b'"199"', b'"3"'))
+        second = read_file(str(path), first.next_start)
+        assert second is not None
+        assert [message.text for message in second.messages] == ["text 0", "text 1", "text 2", "text 3", "anew"]
+        assert [message.text for message in second.messages if message.line > second.after_line] == ["anew"]
 
     def test_a_file_that_was_rewritten_is_read_whole(self, tmp_path: Path):
         path = tmp_path / "a.jsonl"
@@ -122,6 +135,7 @@ class TestReading:
         second = read_file(str(path), first.next_start)
         assert second is not None
         assert [message.text for message in second.messages] == ["all new"]
+        assert second.after_line == 0
 
     def test_the_project_of_a_session_of_gemini_stands_beside_it(self, home: Path):
         path = home / ".gemini/tmp/w/chats/session-d.jsonl"

@@ -81,6 +81,7 @@ class Transcript:
     - `tools_line`: the first line at which the agent used a tool (None: it used none). Messages before it are judged as those of a session without
       tools, so that a session that is read message by message gives what it gives as a whole.
     - `own`: mdmem itself began it.
+    - `after_line`: messages behind this line are new; those up to it were read before (0: all are new, as in a file that was rewritten).
     - `next_start`: where to go on once the file has grown (None: nothing is read yet).
     """
 
@@ -95,4 +96,5 @@ class Transcript:
     tools_line: int | None
     own: bool
     skipped: tuple[SkippedLine, ...] = ()
+    after_line: int = 0
     next_start: ReadingStart | None = None

@@ -86,7 +86,10 @@ def read_file(path: str, start: ReadingStart | None = None, owners: Collection[s
             transcript = reading.read(file.read(), start, owners)
             file.seek(0)
         if transcript is None:
-            transcript = reading.read(file.read(), None, owners)
+            data = file.read()
+            transcript = reading.read(data, None, owners)
+            if transcript is not None and start is not None and not reading.was_rewritten(data, start):
+                transcript = replace(transcript, after_line=start.read_line)
     if transcript is not None and transcript.client == _GEMINI and transcript.project is None:
         return replace(transcript, project=_gemini_project(Path(path)))
     return transcript

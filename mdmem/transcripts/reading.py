@@ -89,8 +89,15 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
         tools_line=header.tools_line,
         own=own is True,
         skipped=tuple(skipped for skipped in reading.skipped if start is None or skipped.line > start.read_line),
+        after_line=start.read_line if start else 0,
         next_start=_next_start(client, header, own, reader, messages, start),
     )
+
+
+def was_rewritten(data: bytes, start: ReadingStart) -> bool:
+    """True if in this file, read from its first byte, the line that was read last is not there any more."""
+    line = next(islice(whole_lines(data), start.read_line - 1, None), None)
+    return line is None or line_hash(line.data) != start.read_hash
 
 
 class _LineReader:
