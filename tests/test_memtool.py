@@ -415,6 +415,14 @@ class TestRecovery:
         assert at.tree_state() == before
         assert not (at.root / STATE / write_ahead.RECORD_NAME).exists()
 
+    def test_a_folder_that_was_left_behind(self, at: Desk):
+        at.write("memory/.mdmem-0123456789abcdef.tmp/deep/a.md", "# A\n")
+        memory = Memory.open(at.root, os.environ)
+        finding = next(each for each in memory.examine(fix=True) if each.check == "temporary")
+        assert finding.message.startswith("memory/.mdmem-0123456789abcdef.tmp was left by a write")
+        assert "move it back" in finding.hint
+        assert at.read("memory/.mdmem-0123456789abcdef.tmp/deep/a.md")
+
     def test_a_record_that_somebody_wrote(self, at: Desk, backend: Backend):
         backend.call(view("/memories"))
         at.workspace.ensure_state()

@@ -7,11 +7,11 @@ from mdmem.changes.apply import apply_all
 from mdmem.changes.moves import move
 from mdmem.editors.whole_file import first_line_of, missing
 from mdmem.errors import PathProblem
-from mdmem.model import CommitId, FilePath
+from mdmem.model import FilePath
 from mdmem.model.whole_files import CreateFile, MovePath, ReplaceText, WholeFileEdit
 from mdmem.model.writes import WriteResult
 from mdmem.startup.records import replace
-from mdmem.workspace import Say, Workspace, read_committed
+from mdmem.workspace import Say, Workspace
 
 _LINES_AROUND = 2
 
@@ -48,8 +48,8 @@ def _excerpt(workspace: Workspace, path: FilePath, change: ReplaceText, result: 
     """The lines around the words that were replaced, as they were committed, each with its number."""
     after = before = files.read(workspace.root / path)
     if result.commit is not None:
-        before = read_committed(workspace, path, CommitId(f"{result.commit}^"))
-        after = read_committed(workspace, path, result.commit)
+        repository = workspace.repository
+        before, after = repository.blobs([f"{commit}:{repository.prefix}{path}" for commit in (f"{result.commit}^", result.commit)])
     line = first_line_of((before or b"").decode("utf-8", "replace"), change.text)
     lines = (after or b"").decode("utf-8", "replace").split("\n")
     return tuple(enumerate(lines, 1))[max(0, line - _LINES_AROUND) : line + _LINES_AROUND + 1]

@@ -63,20 +63,29 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_temporary(inspection: Inspection) -> Iterator[Finding]:
-    """Temporary files that an interrupted write left."""
-    listed = inspection.repository.git("ls-files", "--others", "-z", "--", TEMPORARIES).split(b"\0")
-    leftovers = [path for path in map(os.fsdecode, listed) if _TEMPORARY.fullmatch(path.rpartition("/")[2])]
+    """Temporary files that an interrupted write left, and folders on their way out."""
+    listed = inspection.repository.git("ls-files", "--others", "-z", "--", TEMPORARIES, f"{TEMPORARIES}/**").split(b"\0")
+    leftovers = list(dict.fromkeys(filter(None, (_temporary_in(os.fsdecode(path)) for path in listed))))
     removed = _remove_temporaries(inspection, leftovers) if inspection.fix and leftovers else set()
     for path in leftovers:
         if path in removed:
             yield Finding(check="temporary", level=Level.NOTE, message=f"{path}, left by an interrupted write, is removed", fixed=True)
         else:
+            is_folder = (inspection.workspace.root / path).is_dir()
             hint = f"{verb('doctor', 'fix')} removes it once it is a day old and no interrupted write needs it."
+            hint = "It was on its way out: move it back where it was, or delete it." if is_folder else hint
             yield Finding(
                 check="temporary", level=Level.NOTE, message=f"{path} was left by a write that was interrupted, or is under way", hint=hint
             )
     if not leftovers:
         yield Finding(check="temporary", level=Level.OK, message="no write left a file behind")
+
+
+def _temporary_in(path: str) -> str | None:
+    """The temporary file, or folder, that a path is or lies in."""
+    parts = path.split("/")
+    ends = (number for number, part in enumerate(parts, 1) if _TEMPORARY.fullmatch(part))
+    return "/".join(parts[:end]) if (end := next(ends, 0)) else None
 
 
 def _remove_temporaries(inspection: Inspection, leftovers: Sequence[str]) -> set[str]:
@@ -87,7 +96,7 @@ def _remove_temporaries(inspection: Inspection, leftovers: Sequence[str]) -> set
         needed = [name for file in record.files for name in (file.temporary, files.backup_name(file.temporary))] if record else []
         for path in leftovers:
             full_path = inspection.workspace.root / path
-            if full_path.name in needed:
+            if full_path.name in needed or full_path.is_dir():
                 continue
             if time.time() - full_path.lstat().st_mtime > DAY_SECONDS:
                 full_path.unlink()
