@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from mdmem import files
 from mdmem.errors import attempt
 from mdmem.events import EventRecorder
 from mdmem.memory import Memory, hosts
@@ -26,11 +25,12 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
-    from mdmem import secrets
+    from mdmem import packaged_files, secrets
     from mdmem.catchup import background
     from mdmem.given import guard, summary
     from mdmem.memory import contexts
 else:
+    packaged_files = late.module("mdmem.packaged_files")
     background = late.module("mdmem.catchup.background")
     contexts = late.module("mdmem.memory.contexts")
     guard = late.module("mdmem.given.guard")
@@ -189,7 +189,7 @@ def _additional_context(event: HookEvent, text: str) -> str:
 def _before_compaction(memory: Memory, event: HookEvent) -> str:
     if event.session:
         contexts.note_compaction(memory.workspace, event.session)
-    return files.template("compact.md").strip()
+    return packaged_files.template("compact.md").strip()
 
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:

@@ -1,4 +1,4 @@
-"""Files on disk: safe reading, atomic replacement, locks, packaged templates."""
+"""Files on disk: safe reading, atomic replacement, locks."""
 
 from __future__ import annotations
 
@@ -40,23 +40,6 @@ _LOCKS_HINT = (
 )
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 """Constants of renameat2(2) on Linux."""
-
-
-def packaged(kind: str, name: str) -> str:
-    """The text of a packaged file; `kind` is `docs`, `hooks` or `templates`."""
-    return packaged_path(kind, name).read_text(encoding="utf-8")
-
-
-def packaged_path(kind: str, name: str) -> Path:
-    """The path of a packaged file or folder; the kinds are folders next to the package in a checkout, inside it when installed."""
-    package = Path(__file__).parent
-    folder = package / kind
-    return (folder if folder.is_dir() else package.parent / kind) / name
-
-
-def template(name: str) -> str:
-    """The text of a packaged template."""
-    return packaged("templates", name)
 
 
 def digest(data: bytes) -> str:

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
-from mdmem.files import make_folders, packaged, sync, write_durably
+from mdmem.files import make_folders, sync, write_durably
 from mdmem.startup import late
 
 if TYPE_CHECKING:
     import shutil
+
+    from mdmem import packaged_files
 else:
+    packaged_files = late.module("mdmem.packaged_files")
     shutil = late.module("shutil")
 
 
@@ -194,7 +197,7 @@ def _python_of(name: str, text: str) -> str | None:
 
 
 def _template(name: str) -> str:
-    return packaged("hooks", name)
+    return packaged_files.text("hooks", name)
 
 
 def _shim(name: str, python: str) -> str:

@@ -10,7 +10,7 @@ from commandline import TOKEN
 from conftest import NAME, World
 from workspaces import NOW, SEED, Desk, append, desk
 
-from mdmem import files, hookfiles
+from mdmem import hookfiles, packaged_files
 from mdmem.errors import MdmemError, PathProblem
 from mdmem.memory import adopting, guards, initialise
 from mdmem.memory.adopting import InitResult
@@ -60,7 +60,7 @@ class TestAnew:
         assert done.notes == ()
         assert at.git("log", "--format=%H %s %an") == f"{done.commit} mdmem: init {NAME}\n"
         assert at.git("status", "--porcelain") == ""
-        assert all(at.read(name) == files.template(name) for name in TEMPLATES)
+        assert all(at.read(name) == packaged_files.template(name) for name in TEMPLATES)
         assert "Mdmem-Op: init" in at.git("log", "-1", "--format=%B")
 
     def test_the_folder_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -227,8 +227,3 @@ class TestTellingFilesApart:
         (tmp_path / "link").symlink_to(tmp_path)
         status = (tmp_path / "link").lstat()
         assert files.identity(str(tmp_path / "link")) == (status.st_ino, status.st_dev, stat.S_IFLNK)
-
-
-@pytest.mark.parametrize("name", ["MEMORY.md", "daily.md", "USER.md", "SOUL.md", "IDENTITY.md"])
-def test_templates_are_packaged(name: str):
-    assert files.template(name).startswith("#")

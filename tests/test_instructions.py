@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import Desk, desk
 
-from mdmem import files
+from mdmem import files, packaged_files
 from mdmem.changes.instructions import set_instructions
 from mdmem.document import BOM, parse, split_lines
 from mdmem.editors.instructions import find_instructions, put_in, take_out
@@ -113,15 +113,15 @@ class TestText:
 
 class TestTemplate:
     def test_it_has_ten_lines(self):
-        assert len(files.template("agents.md").splitlines()) == 10
+        assert len(packaged_files.template("agents.md").splitlines()) == 10
 
     def test_every_tool_in_it_is_one(self):
-        named = set(re.findall(r"`(memory_\w+)", files.template("agents.md"))) - {"memory_"}
+        named = set(re.findall(r"`(memory_\w+)", packaged_files.template("agents.md"))) - {"memory_"}
         assert named <= set(TOOLS)
         assert len(named) == 4
 
     def test_every_command_in_it_is_one(self, shell: Shell):
-        commands = re.findall(r"`mdmem ([a-z]+(?: (?:start|note|done))?)", files.template("agents.md"))
+        commands = re.findall(r"`mdmem ([a-z]+(?: (?:start|note|done))?)", packaged_files.template("agents.md"))
         assert len(commands) == 7
         for command in commands:
             assert shell.run(*command.split(), "--help").status == 0
@@ -130,7 +130,7 @@ class TestTemplate:
 class TestFile:
     def test_a_file_that_was_made_for_it_goes_with_it(self, at: Desk):
         assert put(at) == []
-        assert at.read("AGENTS.md") == f"{INSTRUCTIONS_BEGIN}\n{files.template('agents.md')}{INSTRUCTIONS_END}\n"
+        assert at.read("AGENTS.md") == f"{INSTRUCTIONS_BEGIN}\n{packaged_files.template('agents.md')}{INSTRUCTIONS_END}\n"
         assert at.git("status", "--porcelain") == ""
         assert take(at) == "AGENTS.md"
         assert not (at.root / "AGENTS.md").exists()

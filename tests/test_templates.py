@@ -4,6 +4,7 @@ from importlib.resources import files
 
 import pytest
 
+from mdmem import packaged_files
 from mdmem.document import BlockKind, parse, section_etag
 from mdmem.facts import items
 
@@ -15,6 +16,11 @@ OTHERS = ("compact.md", "agents.md")
 
 def template(name: str) -> str:
     return files("mdmem.templates").joinpath(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*TITLES, *PROMPTS, *OTHERS])
+def test_each_is_found(name: str):
+    assert packaged_files.template(name) == template(name)
 
 
 def test_these_are_all():

@@ -22,12 +22,14 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
+    from mdmem import packaged_files
     from mdmem.changes import digest_day, foundations, superseding, task_notes
     from mdmem.editors import instructions, merge, whole_file
     from mdmem.editors.key_values import Foundations
     from mdmem.model.whole_files import WholeFileEdit
     from mdmem.queries import dates, suggestions
 else:
+    packaged_files = late.module("mdmem.packaged_files")
     digest_day = late.module("mdmem.changes.digest_day")
     dates = late.module("mdmem.queries.dates")
     foundations = late.module("mdmem.changes.foundations")
@@ -203,17 +205,17 @@ def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Docume
             return _revert(edit, document)
         case InstructionsEdit():
             start = document or parse("")
-            result = instructions.take_out(start) if edit.remove else instructions.put_in(start, files.template("agents.md"))
+            result = instructions.take_out(start) if edit.remove else instructions.put_in(start, packaged_files.template("agents.md"))
             return EditedText(result=result)
         case DigestDay():
-            return EditedText(result=digest_day.edit(document or parse(daily.new_log(files.template("daily.md"), edit.day)), edit))
+            return EditedText(result=digest_day.edit(document or parse(daily.new_log(packaged_files.template("daily.md"), edit.day)), edit))
         case _:
             is_log = workspace.kind_of(path) is FileKind.DAILY
             return EditedText(result=whole_file.edit(document, edit, is_log))
 
 
 def _log(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
-    start = document or parse(daily.new_log(files.template("daily.md"), _day(workspace, edit)))
+    start = document or parse(daily.new_log(packaged_files.template("daily.md"), _day(workspace, edit)))
     edited = _log_entry(workspace, edit, edit.text, path, start)
     for text in edit.more:
         following = _log_entry(workspace, edit, text, path, parse(edited.result.text))

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files
+from mdmem import packaged_files
 from mdmem.cli.call import Answer, Call
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def plugin(call: Call, as_json: Json = False) -> Answer:
     claude plugin install mdmem@mdmem. So does Codex, whose second line is codex plugin add mdmem@mdmem. The hooks need nothing but mdmem,
     the server its extra: pip install 'mdmem[mcp]'.
     """
-    folder = str(files.packaged_path("templates", "plugin"))
+    folder = str(packaged_files.path("templates", "plugin"))
     return Answer({"plugin": folder}, folder, tuple(_missing_for_plugin()))
 
 

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
+from mdmem import packaged_files
 from mdmem.cli import app, guesses
 from mdmem.cli.call import Answer, Call
 from mdmem.cli.commands import COMMANDS, GROUPS
 from mdmem.errors import UsageProblem
-from mdmem.files import packaged
 from mdmem.startup import late
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def help_(
         meant = guesses.meant_command(name, COMMANDS)
         hint = f"The pages are: {', '.join(TOPICS)}."
         raise UsageProblem("there is no page or command of this name", f"The command may be {meant}. {hint}" if meant else hint)
-    text = packaged("docs", page_path(page))
+    text = packaged_files.text("docs", page_path(page))
     return Answer({"topic": page, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mdmem import __version__, config, files, layout
+from mdmem import __version__, config, files, layout, packaged_files
 from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.document import parse_bytes
 from mdmem.editors import instructions
@@ -98,7 +98,7 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
             document = parse_bytes(data)
             is_old = (
                 instructions.find_instructions(document)
-                and instructions.put_in(document, files.template("agents.md")).text != document.text
+                and instructions.put_in(document, packaged_files.template("agents.md")).text != document.text
             )
         except MdmemError as problem:
             yield Finding(check="agents", level=Level.WARNING, message=f"{name}: {problem.message}", hint=problem.hint)

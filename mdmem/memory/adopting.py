@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mdmem import check, config, files, history, hookfiles, layout, repo
+from mdmem import check, config, files, history, hookfiles, layout, packaged_files, repo
 from mdmem.catchup.background import start_catching_up
 from mdmem.changes import instructions
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
@@ -156,7 +156,7 @@ def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[di
     missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
         profiles = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
-        missing |= {FilePath(name): files.template(name) for name in (layout.CURATED_NAMES[0], *profiles)}
+        missing |= {FilePath(name): packaged_files.template(name) for name in (layout.CURATED_NAMES[0], *profiles)}
     if repository.identity_known() or settings.author or SETTINGS_NAME in names:
         return missing, ()
     missing[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n'

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from mdmem import files
+from mdmem import packaged_files
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.given import sessions, transcript
 from mdmem.given.sessions import SessionRecord
@@ -88,7 +88,7 @@ def write_prompts(workspace: Workspace, silent: str = SILENT) -> FlushPrompts:
     settings = workspace.settings
 
     def filled(own: str | None, template: str) -> str:
-        text = own if own is not None else files.template(template)
+        text = own if own is not None else packaged_files.template(template)
         for name, value in (("day", day.isoformat()), ("path", str(path)), ("silent", silent)):
             text = text.replace(f"{{{name}}}", value)
         return text.strip()

@@ -49,6 +49,7 @@ MODULES = frozenset(
         "mdmem.editors.merge",
         "mdmem.hookfiles",
         "mdmem.lock_queue",
+        "mdmem.packaged_files",
         "mdmem.mcp.arguments",
         "mdmem.mcp.door",  # with all of memory: when a client was answered first
         "mdmem.mcp.server",  # with the SDK, 600
