@@ -406,9 +406,9 @@ def test_which_workspace_a_state_folder_is_for_is_never_half_said(at: Desk):
 
 def test_hooks_that_were_taken_out_do_not_come_back(at: Desk):
     memory = Memory.open(at.root, os.environ)
-    memory.install_hooks()
+    memory.hooks.install()
     with Recorder(at.root) as recorder:
-        assert memory.uninstall_hooks()
+        assert memory.hooks.uninstall()
     assert not [path for state in left_at_the_end(recorder.first, recorder.steps) for path in state if path.startswith(".git/hooks/")]
 
 

@@ -130,17 +130,17 @@ def hooks_install(call: Call, as_json: Json = False) -> Answer:
 
     A hook that is there already is kept and runs first.
     """
-    installed = open_memory(call).install_hooks()
+    installed = open_memory(call).hooks.install()
     return Answer({"installed": list(installed)}, f"installed {', '.join(installed)}" if installed else "all hooks are there")
 
 
 def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
     """Take mdmem's own hooks out, and put kept ones back."""
-    removed = open_memory(call).uninstall_hooks()
+    removed = open_memory(call).hooks.uninstall()
     return Answer({"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were there")
 
 
 def hooks_status(call: Call, as_json: Json = False) -> Answer:
     """Show the state of each hook."""
-    states = open_memory(call).hooks()
+    states = open_memory(call).hooks.states()
     return Answer({"hooks": states}, "\n".join(f"{name}: {state}" for name, state in states.items()))

@@ -5,7 +5,6 @@ Rooms that only some verbs need are loaded when they are first used (`startup/la
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +17,15 @@ from mdmem.startup import late
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, refresh
 
 if TYPE_CHECKING:
-    from mdmem import doctor, hookfiles, secrets, stats
+    from mdmem import doctor, secrets, stats
     from mdmem.catchup import background, index
     from mdmem.changes import pending, purge, review, whole_files
     from mdmem.digest import digesting
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
-    from mdmem.memory import adopting, contexts, figures, flushing, guards, tasks
+    from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, tasks
     from mdmem.memory.adopting import InitResult
+    from mdmem.memory.hooks import Hooks
     from mdmem.memory.tasks import Tasks
     from mdmem.model.contexts import BuildContext, ContextBlock
     from mdmem.model.digests import Digest, DigestResult
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 else:
     digesting = late.module("mdmem.digest.digesting")
     doctor = late.module("mdmem.doctor")
-    hookfiles = late.module("mdmem.hookfiles")
+    hooks = late.module("mdmem.memory.hooks")
     adopting = late.module("mdmem.memory.adopting")
     contexts = late.module("mdmem.memory.contexts")
     flushing = late.module("mdmem.memory.flushing")
@@ -370,28 +370,10 @@ class Memory:
         """Sum up the blocks of prompts, and what the guard did, over some weeks."""
         return figures.count_events(self.workspace, request, stats.context_figures)
 
-    def install_hooks(self) -> tuple[str, ...]:
-        """Install git's hooks; return the names of those that were written.
-
-        Raises:
-            RepositoryProblem: `hooks-managed`, with the lines to add by hand.
-        """
-        with self._record_event("hooks-install") as event:
-            guards.require_hooks_free(self.workspace)
-            written = hookfiles.install(self.workspace.repository.hooks_dir, sys.executable)
-            event.done(bool(written))
-        return written
-
-    def uninstall_hooks(self) -> tuple[str, ...]:
-        """Remove mdmem's own hooks; return their names."""
-        with self._record_event("hooks-uninstall") as event:
-            removed = hookfiles.uninstall(self.workspace.repository.hooks_dir)
-            event.done(bool(removed))
-        return removed
-
-    def hooks(self) -> dict[str, str]:
-        """The state of each hook by its name."""
-        return hookfiles.hook_states(self.workspace.repository.hooks_dir)
+    @property
+    def hooks(self) -> Hooks:
+        """The hooks of git, and what installs them."""
+        return hooks.Hooks(self.workspace, self._record_event)
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:

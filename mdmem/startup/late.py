@@ -66,6 +66,7 @@ MODULES = frozenset(
         "mdmem.model.actors",  # only where an actor is named
         "mdmem.catchup.index",
         "mdmem.memory.guards",
+        "mdmem.memory.hooks",
         "mdmem.memory.tasks",
         "mdmem.changes.contradict",
         "mdmem.changes.digest_day",
