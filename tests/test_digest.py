@@ -17,6 +17,7 @@ from mdmem.digest import cursors
 from mdmem.errors import PathProblem, WorkspaceProblem
 from mdmem.memory import Memory
 from mdmem.model.digests import LINES, Digest, DigestResult
+from mdmem.model.writes import Forget, Remember, WriteOptions
 
 START = datetime(2026, 3, 4, 9, 0, tzinfo=UTC)
 Transcript = Callable[..., Path]
@@ -248,6 +249,56 @@ def test_damaged_state_costs_only_a_reading(at: Desk, transcript: Transcript, da
     for name in (cursors.CURSORS_NAME, cursors.MARKS_NAME):
         (at.workspace.state / name).write_text(damage)
     assert digest(at, path).repeated == 2
+
+
+class TestTakenOut:
+    """What a person took out comes back only when the person says it again."""
+
+    KEPT = "We decided to keep the old pump."
+
+    def forget(self, at: Desk, fact: str, actor: str | None = None) -> None:
+        with closing(Memory(at.workspace)) as memory:
+            memory.apply(Forget(fact, options=WriteOptions(actor=actor)))
+
+    @pytest.mark.parametrize(("actor", "comes_back"), [(None, False), ("agent/main", True)])
+    @pytest.mark.parametrize("where", ["memory/house.md", "memory/2026-03-01.md"])
+    def test_by_forget(self, at: Desk, transcript: Transcript, actor: str | None, comes_back: bool, where: str):
+        at.write(where, f"# House\n\n## 08:00\n\n- {self.KEPT}\n")
+        at.commit()
+        self.forget(at, self.KEPT, actor)
+        result = digest(at, transcript(self.KEPT))
+        assert (texts(result), result.refused) == (([self.KEPT], 0) if comes_back else ([], 1))
+
+    def test_by_hand_and_in_nearly_the_same_words(self, at: Desk, transcript: Transcript):
+        at.write("memory/house.md", "# House\n\n- We decided to keep the old pump, really.\n- the roof is green\n")
+        at.commit()
+        at.write("memory/house.md", "# House\n\n- the roof is green\n")
+        at.commit()
+        assert texts(digest(at, transcript(self.KEPT, "I prefer tea."))) == ["I prefer tea."]
+
+    def test_said_again_later(self, at: Desk, transcript: Transcript):
+        at.write("memory/house.md", f"# House\n\n- {self.KEPT}\n")
+        at.commit()
+        self.forget(at, self.KEPT)
+        later = datetime.now(UTC) + timedelta(days=1)
+        assert texts(digest(at, transcript(self.KEPT, start=later))) == [self.KEPT]
+
+    def test_what_was_superseded_was_not_taken_out(self, at: Desk, transcript: Transcript):
+        at.write("memory/house.md", f"# House\n\n- {self.KEPT}\n")
+        at.commit()
+        with closing(Memory(at.workspace)) as memory:
+            memory.apply(
+                Remember("We decided to sell it.", file="memory/house.md", section="House", options=WriteOptions(supersedes=self.KEPT))
+            )
+        assert texts(digest(at, transcript(self.KEPT))) == [self.KEPT]
+
+
+def test_an_agent_says_nothing_again_that_memory_knows(at: Desk, transcript: Transcript):
+    lesson = "Root cause: the brass valve in the cellar was closed."
+    at.write("memory/house.md", f"# House\n\n- {lesson}\n")
+    at.commit()
+    result = digest(at, transcript(f"agent: {lesson}", "agent: Root cause: the wiring of the boiler was loose."))
+    assert (texts(result), result.repeated) == (["Root cause: the wiring of the boiler was loose."], 1)
 
 
 def test_more_entries_than_a_day_takes(at: Desk, transcript: Transcript):

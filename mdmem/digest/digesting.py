@@ -17,12 +17,15 @@ from mdmem.digest.days import count_by_day, session_days
 from mdmem.errors import PathProblem, SectionProblem, TextProblem, TranscriptProblem, WorkspaceProblem
 from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.noise import REDACTED
+from mdmem.facts import fact_id
+from mdmem.given import guard
 from mdmem.model import CommitId
 from mdmem.model.digests import LINES, Digest, DigestedEntry, DigestResult, LeftSession
 from mdmem.model.rules import is_iso_day
-from mdmem.model.sessions import Transcript
+from mdmem.model.sessions import Speaker, Transcript
 from mdmem.model.writes import DayEntry, DigestDay, WriteResult
-from mdmem.queries import dates
+from mdmem.queries import dates, taken_out
+from mdmem.queries.restated import nearest_entries
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.transcripts.files import find_files, read_file, searched_folders
@@ -173,6 +176,7 @@ class _Work:
         self._zone = config.zone(workspace.settings.timezone)
         self._cursors = cursors.read_cursors(workspace.state)
         self._marks: dict[str, tuple[str, int]] | None = None
+        self._taken_out: tuple[taken_out.TakenOut, ...] | None = None
         self._changed = False
         self.tally = _Tally()
 
@@ -271,7 +275,7 @@ class _Work:
         """Write the entries of a session; returns how many each day has of it now."""
         transcript = news.transcript
         read_to = f"{_session_name(transcript)}#{transcript.lines} {transcript.line_hash}"
-        drafts = tuple(self._since(news.drafts))
+        drafts = tuple(self._allowed(self._since(news.drafts)))
         days = session_days(drafts, _session_name(transcript), self._run, read_to, self._zone, counts)
         self.tally.surplus += days.surplus
         written: list[date] = []
@@ -283,6 +287,23 @@ class _Work:
         """The drafts of the days that are asked for."""
         first = None if self._request.since is None else date.fromisoformat(self._request.since)
         return (draft for draft in drafts if first is None or draft.time.astimezone(self._zone).date() >= first)
+
+    def _allowed(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
+        """The drafts but for what a person took out, and for what an agent only says again of memory."""
+        for draft in drafts:
+            if self._taken_out is None:
+                self._taken_out = taken_out.facts_taken_out(self._workspace, self._say)
+            if taken_out.is_taken_out(draft.text, fact_id(draft.text), draft.time, self._taken_out):
+                self.tally.refused += 1
+            elif draft.speaker is Speaker.AGENT and self._is_current(draft.text):
+                self.tally.repeated += 1
+            else:
+                yield draft
+
+    def _is_current(self, text: str) -> bool:
+        """True if memory says a text already."""
+        ((_, nearest),) = nearest_entries(self._workspace, [text], self._say)
+        return bool(guard.drop_given([(text, nearest)], ()).dropped)
 
     def _write_day(self, change: DigestDay) -> list[DigestedEntry]:
         """Carry out one change. One that is refused is tried again entry by entry, so that a single text does not hold the others up."""

@@ -1,0 +1,75 @@
+"""Facts that a person took out of memory: forgot, deleted or edited away, without putting another in their place.
+
+What a person took out no pipeline brings back, unless the person says it again later. To supersede a fact is not to take it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from mdmem.editors import likeness
+from mdmem.history.notes import parse_message
+from mdmem.model import FactId
+from mdmem.model.trail import Fate, MarkKind
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.catchup import trail_update
+    from mdmem.trail import Trail
+else:
+    trail_update = late.module("mdmem.catchup.trail_update")
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOut:
+    """A fact that a person took out, and when."""
+
+    fact: FactId
+    text: str
+    time: datetime
+
+
+def facts_taken_out(workspace: Workspace, say: Say) -> tuple[TakenOut, ...]:
+    """Every fact that a person took out of memory: its lines went, or a line of a day's log was retracted."""
+    with trail_update.fresh_trail(workspace, say) as trail:
+        return tuple(_removed(workspace, trail)) + tuple(_retracted(workspace, trail))
+
+
+def is_taken_out(text: str, fact: FactId, said: datetime, taken_out: Sequence[TakenOut]) -> bool:
+    """True if a person took out what a text says, in these or nearly these words, and has not said it again since."""
+    later = [each for each in taken_out if said <= each.time]
+    return any(each.fact == fact or likeness.resemble(text, each.text) for each in later)
+
+
+def _removed(workspace: Workspace, trail: Trail) -> list[TakenOut]:
+    newest = trail.newest_commit
+    ended = trail.occurrences_ended(0, newest.number) if newest else ()
+    removed = [each for each in ended if each.fate is Fate.REMOVED and each.entry.fact is not None]
+    times = {number: _persons_time(workspace, trail, number) for number in {each.ended for each in removed if each.ended is not None}}
+    return [
+        TakenOut(each.entry.fact, each.entry.text, time)
+        for each in removed
+        if each.ended is not None and each.entry.fact is not None and (time := times[each.ended]) is not None
+    ]
+
+
+def _retracted(workspace: Workspace, trail: Trail) -> list[TakenOut]:
+    retracted = []
+    for mark in trail.marks():
+        if mark.kind is MarkKind.RETRACTED and (time := _persons_time(workspace, trail, mark.begun)) is not None:
+            occurrences = trail.occurrences_of(mark.fact)
+            retracted += [TakenOut(mark.fact, each.entry.text, time) for each in occurrences[-1:]]
+    return retracted
+
+
+def _persons_time(workspace: Workspace, trail: Trail, number: int) -> datetime | None:
+    """The time of a commit by which a person did something; None for an agent's."""
+    commit = trail.commit_numbered(number)
+    if commit is None:
+        return None
+    actor = parse_message(commit.message).provenance.actor
+    return None if workspace.is_agent(actor) else datetime.fromtimestamp(commit.time, UTC)
