@@ -1,8 +1,10 @@
 """The clients that are tried, their versions, and where they are installed: a folder of the user's cache for each, by npm."""
 
 import os
+import platform
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,8 @@ import pytest
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mdmem", "clients")
 _ENVIRONMENT = {**os.environ, "DISABLE_AUTOUPDATER": "1"}
 """The person's own environment, with npm's registry and cache. Read before a test seals the world."""
-_SECONDS = 1800
+_SECONDS = 900
+_MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,8 @@ class Client:
     program: str
     newest: str
     oldest: str
-    beside: tuple[str, ...] = ()
-    """Further packages that it needs."""
+    node: str = ""
+    """The version of Node that it needs, where that may be newer than the machine's."""
 
     @property
     def version(self) -> str:
@@ -35,7 +38,7 @@ class Client:
 CLAUDE_CODE = Client("@anthropic-ai/claude-code", "claude", newest="2.1.330", oldest="2.1.197")
 CODEX = Client("@openai/codex", "codex", newest="0.169.0", oldest="0.169.0")
 OPENCODE = Client("opencode-ai", "opencode", newest="1.18.33", oldest="1.18.33")
-OPENCLAW = Client("openclaw", "openclaw", newest="2026.9.6", oldest="2026.9.6", beside=("node@24.9.0",))
+OPENCLAW = Client("openclaw", "openclaw", newest="2026.9.6", oldest="2026.9.6", node="24.21.0")
 
 
 def install(client: Client) -> Path:
@@ -48,13 +51,22 @@ def install(client: Client) -> Path:
     if npm is None:
         pytest.skip(f"{client.package} is not installed, and there is no npm to install it with")
     folder.mkdir(parents=True, exist_ok=True)
-    words = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel", "error"]
-    packages = [f"{client.package}@{client.version}", *client.beside]
-    try:
-        done = subprocess.run([*words, *packages], env=_ENVIRONMENT, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"{client.package} did not install within {_SECONDS} s")
-    if done.returncode != 0 or not (programs / client.program).exists():
-        pytest.skip(f"{client.package} does not install: {(done.stderr.strip().splitlines() or ['no word from npm'])[-1]}")
+    if client.node:
+        _install_packages(npm, folder, f"node-{sys.platform}-{_MACHINES.get(platform.machine(), platform.machine())}@{client.node}")
+    _install_packages(npm, folder, f"{client.package}@{client.version}")
+    if not (programs / client.program).exists():
+        pytest.skip(f"{client.package} has no program {client.program}")
     (folder / "complete").touch()
     return programs
+
+
+def _install_packages(npm: str, folder: Path, package: str) -> None:
+    """Install a package; its own scripts run with the Node that is there already, if there is one."""
+    path = os.pathsep.join((str(folder / "node_modules" / ".bin"), _ENVIRONMENT["PATH"]))
+    words = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel", "error", package]
+    try:
+        done = subprocess.run(words, env=_ENVIRONMENT | {"PATH": path}, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"{package} did not install within {_SECONDS} s")
+    if done.returncode != 0:
+        pytest.skip(f"{package} does not install: {(done.stderr.strip().splitlines() or ['no word from npm'])[0]}")

@@ -22,7 +22,7 @@ LONG_AGO = f"# 2025-11-11\n\n## 08:00\n\n- [fact] {BOILER} #house\n" + "".join(
     f"- [fact] the {name} was painted {colour}\n" for name, colour in PAINTED.items()
 )
 QUESTION = "who serviced the boiler, and for how much?"
-_SECONDS = 120
+_SECONDS = 300
 
 
 @dataclass
@@ -40,9 +40,19 @@ class Trial:
         path = os.pathsep.join((str(self.programs), str(own), self.world.environment["PATH"]))
         return {**self.world.environment, "PATH": path, "MDMEM_NOW": NOW, **self.variables}
 
-    def run(self, *command: str, check: bool = True) -> str:
-        """Run a command; what it printed."""
-        done = self.world.run(self.folder, command, check=check, environment=self.environment)
+    def run(self, *command: str) -> str:
+        """Run a command; what it printed. A failure fails the test, and says why."""
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command} exited {done.returncode}:\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
     def read(self, path: str) -> str:
