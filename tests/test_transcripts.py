@@ -227,6 +227,11 @@ class TestCodex:
             ]
         assert told(read_all(records).messages) == [("user", True, "user"), ("user", False, "exec")]
 
+    def test_a_file_that_goes_on_from_an_earlier_turn_is_a_session_of_its_own(self):
+        meta = {"id": "s2", "timestamp": at(7), "history_base": {"thread_id": "s2", "end_ordinal_exclusive": 30}}
+        assert read_all([codex("session_meta", meta)]).session == "s2_20260304230700000"
+        assert read_all([codex("session_meta", meta | {"id": "s9"})]).session == "s9"
+
     def test_the_summary_of_a_compaction_is_no_answer(self):
         answers = [
             {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}

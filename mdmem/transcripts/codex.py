@@ -46,6 +46,7 @@ _BY_PERSON = "user"
 
 _LEADING_TAG = late.pattern(r"\s*(?:<[a-z][a-z0-9_ -]*>|# AGENTS\.md instructions for )")
 """The beginning of texts that the client itself puts in the person's name, in versions that do not note where a text comes from."""
+_NO_DIGIT = late.pattern(r"[^0-9]")
 _OWN_TYPE = late.pattern(rb'"type"\s*:\s*"(response_item|event_msg|turn_context|world_state|token_usage_record)"')
 _OWN_TYPE_WITHIN = 200
 """The first bytes of a line, in which its own type stands: time, number and type come before the rest."""
@@ -92,7 +93,15 @@ def _read_header(payload: dict[str, Any], record: dict[str, Any], header: Sessio
         header.unattended = (
             isinstance(source, dict) or text_of(source) in _UNATTENDED or payload.get("thread_source", _BY_PERSON) != _BY_PERSON
         )
-    header.set_first(session=payload.get("id"), project=payload.get("cwd"), started=payload.get("timestamp") or record.get("timestamp"))
+    header.set_first(session=_session(payload), project=payload.get("cwd"), started=payload.get("timestamp") or record.get("timestamp"))
+
+
+def _session(payload: dict[str, Any]) -> str | None:
+    """The id of a session. Going back to an earlier turn begins another file under the same id, which has the time of its beginning added."""
+    session, began = text_of(payload.get("id")), text_of(payload.get("timestamp"))
+    if session and began and object_of(payload.get("history_base")).get("thread_id") == session:
+        return f"{session}_{_NO_DIGIT.sub('', began)}"
+    return session
 
 
 def _read_item(line: Line, record: dict[str, Any], payload: dict[str, Any], reading: Reading) -> None:
