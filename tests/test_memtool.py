@@ -19,6 +19,7 @@ from mdmem.changes import moves
 from mdmem.memory import Memory
 from mdmem.memtool import Backend
 from mdmem.memtool.backend import ToolAnswer
+from mdmem.model import FilePath
 from mdmem.model.searches import Search
 
 RECORDED = json.loads(DATA.read_text(encoding="utf-8"))
@@ -427,12 +428,12 @@ class TestRecovery:
         backend.call(view("/memories"))
         at.workspace.ensure_state()
         record = write_ahead.MoveRecord(
-            path="memory/nowhere",
-            target="memory/house.md",
+            path=FilePath("memory/nowhere"),
+            target=FilePath("memory/house.md"),
             is_removal=True,
             digests={},
             message="x",
-            date="@1 +0000",  # type: ignore[arg-type]
+            date="@1 +0000",
         )
         write_ahead.save_record(at.root / STATE, record)
         assert backend.answer(create("/memories/next.md", "# Next\n")).code is None
@@ -450,7 +451,7 @@ class TestFaults:
             ({"command": ["view"]}, "Unknown command: ['view']"),
             ({"command": "create", "path": "/memories/x.md"}, "create needs file_text"),
             ({"command": "view", "path": 7}, "path must be a text"),
-            (insert("/memories/house.md", "1", "x"), "insert_line must be a whole number"),  # type: ignore[arg-type]
+            ({**insert("/memories/house.md", 1, "x"), "insert_line": "1"}, "insert_line must be a whole number"),
             (insert("/memories/house.md", True, "x"), "insert_line must be a whole number"),
             (insert("/memories/house.md", -1, "x"), "within the range [0, 3]"),
             ({**view("/memories/house.md"), "view_range": "1-2"}, "view_range must be a list"),
