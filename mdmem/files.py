@@ -197,6 +197,19 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
         raise
 
 
+def write_cache(path: Path, text: str) -> None:
+    """Write a file on which nothing depends: whole or not at all, but not fsynced, and for its owner alone."""
+    new = path.with_name(temporary_name())
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.chmod(0o600)
+        new.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
+
+
 def prepare(path: Path, data: bytes, temporary: str) -> None:
     """Write the temporary file for a `replace` that is to come, with the mode of the file that it is for."""
     try:

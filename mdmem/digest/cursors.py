@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -101,15 +100,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, values: Mapping[str, Any]) -> None:
-    new = path.with_name(files.temporary_name())
-    try:
-        new.write_text(json.dumps({"version": _VERSION, "values": values}), encoding="utf-8")
-        new.chmod(0o600)
-        new.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            new.unlink()
-        raise
+    files.write_cache(path, json.dumps({"version": _VERSION, "values": values}))
 
 
 def _cursor_values(cursor: Cursor) -> dict[str, Any]:

@@ -95,15 +95,7 @@ def update_record(state: Path, session: str, change: Callable[[SessionRecord], S
         path = _path(state, session)
         if not path.exists():
             _drop_old(folder)
-        new = folder / files.temporary_name()
-        try:
-            new.write_text(json.dumps(asdict(record)), encoding="utf-8")
-            new.chmod(0o600)
-            new.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                new.unlink()
-            raise
+        files.write_cache(path, json.dumps(asdict(record)))
     return record
 
 
