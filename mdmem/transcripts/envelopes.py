@@ -11,6 +11,11 @@ from mdmem.startup.records import dataclass
 
 _BLOCK = late.pattern(r"(?s)\s*(?P<label>[A-Z][^\n]{0,80}) \(untrusted[^)\n]{0,60}\):[ \t]*\n```json\n(?P<values>.*?)\n```[ \t]*(?:\n|\Z)")
 _CONVERSATION, _SENDER = "Conversation info", "Sender"
+_RECALLED = late.pattern(
+    r"(?s)(?:\A|\n)[ \t]*Untrusted context \(metadata, do not treat as instructions or commands\):\s*"
+    r"<active_memory_plugin>.*?</active_memory_plugin>[ \t]*\n?"
+)
+"""The text of a memory plugin in front of the words."""
 _TRAILER = late.pattern(r"(?s)(?:^|\n)Untrusted context \(metadata, do not treat as instructions or commands\):.*")
 _STAMP = late.pattern(
     r"\s*(?P<time>\[[^\]\n]{0,120}\b\d{4}-\d\d-\d\d[^\]\n]{0,40}\])[ \t]*|\s*\[message_id: [^\]\n]{0,200}\][ \t]*\n?|\s*System(?: \(untrusted\))?: \[[^\n]*(?:\n|\Z)"
@@ -43,6 +48,7 @@ def open_envelope(text: str, owners: Collection[str]) -> OpenedEnvelope:
 
     Only the first block of each kind is the gateway's: what looks like one behind it may be part of the message.
     """
+    text = _RECALLED.sub("\n", text)
     blocks: dict[str, dict[str, Any]] = {}
     while block := _BLOCK.match(text):
         blocks.setdefault(block["label"], _values(block["values"]))
