@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ _MOST_PROMPT = 4_000
 """The most characters of a prompt that are searched for. Pasted text behind them costs time and finds little."""
 _MOST_SESSION = 200
 _MOST_BYTES = 64_000_000
-_SECONDS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0}
+_SECONDS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
 """The time limit of each event. PostCompact has none: it writes, and may have to wait until another process has written."""
 
 
@@ -64,6 +65,7 @@ class HookEvent:
     folder: str | None = None
     prompt: str | None = None
     summary: str | None = None
+    transcript: str | None = None
 
 
 def main() -> int:
@@ -100,6 +102,7 @@ def parse_event(data: bytes) -> HookEvent | None:
         folder=text("cwd"),
         prompt=text("prompt"),
         summary=text("compact_summary"),
+        transcript=text("transcript_path"),
     )
 
 
@@ -161,6 +164,8 @@ def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memor
         return ""
     with EventRecorder(workspace.state, "agent-hook", workspace.actor, event.session) as recorder:
         recorder.measured({"hook": event.name})
+        if event.transcript is not None and event.name in _DIGESTED and workspace.settings.sessions:
+            memory.start_digest(Path(event.transcript))
         return _HANDLERS[event.name](memory, event)
 
 
@@ -192,6 +197,11 @@ def _before_compaction(memory: Memory, event: HookEvent) -> str:
     return packaged_files.template("compact.md").strip()
 
 
+def _end_session(memory: Memory, event: HookEvent) -> str:
+    """Say nothing: the session's digest was started."""
+    return ""
+
+
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
     """Log what the summary lists under `Memory:` and memory does not hold yet, as one change; blocks and secrets are taken out first."""
     lines = summary.memory_lines(secrets.redact(guard.strip_blocks(event.summary or "")))
@@ -207,4 +217,7 @@ _HANDLERS: Mapping[str, Callable[[Memory, HookEvent], str]] = {
     "UserPromptSubmit": _submit_prompt,
     "PreCompact": _before_compaction,
     "PostCompact": _after_compaction,
+    "SessionEnd": _end_session,
 }
+_DIGESTED = frozenset({"UserPromptSubmit", "PreCompact", "SessionEnd"})
+"""The events at which a digest of the session is started, where the settings have it read."""

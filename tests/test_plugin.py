@@ -48,8 +48,9 @@ def test_its_version_is_that_of_the_package():
 def test_codex_has_a_manifest_of_its_own_since_its_hooks_take_no_arguments():
     ours, theirs = read("mdmem/.claude-plugin/plugin.json"), read("mdmem/.codex-plugin/plugin.json")
     assert theirs == ours | {"skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/codex.json"}
-    hooks = json.dumps(read("mdmem/hooks/hooks.json"))
-    assert json.loads(hooks.replace('"mdmem", "args": ["agent-hook"]', '"mdmem agent-hook"')) == read("mdmem/hooks/codex.json")
+    hooks = read("mdmem/hooks/hooks.json")
+    del hooks["hooks"]["SessionEnd"]  # which is not known to be an event of Codex
+    assert json.loads(json.dumps(hooks).replace('"mdmem", "args": ["agent-hook"]', '"mdmem agent-hook"')) == read("mdmem/hooks/codex.json")
 
 
 def test_the_marketplace_names_it():

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from mdmem import config
+from mdmem import config, files
 from mdmem.changes import apply, digest_day
 from mdmem.digest import cursors
 from mdmem.digest.cursors import Cursor
 from mdmem.digest.days import count_by_day, session_days
-from mdmem.errors import PathProblem, SectionProblem, TextProblem, TranscriptProblem, WorkspaceProblem
+from mdmem.errors import PathProblem, RepositoryProblem, SectionProblem, TextProblem, TranscriptProblem, WorkspaceProblem
 from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.noise import REDACTED
 from mdmem.facts import fact_id
@@ -35,6 +36,7 @@ from mdmem.workspace import Say, Workspace
 _IDLE = timedelta(days=1)
 """A session in which nothing was said for so long has ended."""
 _HOST_DIGITS = 8
+_LOCK_NAME = "run.lock"
 _SESSION_CHARACTERS = 6
 """A session is named by so many characters of its id or more."""
 _BEFORE_ID = late.pattern(r"[-_T](?=[0-9a-f])")
@@ -73,11 +75,34 @@ def digest(workspace: Workspace, request: Digest, say: Say) -> DigestResult:
     A transcript that cannot be read is left alone and named; the others are done.
 
     Raises:
-        PathProblem: `file-not-found`: there is no such transcript. MdmemError: the workspace cannot be written.
+        PathProblem: `file-not-found`: there is no such transcript. RepositoryProblem: `running`: another digest is at work.
+        MdmemError: the workspace cannot be written.
     """
     paths = [path for name in request.sessions for path in _named(workspace, name)] if request.sessions else _due(workspace)
     if request.since is not None and not is_iso_day(request.since):
         request = replace(request, since=dates.past_day(workspace, request.since, "since").isoformat())
+    workspace.ensure_state()
+    with _alone(workspace):
+        return _digest(workspace, request, paths, say)
+
+
+@contextmanager
+def _alone(workspace: Workspace) -> Iterator[None]:
+    """Hold the lock of runs, so that of two digests one works.
+
+    Raises:
+        RepositoryProblem: `running`.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(files.lock(workspace.state / _LOCK_NAME, 0))
+        except RepositoryProblem as problem:
+            message = "another digest of this workspace is at work"
+            raise RepositoryProblem("running", message, "It reads what is new; what comes meanwhile is read by the next one.") from problem
+        yield
+
+
+def _digest(workspace: Workspace, request: Digest, paths: Iterable[Path], say: Say) -> DigestResult:
     run = f"digest/{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{_host()}"
     work = _Work(workspace, request, run, say)
     for path in paths:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mdmem import doctor, secrets, stats
     from mdmem.catchup import background, index
     from mdmem.changes import pending, purge, review, whole_files
-    from mdmem.digest import digesting
+    from mdmem.digest import digesting, starting
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, tasks
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
     digesting = late.module("mdmem.digest.digesting")
+    starting = late.module("mdmem.digest.starting")
     doctor = late.module("mdmem.doctor")
     hooks = late.module("mdmem.memory.hooks")
     adopting = late.module("mdmem.memory.adopting")
@@ -261,6 +262,10 @@ class Memory:
         if result.commits:
             _catch_up(self.workspace)
         return result
+
+    def start_digest(self, transcript: Path) -> bool:
+        """Start a digest of a session in the background, where the user's own settings have it read; at most once a minute."""
+        return starting.start_digest(self.workspace, transcript)
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""

@@ -40,6 +40,7 @@ MODULES = frozenset(
         "mdmem.cli.editor",
         "mdmem.cli.terminal",
         "mdmem.digest.digesting",
+        "mdmem.digest.starting",
         "mdmem.doctor",
         "mdmem.fact_names",
         "mdmem.editors.instructions",  # only for `init`
