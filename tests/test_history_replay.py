@@ -445,6 +445,18 @@ def test_a_line_that_a_revert_brings_back_has_the_marks_that_it_had(replayed: Re
     assert _marked(replayed) == ""
 
 
+def test_of_two_statements_about_a_line_each_is_taken_back_by_itself(replayed: ReplayedMemory) -> None:
+    replayed.write(DAY.format("a\n- b"), path=LOG)
+    replayed.commit({}, message(Op.RETRACT, path=LOG, retracts=["a"]))
+    replayed.commit({}, _reverting(commit_id(2)))
+    replayed.commit({}, message(Op.SUPERSEDE, ("a", "b"), path=LOG))
+    replayed.commit({}, _reverting(commit_id(3)))
+    replayed.commit({}, _reverting(commit_id(4)))
+    assert [(mark.kind, mark.begun) for mark in replayed.marks_on("a")] == [(MarkKind.RETRACTED, 5)]
+    replayed.commit({}, _reverting(commit_id(5)))
+    assert _marked(replayed) == ""
+
+
 def test_a_statement_that_holds_again_closes_no_circle(replayed: ReplayedMemory) -> None:
     replayed.write(DAY.format("a\n- b"), path=LOG)
     replayed.commit({}, message(Op.SUPERSEDE, ("a", "b"), path=LOG))

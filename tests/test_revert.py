@@ -6,6 +6,7 @@ from workspaces import append, code_of
 
 from mdmem import write_ahead
 from mdmem.errors import MdmemError
+from mdmem.model import Status
 from mdmem.model.writes import Forget, Log, Remember, Revert, WriteOptions
 
 
@@ -268,6 +269,18 @@ class TestOfLogs:
         assert (dry.removed, dry.commit, dry.diff, dry.changed) == (logged.added, None, "", True)
         assert (done.removed, done.path, done.changed) == (logged.added, "memory/2026-01-10.md", True)
         assert done.commit == dated.at.git("rev-parse", "HEAD").strip()
+
+    def test_where_two_statements_hide_a_line_it_is_hidden_until_both_are_taken_back(self, dated: DatedMemory) -> None:
+        old = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
+        retracted = dated.on("2026-01-11").apply(Forget(old)).commit
+        back = dated.on("2026-01-12").apply(Revert(str(retracted))).commit
+        replaced = dated.on("2026-01-13").apply(Log("the sea is blue", kind="fact", options=WriteOptions(supersedes=old))).commit
+        dated.on("2026-01-14").apply(Revert(str(back)))
+        dated.on("2026-01-15").apply(Revert(str(replaced)))
+        hidden = {"2026-01-11", "2026-01-13", "2026-01-14", "2026-01-15"}
+        for day in ("2026-01-10", "2026-01-11", "2026-01-12", "2026-01-13", "2026-01-14", "2026-01-15"):
+            assert dated.texts("green", as_of=day) == ["the sky is green"] * (day not in hidden)
+        assert [hit.status for hit in dated.search("green", history=True)] == [Status.REMOVED]
 
     @pytest.mark.parametrize("empty", [True, False])
     def test_of_a_revert_what_was_taken_back_holds_again(self, dated: DatedMemory, empty: bool) -> None:

@@ -213,6 +213,9 @@ def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime,
             continue
         if mark.ended is None or (occurrence.ended is not None and mark.ended >= occurrence.ended):
             last = Lifetime(begun=begun, ended=mark.begun, status=_MARK_STATUS[mark.kind], superseded_by=mark.other)
+            if earlier and mark.begun <= begun:  # it was set while another one held
+                before = earlier.pop()
+                last = replace(last, begun=before.begun, ended=before.ended)
             return (*earlier, last)
         if mark.begun > begun:
             earlier.append(Lifetime(begun=begun, ended=mark.begun, is_live=False, moved=True))

@@ -108,9 +108,9 @@ class StepMarks:
         return next(((row, each) for row, each in live.items() if row < 0 and _location(each.entry) == _location(last.entry)), None)
 
     def _can_be_restored(self, mark: Mark, row: int, occurrence: Occurrence) -> bool:
-        """True unless the occurrence is marked already, or the mark would close a circle. The successor has to be live, not current."""
-        is_log, is_overruled = self.is_log(occurrence.entry.path), mark.kind is MarkKind.OVERRULED
-        if is_log == is_overruled or self._marks_in_force(row):
+        """True unless the mark would close a circle. The successor has to be live, not current; other marks on the occurrence do not matter."""
+        is_overruled = mark.kind is MarkKind.OVERRULED
+        if is_overruled == self.is_log(occurrence.entry.path):
             return False
         successor, passed = None if is_overruled else mark.other, set[FactId]()
         while successor is not None and successor not in passed:

@@ -25,7 +25,7 @@ from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_
 from mdmem.search.terms import encodable, grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field
 
-INDEX_VERSION = 12
+INDEX_VERSION = 13
 
 NEIGHBOURS = 2
 """Entries on each side in the same file whose words count for an entry too; see `ranking.FIELD_WEIGHTS`."""
