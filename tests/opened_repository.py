@@ -27,3 +27,11 @@ def opened(at: Desk, request: pytest.FixtureRequest) -> Repository:
 
 def head(at: Desk) -> CommitId:
     return CommitId(at.git("rev-parse", "HEAD").strip())
+
+
+def change_message(at: Desk, message: bytes) -> CommitId:
+    """Change the message of the newest commit to any bytes; `git commit` itself would make UTF-8 of them."""
+    path = at.world.home / "commit"
+    path.write_bytes(at.git("cat-file", "commit", "HEAD").partition("\n\n")[0].encode() + b"\n\n" + message)
+    at.git("update-ref", "HEAD", at.git("hash-object", "-t", "commit", "-w", path).strip())
+    return head(at)

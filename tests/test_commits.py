@@ -1,19 +1,22 @@
 """Commits that git makes for us: which one is ours, what it holds, and how it is taken back."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
 from opened_repository import at as at
-from opened_repository import head
+from opened_repository import change_message, head
 from opened_repository import opened as opened
 from workspaces import SEED, Desk
 
 from mdmem import repo
-from mdmem.errors import MdmemError
+from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Identity, Repository, commits
+from mdmem.repo.runner import GitResult
 
 PATH = FilePath("MEMORY.md")
 SUBJECT = "MEMORY.md: append Work"
@@ -91,8 +94,85 @@ class TestOurs:
         assert failure.value.code == "hook-timeout"
         assert at.tree_state() == before
 
+    def test_an_interruption_before_it_leaves_nothing(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch):
+        at.write("new.md", "x\n")
+        before = at.tree_state()
+        run = commits.run
+
+        def interrupted(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+            if "commit" in arguments:
+                raise KeyboardInterrupt
+            return run(folder, arguments, *rest)
+
+        monkeypatch.setattr(commits, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            commits.commit(opened, order(paths=[FilePath("new.md")]))
+        assert at.tree_state() == before
+
+    def test_a_git_that_is_gone_is_no_hook_that_takes_too_long(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch):
+        at.write(PATH, "x\n")
+        run = commits.run
+
+        def gone(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+            if "commit" in arguments:
+                raise RepositoryProblem("git-missing", "git is not installed")
+            return run(folder, arguments, *rest)
+
+        monkeypatch.setattr(commits, "run", gone)
+        with pytest.raises(RepositoryProblem) as failure:
+            commits.commit(opened, order())
+        assert failure.value.code == "git-missing"
+
+    def test_after_a_commit_whose_subject_is_no_text(self, at: Desk, opened: Repository):
+        before = head(at)
+        for subject in ("another", SUBJECT):
+            at.write(PATH, f"{subject}\n")
+            at.commit(subject, PATH)
+            if subject == "another":
+                change_message(at, b"caf\xe9\n")
+        assert commits.commit_made_after(opened, before, [PATH], SUBJECT) == head(at)
+
+
+class TestRefused:
+    """What git refuses is told by its reason."""
+
+    @pytest.mark.parametrize("path", [PATH, "new.md"])
+    def test_while_another_git_holds_the_index(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch, path: str):
+        monkeypatch.setattr(commits, "_LOCK_SECONDS", 0)
+        at.write(path, "x\n")
+        (opened.git_dir / "index.lock").touch()
+        with pytest.raises(RepositoryProblem, match=r"index\.lock") as failure:
+            commits.commit(opened, order(paths=[FilePath(path)]))
+        assert failure.value.code == "busy"
+
+    def test_a_change_of_the_index_while_another_git_holds_it(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(commits, "_LOCK_SECONDS", 0)
+        (opened.git_dir / "index.lock").touch()
+        with pytest.raises(RepositoryProblem, match=r"index\.lock") as failure:
+            commits.clear_bits(opened, PATH, ["assume-unchanged"])
+        assert failure.value.code == "busy"
+
+    def test_a_change_of_the_index_for_a_file_that_it_does_not_have(self, opened: Repository):
+        with pytest.raises(RepositoryProblem, match=r"none\.md") as failure:
+            commits.clear_bits(opened, FilePath("none.md"), ["assume-unchanged"])
+        assert failure.value.code == "git-failed"
+
+    def test_a_file_that_git_does_not_take_though_nothing_ignores_it(self, at: Desk, opened: Repository):
+        at.write("sub/.GIT/a.md", "x\n")
+        with pytest.raises(RepositoryProblem) as failure:
+            commits.commit(opened, order(paths=[FilePath("sub/.GIT/a.md")]))
+        assert (failure.value.code, failure.value.hint) == ("git-failed", "")
+
 
 class TestForHooks:
+    def test_git_works_for_them_as_for_any_commit(self, at: Desk, opened: Repository):
+        """In particular, a `git status` of theirs may bring the index up to date."""
+        at.write(PATH, "x\n")
+        log = Path(at.world.home, "said")
+        at.hook("pre-commit", f'echo "$GIT_OPTIONAL_LOCKS" >{log}')
+        commits.commit(opened, order())
+        assert log.read_text() == "1\n"
+
     @pytest.mark.parametrize(
         ("changed", "expected"),
         [

@@ -31,6 +31,7 @@ def test_no_descriptor_stays_open(tmp_path: Path):
     assert files.replace(path, b"x", None, TEMPORARY)
     assert files.replace(path, b"y", b"x", TEMPORARY)
     assert files.read(path) == b"y"
+    assert files.fingerprint(path) == files.digest(b"y")
     with pytest.raises(PathProblem):
         files.read(path.parent)
     with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 0):
@@ -212,6 +213,10 @@ class TestTellingFilesApart:
         os.mkfifo(tmp_path / "pipe")
         assert files.fingerprint(tmp_path / "a.md") == files.digest(b"x" * 6_000_000)
         assert [files.fingerprint(tmp_path / name) for name in ("link", "pipe", ".", "none", "a.md/b")] == ["", "", "", None, None]
+
+    @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file is known here that can be opened and not be read")
+    def test_what_cannot_be_read_has_no_fingerprint(self):
+        assert files.fingerprint(Path("/proc/self/mem")) == ""
 
     def test_a_stamp(self, tmp_path: Path):
         path = tmp_path / "a.md"

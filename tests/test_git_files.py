@@ -127,6 +127,25 @@ class TestFind:
         (at.root / "sub").mkdir()
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(at.root))
         assert git_files.find_repository(str(at.root / "sub")) is None
+        monkeypatch.chdir(at.root)
+        monkeypatch.delenv("GIT_CEILING_DIRECTORIES")
+        assert git_files.find_repository(str(at.root / "sub")) == (str(at.root), str(at.root / ".git"))
+
+    def test_a_search_beyond_this_disk_is_for_git(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1")
+        assert git_files.find_repository(str(at.root)) is None
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder away")
+    def test_a_folder_of_somebody_else_is_for_git(self, at: Desk):
+        (at.root / "sub").mkdir()
+        os.chown(at.root / "sub", 4321, -1)
+        assert git_files.find_repository(str(at.root / "sub")) is None
+        assert git_files.find_repository(str(at.root)) is not None
+
+    @pytest.mark.parametrize("version", ["0", "1"])
+    def test_one_of_either_format_without_extensions(self, at: Desk, version: str):
+        at.git("config", "core.repositoryFormatVersion", version)
+        assert git_files.find_repository(str(at.root)) is not None
 
     @pytest.mark.parametrize("name", ["HEAD", "config", "objects", "refs"])
     def test_a_broken_one_is_for_git(self, at: Desk, name: str):
@@ -134,7 +153,29 @@ class TestFind:
         assert git_files.find_repository(str(at.root)) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "operation"),
+    [
+        ("MERGE_HEAD", "a merge"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("sequencer", "a cherry-pick or revert"),
+        ("BISECT_LOG", "a bisect"),
+        ("ORIG_HEAD", None),
+    ],
+)
+def test_what_git_is_in_the_middle_of(at: Desk, name: str, operation: str | None):
+    at.write(f".git/{name}", "")
+    assert git_files.operation_under_way(str(at.root / ".git")) == operation
+
+
 class TestHead:
+    def test_a_detached_one_is_read(self, at: Desk):
+        at.git("checkout", "-q", "--detach")
+        assert git_files.read_head(str(at.root / ".git")) == (None, at.git("rev-parse", "HEAD").strip())
+
     @pytest.mark.parametrize(
         "prepare",
         [
@@ -164,7 +205,14 @@ class TestHead:
         (at.root / ".git" / "packed-refs").write_text(f"{lines}a{commit} refs/heads/main\n{rest}")
         assert git_files.read_head(str(at.root / ".git")) is None
 
-    @pytest.mark.parametrize("text", [b"", b"0" * 40 + b"\n", b"x" * 40 + b"\n", b"1" * 39 + b"\n", b"ref: refs/heads/other\n"])
+    def test_a_branch_without_a_commit_beside_packed_ones(self, at: Desk):
+        at.git("pack-refs", "--all")
+        at.git("symbolic-ref", "HEAD", "refs/heads/new")
+        assert git_files.read_head(str(at.root / ".git")) == ("new", None)
+
+    @pytest.mark.parametrize(
+        "text", [b"", b"0" * 40 + b"\n", b"x" * 40 + b"\n", b"X" * 40 + b"\n", b"1" * 39 + b"\n", b"ref: refs/heads/other\n"]
+    )
     def test_a_branch_that_in_another_form_is_for_git(self, at: Desk, text: bytes):
         (at.root / ".git" / "refs" / "heads" / "main").write_bytes(text)
         assert git_files.read_head(str(at.root / ".git")) is None
@@ -179,7 +227,7 @@ class TestHead:
         ("name", "is_simple"),
         [
             *((name, True) for name in ("HEAD", "-a", "a.b/c", "refs/heads/main", "a.lock.b", "a_b")),
-            *((name, False) for name in ("a.lock", ".a", "a/.b", "a//b", "a/", "/a", "a.", "a.lock/b", "@", "a@{b", "ü")),
+            *((name, False) for name in ("a.lock", ".a", "a/.b", "a..b", "a//b", "a/", "/a", "a.", "a.lock/b", "@", "a@{b", "ü")),
         ],
     )
     def test_names_of_branches(self, at: Desk, name: str, is_simple: bool):
@@ -288,6 +336,7 @@ class TestState:
             (["intend"], False),
             (["pack"], False),
             (["mode"], False),
+            (["mode", "only"], True),
             (["skip"], False),
             (["version"], False),
             (["carriage returns", "only", "line ends", "old"], False),
@@ -341,6 +390,11 @@ class TestState:
         assert git_files.may_be_overlooked(str(at.root / ".git"), path.encode()) == is_overlooked
         at.git("update-index", "--index-version", "4")
         assert git_files.may_be_overlooked(str(at.root / ".git"), path.encode())
+
+    def test_a_file_whose_entry_is_in_the_shared_part_of_a_split_index(self, at: Desk):
+        at.git("update-index", "--assume-unchanged", "MEMORY.md")
+        at.git("update-index", "--split-index")
+        assert git_files.may_be_overlooked(str(at.root / ".git"), b"MEMORY.md")
 
     def test_in_a_workspace_below_the_root(self, world: World, repository: Path):
         at = desk(world, repository, "sub")
@@ -477,7 +531,7 @@ class TestObjects:
         path.write_bytes(damage(path.read_bytes()))
         assert git_files.tree_of(str(at.root / ".git"), commit) is None
 
-    @pytest.mark.parametrize("tree", [b"100644 MEMORY.md", b"100644 a\0" + b"x" * 20 + b"40000", b"\0"])
+    @pytest.mark.parametrize("tree", [b"100644 MEMORY.md", b"100644 a\0" + b"x" * 20 + b"40000", b"100644 MEMORY.md\0short", b"\0"])
     def test_a_tree_that_is_none_is_for_git(self, at: Desk, tmp_path: Path, tree: bytes):
         (tmp_path / "tree").write_bytes(tree)
         name = at.git("hash-object", "-t", "tree", "-w", "--literally", tmp_path / "tree").strip()

@@ -240,6 +240,17 @@ class TestWrites:
         assert at.git("status", "--porcelain") == "?? x\n"
         assert len(at.subjects()) == 2
 
+    def test_a_stale_lock_that_goes_away_meanwhile(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        lock = lock_in(at.root)
+
+        def removed(path: Path, _: object) -> bool:
+            path.unlink()
+            return True
+
+        monkeypatch.setattr(locks, "is_stale", removed)
+        assert at.apply(Log("met Bo")).commit
+        assert not lock.exists()
+
     def test_a_lock_in_the_way_of_nothing_stays(self, at: Desk):
         lock = lock_in(at.root, "packed-refs.lock")
         assert at.apply(Log("met Bo")).commit

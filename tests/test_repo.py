@@ -282,6 +282,18 @@ class TestDiscover:
         (tmp_path / "new").mkdir()
         assert repo.create(tmp_path / "new").branch() == branch
 
+    def test_a_folder_in_which_git_makes_none(self, tmp_path: Path):
+        (tmp_path / ".git").write_text("nonsense\n")
+        with pytest.raises(MdmemError, match="git init") as failure:
+            repo.create(tmp_path)
+        assert failure.value.code == "git-failed"
+
+    @pytest.mark.parametrize("name", ["two\nlines", "caf\udce9"])
+    def test_a_linked_work_tree_of_any_name(self, at: Desk, tmp_path: Path, name: str):
+        at.git("worktree", "add", "-q", "--detach", tmp_path / name)
+        repository = repo.discover(tmp_path / name)
+        assert (repository.root, repository.common_dir, repository.prefix) == (tmp_path / name, at.root / ".git", "")
+
 
 class TestState:
     @pytest.mark.parametrize(

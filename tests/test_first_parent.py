@@ -1,0 +1,110 @@
+"""The first-parent line and the side commits of its merges, where git holds what is unusual."""
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import NAME, World
+from opened_repository import change_message, head
+from workspaces import Desk, desk
+
+from mdmem import repo
+from mdmem.model import CommitId, FilePath
+from mdmem.repo import first_parent
+
+LATIN = b"caf\xe9\n"
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def merge_side(at: Desk, *paths: str, message: bytes = b"side\n") -> list[CommitId]:
+    """Merge a branch that has a commit with this message for each of some new files; the ids of those."""
+    at.git("switch", "-q", "-c", "side")
+    made = []
+    for path in paths:
+        at.write(path, f"- {path}\n")
+        at.commit()
+        made.append(change_message(at, message))
+    at.git("switch", "-q", "-")
+    at.write("memory/here.md", "- here\n")
+    at.commit("here")
+    at.git("merge", "-q", "--no-edit", "side")
+    return made
+
+
+def merge(at: Desk) -> first_parent.CommitChanges:
+    (commit,) = first_parent.read_commits(repo.discover(at.root), [head(at)])
+    return commit
+
+
+def test_times_and_author_of_a_commit(at: Desk) -> None:
+    environment = {"GIT_AUTHOR_DATE": "@1770000001 +0530", "GIT_COMMITTER_DATE": "@1770000002 +0000"}
+    at.world.git(at.root, "commit", "-q", "--allow-empty", "-m", "x", environment=environment)
+    commit = merge(at)
+    assert (commit.commit.time, commit.committed, commit.commit.author) == (1770000001, 1770000002, NAME)
+
+
+def test_a_commit_without_dates_is_of_the_beginning_of_time(at: Desk) -> None:
+    text = f"tree {at.git('rev-parse', 'HEAD:').strip()}\nauthor Ada <a@example.org>\ncommitter Ada <a@example.org>\n\nx\n"
+    name = at.world.git(at.root, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text).stdout.strip()
+    (commit,) = first_parent.read_commits(repo.discover(at.root), [CommitId(name)])
+    assert (commit.commit.time, commit.committed) == (0, 0)
+
+
+def test_a_message_that_is_no_text(at: Desk) -> None:
+    change_message(at, LATIN)
+    assert merge(at).commit.message == "caf\N{REPLACEMENT CHARACTER}\n"
+
+
+def test_a_file_that_may_be_executed_is_a_file(at: Desk) -> None:
+    at.write("memory/run.md", "- a\n").chmod(0o755)
+    at.commit()
+    (change,) = merge(at).changes
+    assert (change.path, change.before, change.after) == ("memory/run.md", None, at.git("rev-parse", "HEAD:memory/run.md").strip())
+    assert FilePath("memory/run.md") in first_parent.blobs(repo.discover(at.root), head(at))
+
+
+def test_a_boundary_that_is_not_asked_for_changes_nothing(at: Desk) -> None:
+    boundary = head(at)
+    at.write("memory/a.md", "- a\n")
+    at.commit()
+    (commit,) = first_parent.iterate_commits(repo.discover(at.root), [head(at)], boundary)
+    assert (commit.parents, [change.path for change in commit.changes]) == ((boundary,), ["memory/a.md"])
+
+
+class TestSideCommits:
+    def test_each_has_its_own_patches(self, at: Desk) -> None:
+        made = merge_side(at, "memory/a.md", "memory/b.md")
+        side = list(first_parent.side_commits(repo.discover(at.root), merge(at)))
+        assert [(commit.id, [patch.path for patch in patches]) for commit, patches in side] == [
+            (made[0], ["memory/a.md"]),
+            (made[1], ["memory/b.md"]),
+        ]
+
+    def test_a_message_that_is_no_text(self, at: Desk) -> None:
+        merge_side(at, "memory/a.md", message=LATIN)
+        ((commit, _),) = first_parent.side_commits(repo.discover(at.root), merge(at))
+        assert commit.message == "caf\N{REPLACEMENT CHARACTER}\n"
+
+    @pytest.mark.parametrize("variables", [{"GIT_DIR": "gone"}, {"GIT_DIR": "other/.git", "GIT_COMMON_DIR": "other/.git"}])
+    def test_in_a_hook_of_another_repository(
+        self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+    ) -> None:
+        """Git names a repository in the environment of its hooks, in which this may run."""
+        made = merge_side(at, "memory/a.md")
+        at.world.git(tmp_path, "init", "-q", "other")
+        commit, repository = merge(at), repo.discover(at.root)
+        for name, path in variables.items():
+            monkeypatch.setenv(name, os.fspath(tmp_path / path))
+        assert [commit.id for commit, _ in first_parent.side_commits(repository, commit)] == made
+
+    def test_there_are_none_where_ids_are_longer(self, world: World, tmp_path: Path) -> None:
+        world.git(tmp_path, "init", "-q", "--object-format=sha256", "long")
+        for name, value in (("user.name", NAME), ("user.email", "ada@example.org")):
+            world.git(tmp_path / "long", "config", name, value)
+        at = desk(world, tmp_path / "long")
+        merge_side(at, "memory/a.md")
+        assert list(first_parent.side_commits(repo.discover(at.root), merge(at))) == []
