@@ -135,10 +135,10 @@ class TestGreeting:
     READY: ClassVar[dict[str, Any]] = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     LIST: ClassVar[dict[str, Any]] = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
-    def greeted(self, *messages: Any) -> tuple[Greeting, list[Any]]:
+    def greeted(self, *messages: Any, at_once: bool = False) -> tuple[Greeting, list[Any]]:
         lines = [each if isinstance(each, str) else json.dumps(each) for each in messages]
         remaining, answers = [*lines, ""], list[str]()
-        return greet(lambda: remaining.pop(0), answers.append, read_only=False), [json.loads(each) for each in answers]
+        return greet(lambda: remaining.pop(0), answers.append, lambda: at_once, read_only=False), [json.loads(each) for each in answers]
 
     @pytest.mark.parametrize("params", [{}, {"params": {}}, {"params": {"cursor": None}}, {"params": {"_meta": {"progressToken": 1}}}])
     def test_of_the_usual_beginning(self, params: Any):
@@ -146,6 +146,14 @@ class TestGreeting:
         assert greeting == Greeting((json.dumps(self.HELLO), json.dumps(self.READY)), 1, ended=False)
         assert [each["id"] for each in answers] == [1, 2]
         assert [tool["name"] for tool in answers[1]["result"]["tools"]] == list(TOOLS)
+
+    def test_of_lists_that_are_asked_for_at_once(self):
+        lists = [self.LIST | {"id": number, "method": f"{name}/list"} for number, name in enumerate(("tools", "prompts", "resources"), 2)]
+        start = (json.dumps(self.HELLO), json.dumps(self.READY))
+        greeting, answers = self.greeted(self.HELLO, self.READY, *lists, "a call", "not read", at_once=True)
+        assert greeting == Greeting((*start, "a call"), 1, ended=False)
+        assert [next(iter(each["result"])) for each in answers[1:]] == ["tools", "prompts", "resources"]
+        assert self.greeted(self.HELLO, self.READY, *lists, at_once=True)[0] == Greeting(start, 1, ended=True)
 
     @pytest.mark.parametrize("first", [[], [BARE]])
     def test_of_a_client_without_a_handshake(self, first: list[Any]):

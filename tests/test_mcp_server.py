@@ -88,7 +88,7 @@ def test_lines_that_are_no_messages_are_answered_and_so_are_calls_when_the_input
     assert [answers[number]["result"]["isError"] for number in range(3, 9)] == [False] * 6
 
 
-LISTS = ["prompts/list", "resources/list", "tools/list"]
+LISTS = ["tools/list", "prompts/list", "resources/list"]
 
 
 @pytest.mark.parametrize("options", [(), ("--read-only",)])
@@ -116,7 +116,7 @@ def test_the_tools_are_listed_before_the_sdk_is_loaded(at: Desk, first: tuple[st
     lines = "\n".join((*first, *(line(each, each, **about) for each in LISTS), ""))
     done = at.world.run(at.root, [sys.executable, "-c", LOADED_AT_EACH_LINE, "mcp"], stdin=lines)
     greeted, *_, listed = (set(modules.split()) for modules in done.stderr.splitlines()[: 1 + len(LISTS)])
-    assert len(json.loads(done.stdout.splitlines()[3])["result"]["tools"]) == len(TOOLS)
+    assert len(json.loads(done.stdout.splitlines()[1])["result"]["tools"]) == len(TOOLS)
     assert "mdmem.mcp.greeting" in greeted
     assert not {"mcp", "anyio", "pydantic", "mdmem.mcp.server"} & listed
 

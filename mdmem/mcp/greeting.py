@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,8 @@ ENVELOPE_VERSION = "2026-07-28"
 """The version without one, whose requests each hold an envelope: version, client and its capabilities."""
 _ENVELOPE = "io.modelcontextprotocol/"
 _LISTS = ("tools/list", "prompts/list", "resources/list")
+_PAUSE_SECONDS = 0.1
+"""Between requests that a client sends in the same breath."""
 _CAPABILITIES = {
     "prompts": {"listChanged": False},
     "resources": {"listChanged": False, "subscribe": False},
@@ -38,10 +41,14 @@ class Greeting:
     ended: bool
 
 
-def greet(read_line: Callable[[], str], write_line: Callable[[str], None], read_only: bool) -> Greeting:
-    """Answer what a client begins with, up to `tools/list`, which comes last; a line that is read is empty at the end of input."""
+def greet(read_line: Callable[[], str], write_line: Callable[[str], None], has_line: Callable[[], bool], read_only: bool) -> Greeting:
+    """Answer what a client begins with: up to `tools/list`, and further lists that it asks for in the same breath.
+
+    A line that is read is empty at the end of input; `has_line` tells, without a long wait, whether there is one.
+    """
     lines: list[str] = []
     answered: int | str | None = None
+    is_listed = False
     while line := read_line():
         message = _message(line)
         method, number = message.get("method"), message.get("id")
@@ -60,6 +67,8 @@ def greet(read_line: Callable[[], str], write_line: Callable[[str], None], read_
         else:
             return Greeting((*lines, line), answered, ended=False)
         if method == "tools/list":
+            is_listed = True
+        if is_listed and not has_line():
             return Greeting(tuple(lines), answered, ended=False)
     return Greeting(tuple(lines), answered, ended=True)
 
@@ -151,6 +160,11 @@ def read_line() -> str:
         if byte == b"\n":
             break
     return line.decode("utf-8", "replace")
+
+
+def has_line() -> bool:
+    """True if there is more of standard input, or will be at once; at its end as well."""
+    return bool(select.select([0], [], [], _PAUSE_SECONDS)[0])
 
 
 def write_line(text: str) -> None:

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from mdmem.errors import PackageProblem
-from mdmem.mcp.greeting import greet, read_line, write_line
+from mdmem.mcp.greeting import greet, has_line, read_line, write_line
 from mdmem.startup import late
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
@@ -35,7 +35,7 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
     for number in INTERRUPTIONS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
-    greeting = greet(read_line, write_line, read_only)
+    greeting = greet(read_line, write_line, has_line, read_only)
     if not greeting.ended:
         server.run(folder, environment, read_only, greeting)
     return 0
