@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,8 @@ class Server:
         pipe = subprocess.PIPE
         environment = {"MDMEM_NOW": NOW, **environment}
         self.process = subprocess.Popen(list(command), cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
+        self._limit = threading.Timer(TIME_LIMIT, self.process.kill)  # so that no test waits for ever for an answer
+        self._limit.start()
         self._answers: dict[Any, Any] = {}
         self._number = 100
         self.say(*HELLO, line("ping", 9))
@@ -102,6 +105,7 @@ class Server:
         return self.process.stderr.read().decode()
 
     def close(self) -> None:
+        self._limit.cancel()
         self.hang_up()
         try:
             self.process.wait(TIME_LIMIT)

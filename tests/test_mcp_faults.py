@@ -193,6 +193,16 @@ def test_calls_that_are_wrong(at: Desk):
         assert running.answer(2)["error"] == {"code": -32602, "message": "there is no tool 'memory_serch'; did you mean memory_search?"}
         assert running.answer(None)["error"] == {"code": -32700, "message": "Parse error: a message is one line of JSON"}
         assert [running.answer(number)["error"]["code"] for number in (3, 4)] == [-32601, -32602]
+        for number, message in (
+            (5, call(5, "memory_log", text="half of a \ud83d")),
+            (6, '{"jsonrpc": "2.0", "id": 6, "method": 7}'),
+            (None, '{"jsonrpc": "2.0", "id": null, "method": 7}'),
+        ):
+            running.say(message)
+            assert running.answer(number)["error"] == {
+                "code": -32600,
+                "message": "Invalid request: a message is one of JSON-RPC, in whole characters",
+            }
         assert "Stripe" in running.text("memory_search", query="Stripe")
 
 

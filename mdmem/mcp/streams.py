@@ -4,6 +4,7 @@ waits for the answers that are under way.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
@@ -14,7 +15,10 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-_MESSAGES = {types.PARSE_ERROR: "Parse error: a message is one line of JSON", types.INVALID_REQUEST: "Invalid request"}
+_MESSAGES = {
+    types.PARSE_ERROR: "Parse error: a message is one line of JSON",
+    types.INVALID_REQUEST: "Invalid request: a message is one of JSON-RPC, in whole characters",
+}
 _LONGEST_WAIT_SECONDS = 120
 
 
@@ -136,7 +140,19 @@ def _parsed(line: str) -> SessionMessage | Exception:
 
 
 def _refusal(problem: Exception) -> SessionMessage:
-    """The answer to a line that is no message."""
-    is_json = isinstance(problem, ValidationError) and not any(each["type"] == "json_invalid" for each in problem.errors())
+    """The answer to a line that is no message; it has the id of the request, where there is one, so that nobody waits for another."""
+    errors = problem.errors() if isinstance(problem, ValidationError) else []
+    inputs = [_read(error["input"]) if error["type"] == "json_invalid" else error["input"] for error in errors]
+    messages = [each for each in inputs if isinstance(each, dict)]
+    request = next((each["id"] for each in messages if type(each.get("id")) in (int, str)), None)
+    is_json = bool(messages) or any(error["type"] != "json_invalid" for error in errors)
     code = types.INVALID_REQUEST if is_json else types.PARSE_ERROR
-    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=_MESSAGES[code])))
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=request, error=types.ErrorData(code=code, message=_MESSAGES[code])))
+
+
+def _read(line: object) -> object:
+    """A line of JSON that the SDK does not take, as one with half of a character (a lone surrogate); None where it is no JSON."""
+    try:
+        return json.loads(line) if isinstance(line, str | bytes) else None
+    except (ValueError, RecursionError):
+        return None
