@@ -116,6 +116,16 @@ def test_a_fork_is_not_read_twice(at: Desk, transcript: Transcript):
     assert texts(fork) == ["We decided to sell the boat."]
 
 
+def test_a_message_that_the_client_writes_once_more_is_none_more(at: Desk, transcript: Transcript):
+    path = transcript(*TALK)
+    assert digest(at, path).messages == 4
+    rows = path.read_text().splitlines()
+    again = json.loads(rows[1]) | {"id": "0000000f", "parentId": json.loads(rows[-1])["id"]}
+    path.write_text("\n".join([*rows, json.dumps(again)]) + "\n")
+    result = digest(at, path)
+    assert (result.messages, result.noise, result.entries, result.repeated) == (0, 0, (), 0)
+
+
 def test_a_rewritten_file_is_read_from_its_start(at: Desk, transcript: Transcript):
     digest(at, transcript(*TALK))
     other = transcript("We decided to sell the boat.", "and so on", start=START + timedelta(days=1))

@@ -23,7 +23,7 @@ from mdmem.given import guard
 from mdmem.model import CommitId
 from mdmem.model.digests import LINES, Digest, DigestedEntry, DigestResult, LeftSession
 from mdmem.model.rules import is_iso_day
-from mdmem.model.sessions import Speaker, Transcript
+from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.model.writes import DayEntry, DigestDay, WriteResult
 from mdmem.queries import dates, taken_out
 from mdmem.queries.restated import nearest_entries
@@ -254,24 +254,21 @@ class _Work:
             return None
         if transcript.own or not self._is_in_scope(transcript.project):
             return _News(path=path, transcript=transcript, drafts=(), settled=True)
-        if start is not None and any(message.line < start.line for message in transcript.messages[:1]):
-            start = None  # what was read before has changed: all of it was read again
-        after_line = start.read_line if start else 0
         rules = DraftRules(zone=self._zone, keep_lines=self._request.keep == LINES, tools_line=transcript.tools_line)
-        reading = draw(transcript.messages, rules, after_line)
-        fresh = [message for message in transcript.messages if message.line > after_line]
-        elsewhere = self._lines_read_elsewhere(transcript)
-        drafts = tuple(draft for draft in reading.drafts if draft.last_line not in elsewhere)
+        fresh = self._fresh_messages(transcript)
+        known_lines = {message.line for message in transcript.messages} - {message.line for message in fresh}
+        reading = draw(transcript.messages, rules, transcript.after_line, known_lines)
+        drafts = reading.drafts
         has_entries = bool(drafts or (cursor and cursor.entries))
         permissive = not has_entries and _is_idle(status)
-        if permissive and start is not None:
+        if permissive and transcript.after_line:
             whole = read_file(str(path), None, self._workspace.settings.owner)
             drafts = draw_permissively(whole.messages, rules) if whole else ()
         elif permissive:
             drafts = draw_permissively(transcript.messages, rules)
         self.tally.sessions += bool(fresh)
         self.tally.messages += len(fresh)
-        self.tally.size += transcript.size - (cursor.size if cursor and start else 0)
+        self.tally.size += transcript.size - (cursor.size if cursor and transcript.after_line else 0)
         self.tally.noise += reading.noise
         self.tally.redacted += sum(REDACTED in message.text for message in fresh)
         return _News(path=path, transcript=transcript, drafts=drafts, settled=has_entries or permissive)
@@ -282,19 +279,19 @@ class _Work:
             return True
         return project is not None and Path(project).resolve().is_relative_to(self._workspace.repository.root)
 
-    def _lines_read_elsewhere(self, transcript: Transcript) -> frozenset[int]:
-        """The lines of messages that were read in another session: of a fork, a copy. All others are noted as read in this one."""
+    def _fresh_messages(self, transcript: Transcript) -> list[Message]:
+        """The messages that nobody has read yet: not of a fork or a copy of another session, nor written once more by the client."""
         if self._marks is None:
             self._marks = cursors.read_marks(self._workspace.state)
         name, today = _session_name(transcript), _today()
-        elsewhere = set()
-        for message in transcript.messages:
-            session, _ = self._marks.get(message.mark, (name, today))
-            if session != name:
-                elsewhere.add(message.line)
-            elif not self._request.dry_run:
-                self._marks[message.mark] = (name, today)
-        return frozenset(elsewhere)
+        fresh = {
+            message.mark: message
+            for message in transcript.messages
+            if message.line > transcript.after_line and message.mark not in self._marks
+        }
+        if not self._request.dry_run:
+            self._marks |= dict.fromkeys(fresh, (name, today))
+        return list(fresh.values())
 
     def _write(self, news: _News, counts: Mapping[str, int]) -> dict[str, int]:
         """Write the entries of a session; returns how many each day has of it now."""

@@ -6,7 +6,7 @@ gives the entries of one that is read at its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 
 from mdmem.extract import noise, weights
@@ -114,8 +114,8 @@ class _Part:
         self.key = self.key or key
 
 
-def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0) -> Reading:
-    """Draw the entries of the messages behind a line; those up to it are context.
+def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, known_lines: Collection[int] = ()) -> Reading:
+    """Draw the entries of the messages behind a line; those up to it, and at `known_lines`, are context.
 
     Messages that a host or a program wrote in the user's place, and those without a time, give nothing.
     """
@@ -128,7 +128,7 @@ def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0) ->
         question = _question_before(messages, number) if message.speaker is Speaker.USER else None
         own = tuple(_of_agent(message, rules) if message.speaker is Speaker.AGENT else _of_person(message, rules, question, recent))
         recent = [*recent, (message, own)][-_CORRECTED_WITHIN:]
-        if message.line > after_line:
+        if message.line > after_line and message.line not in known_lines:
             drafts.extend(own)
             noise_count += not own
     return Reading(tuple(drafts), noise_count)
