@@ -172,6 +172,7 @@ FAILURES = [
     Failure("body-escapes-section", ("edit-section", "Employer", "--body", "# Higher"), hints="deeper headings"),
     Failure("body-escapes-section", ("edit-section", "Work", "--body", "```\nopen"), hints="Close"),
     Failure("body-escapes-section", ("edit-section", "Work", "--append", "<!-- open"), hints="Close"),
+    Failure("broken-delimiters", ("init", "--agents"), file("AGENTS.md", "# A\n\n<!-- mdmem:begin -->\n"), "mdmem:end"),
     Failure("broken-repository", APPEND, file(".git/HEAD", "nonsense\n"), "git fsck"),
     Failure("broken-repository", ("show",), file(".git/refs/heads/main", "nonsense\n"), "git fsck"),
     Failure("busy", APPEND, locked, "lock_timeout"),
@@ -235,6 +236,7 @@ FAILURES = [
     Failure("ignored-path", ("log", "x", "--date", "2026-03-06"), file(".gitignore", "memory/\n")),
     Failure("key-ambiguous", ("remember", "hamster", "--key", "pet"), hints="--supersedes ID"),
     Failure("no-identity", APPEND, nobody, "git config --global user.name"),
+    Failure("no-sessions", ("digest",), hints="sessions = "),
     Failure("no-workspace", ("show",), elsewhere, "mdmem init"),
     Failure("no-workspace", ("-C", "/nowhere/at/all", "status"), hints="mdmem init"),
     Failure("no-workspace", ("-C", "memory", "status"), hints="mdmem init"),
@@ -366,6 +368,9 @@ NOT_FROM_HERE = {
     "interrupted": "a signal has to come",
     "missing-package": "the extras are there where the tests run",
     "git-timeout": "git would have to hang for a minute",
+    "running": "another digest would have to be at work",
+    "unknown-format": "a digest goes on with other files",
+    **dict.fromkeys(("bad-line", "file-exists", "is-folder"), "the memory tool alone takes whole files and folders"),
 }
 
 
