@@ -21,7 +21,7 @@ MOST_ALWAYS_ON_TOKENS = 60
 ASKED = " ".join(packaged_files.template("compact.md").split())
 """The request for the summary of a compaction."""
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}
-NEARLY_FULL = 195_000
+NEARLY_FULL = 199_000
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ class TestPlugin:
         tokens = re.search(r"Always-on:\s+~(\d+) tok", details)
         assert tokens is not None, details
         assert int(tokens[1]) <= MOST_ALWAYS_ON_TOKENS
-        assert re.search(r"Hooks \(4\).*\n\s*MCP servers \(1\)", details)
+        assert re.search(r"Hooks \(\d+\).*PostCompact.*\n\s*MCP servers \(1\)", details)
 
 
 class TestSession:
@@ -138,7 +138,8 @@ class TestSession:
         session = talk(trial, [say("hello")], "hello")
         names = set(tool_names(session.requests[0]))
         assert {f"{SERVER}__{name}" for name, tool in TOOLS.items() if tool.always} <= names
-        assert not {f"{SERVER}__{name}" for name, tool in TOOLS.items() if not tool.always} & names
+        if "ToolSearch" in names:  # by which the others are found
+            assert not {f"{SERVER}__{name}" for name, tool in TOOLS.items() if not tool.always} & names
 
     def test_search_and_write_by_tool(self, trial: Trial):
         log = call("memory_log", text="the roof was swept", kind="fact", tags=["house"])
@@ -172,14 +173,14 @@ class TestCompaction:
     def test_three_in_a_row(self, trial: Trial):
         kept = ["[decision] the beta ships on Fridays", "[lesson] the broker is restarted by nobody", "[preference] tea after four"]
         steps = [
-            *(say("hello"), summary(kept[0], "the heating was mended")),
-            *(say("mixed"), say("painted", used=NEARLY_FULL), summary(kept[0], kept[1], "breakfast: porridge and coffee")),
-            *(say("opened"), say("dried", used=NEARLY_FULL), summary(*kept)),
+            *(say("hello"), say("painted", used=NEARLY_FULL), summary(kept[0], "the heating was mended")),
+            *(say("mixed"), say("dried", used=NEARLY_FULL), summary(kept[0], kept[1], "breakfast: porridge and coffee")),
+            *(say("opened"), summary(*kept)),
             say("done"),
         ]
         trial.variables |= WINDOW
-        session = talk(trial, steps, "hello", "/compact", "go on", "yes please", "ok, go on", "sounds good", "and now?")
-        assert session.triggers == ["manual", "auto", "auto"]
+        session = talk(trial, steps, "hello", "go on", "yes please", "ok, go on", "sounds good", "/compact", "and now?")
+        assert session.triggers == ["auto", "auto", "manual"]
         log = trial.read(TODAY)
         assert [log.count(f"- {line}\n") for line in kept] == [1, 1, 1]
         assert "the heating" not in log
@@ -189,8 +190,8 @@ class TestCompaction:
         for message in messages:
             for trailer in ("Op: log", "Source: auto", "Actor: agent-hook", f"Session: {session.id}"):
                 assert f"Mdmem-{trailer}\n" in message
-        for request in (session.requests[number] for number in (1, 4, 7)):
-            assert ASKED in " ".join(texts(request)[-1].split())
+        for request in (session.requests[number] for number in (2, 5, 7)):
+            assert ASKED in " ".join(" ".join(texts(request)).split())
         assert [len(blocks(request)) for request in session.requests] == [1] * 9
         assert trial.git("status", "--porcelain") == ""
 
