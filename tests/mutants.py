@@ -65,6 +65,7 @@ ROOMS = {
         ("mdmem/changes/*.py",),
         (
             *("test_apply*", "test_pending", "test_recover", "test_durability", "test_transaction", "test_write_outcome", "test_tasks"),
+            *("test_changes", "test_commit_notes"),
             *("test_review", "test_contradictions", "test_purge*", "test_trail", "test_trail_update", "test_secret_writes", "test_repeats"),
             *("test_superseding", "test_weaker_sources", "test_two_files", "test_revert", "test_refusals", "test_contradict"),
             *("test_write_answer", "test_cli_writes", "test_cli_history", "test_cli_purge"),
@@ -269,7 +270,7 @@ class Tests:
 
     def __init__(self, room: Room, module: str, text: str) -> None:
         self._module = module
-        self._own = {f"test_{Path(module).stem}", room.tests[0]}
+        self._own = {f"test_{Path(module.removesuffix('/__init__.py')).stem}", room.tests[0]}
         self._now = functions(text)
         self._by_line: dict[tuple[str, int], set[str]] = {}
         self._by_function: dict[str, set[str]] = {}

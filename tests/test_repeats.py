@@ -68,6 +68,13 @@ def test_a_repeat_is_success_without_a_commit(at: Desk, change: Change, between:
     assert at.tree_state() == before
 
 
+def test_a_repeat_of_an_actor_whom_the_environment_names(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MDMEM_ACTOR", "agent/a")
+    change = EditSection("Work", Action.REPLACE, "Stripe", "Linear")
+    assert at.apply(change).changed
+    assert not at.apply(change).changed
+
+
 @pytest.mark.parametrize("change", REPEATABLE.values(), ids=REPEATABLE)
 @pytest.mark.parametrize("options", [WriteOptions(), WriteOptions(actor="agent/a"), WriteOptions(actor="agent/b", session="1")])
 def test_of_another_actor_or_session_it_is_no_repeat(at: Desk, change: Change, options: WriteOptions) -> None:

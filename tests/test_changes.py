@@ -1,0 +1,117 @@
+"""Changes at large: the verbs of events, the texts that an edit brings in, days in words, and what a commit states."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
+
+from mdmem import files
+from mdmem.changes import APPLIERS, EVENT_VERBS
+from mdmem.changes.edits import FileEdit, new_texts
+from mdmem.cli.commands import COMMANDS
+from mdmem.errors import UsageProblem
+from mdmem.model import Source
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    return desk(world, repository)
+
+
+def message(at: Desk) -> str:
+    return at.git("log", "-1", "--format=%B")
+
+
+def test_events_have_the_names_of_the_commands() -> None:
+    assert EVENT_VERBS.keys() == APPLIERS.keys()
+    assert {verb.partition("-")[0] if verb == "conflicts-resolve" else verb for verb in EVENT_VERBS.values()} <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("edit", "texts"),
+    [
+        (append("x"), ["x"]),
+        (EditSection("Work", Action.REPLACE, "old", "new"), ["new"]),
+        (Log("x", more=("y",)), ["x", "y"]),
+        (Remember("x", key="k"), ["k", "x"]),
+        (Remember("x"), ["", "x"]),
+        (Forget("x"), []),
+    ],
+)
+def test_the_texts_that_an_edit_brings_in(edit: FileEdit, texts: list[str]) -> None:
+    assert list(new_texts(edit)) == texts
+
+
+class TestDays:
+    @pytest.mark.parametrize(
+        ("change", "day"),
+        [
+            (Log("x", day="yesterday"), "2026-03-04"),
+            (Log("x", day="2026-03-04"), None),
+            (Remember("x", section="Work", until="tomorrow"), "2026-03-06"),
+            (Remember("x", section="Work", until="2026-03-06"), None),
+            (append(), None),
+        ],
+    )
+    def test_one_in_words_is_in_the_answer(self, at: Desk, change: Change, day: str | None):
+        done = at.apply(change)
+        assert done.changed
+        assert done.day == day
+
+    @pytest.mark.parametrize(("change", "words"), [(Log("x", day="soonish"), "day"), (Remember("x", until="soonish"), "until")])
+    def test_one_that_is_none_is_refused(self, at: Desk, change: Change, words: str):
+        with pytest.raises(UsageProblem, match=rf"^{words}\b"):
+            at.apply(change)
+
+
+def test_a_file_of_another_workspace_is_only_read(at: Desk) -> None:
+    at.write("mdmem.toml", 'extra_paths = ["extra"]\n')
+    at.write("extra/x.md", "# X\n\n- swims\n")
+    at.commit()
+    refused(at, append(section="X", file="extra/x.md"), "read-only-path")
+
+
+def test_a_file_that_is_saved_all_the_time(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("mdmem.changes.apply"), "_TRIES", 3)
+    rename, saves = files._rename, 0
+
+    def saved_first(old: Path, new: Path, flags: int) -> bool:
+        nonlocal saves
+        if new == at.root / "MEMORY.md" and MARK not in new.read_text():
+            saves += 1
+            at.write("MEMORY.md", f"{SEED}- {saves}\n")
+        return rename(old, new, flags)
+
+    monkeypatch.setattr(files, "_rename", saved_first)
+    assert code_of(lambda: at.apply(append())) == "busy"
+    assert at.read("MEMORY.md") == f"{SEED}- {saves}\n"
+
+
+class TestStated:
+    """What a commit states beside the text that it changes."""
+
+    @pytest.fixture
+    def at(self, at: Desk) -> Desk:
+        at.write("memory/a.md", "# A\n\n- lives in Rome\n")
+        at.commit()
+        return at
+
+    def test_a_revert_names_what_it_takes_back(self, at: Desk):
+        commit = at.apply(append()).commit
+        at.apply(Revert(str(commit)))
+        assert f"Mdmem-Reverts: {commit}\n" in message(at)
+
+    def test_a_fact_that_stands_already_is_confirmed_where_another_goes_for_it(self, at: Desk):
+        fact = at.apply(Remember("lives in Paris", section="Home")).added[0]
+        at.apply(Remember("lives in Paris", section="Home", options=WriteOptions(source=Source.USER_STATED, supersedes="lives in Rome")))
+        assert f"Mdmem-Confirms: {fact}\n" in message(at)
+
+    @pytest.mark.parametrize("text", ["- works at Stripe", "prose"])
+    def test_a_fact_that_ends_without_a_successor(self, at: Desk, text: str):
+        done = at.apply(EditSection("Work", Action.BODY, text, options=WriteOptions(supersedes="lives in Rome")))
+        assert done.removed
+        assert f"Mdmem-Supersedes: {done.removed[-1]} -\n" in message(at)
