@@ -190,6 +190,12 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_done(at: Desk, transcript:
     assert ([left.why for left in result.left], len(result.entries)) == (["unknown-format"], 2)
 
 
+def test_a_file_without_a_record_is_named(at: Desk, tmp_path: Path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("the pump is old\n")
+    assert [left.why for left in digest(at, notes).left] == ["unknown-format"]
+
+
 def test_a_file_that_is_not_there(at: Desk, tmp_path: Path):
     with pytest.raises(PathProblem) as problem:
         digest(at, tmp_path / "none.jsonl")

@@ -251,6 +251,8 @@ class _Work:
         start = cursor.start if cursor else None
         transcript = read_file(str(path), start, self._workspace.settings.owner)
         if transcript is None:
+            if status.st_size and self._request.sessions:
+                raise TranscriptProblem("unknown-format", "there is no record in it")
             return None
         if transcript.own or not self._is_in_scope(transcript.project):
             return _News(path=path, transcript=transcript, drafts=(), settled=True)
