@@ -29,9 +29,9 @@ def test_the_confidence_is_that_of_the_source_unless_one_is_named(at: Desk, conf
 
 
 def test_all_that_the_options_say_of_its_origin(at: Desk) -> None:
-    options = WriteOptions(source=Source.INFERRED, confidence=0.5, actor="agent/a", session="1", reason="because")
+    options = WriteOptions(source=Source.AUTO, confidence=0.5, actor="agent/a", session="1", reason="because")
     assert with_provenance(at.workspace, NOTE, options).provenance == Provenance(
-        source=Source.INFERRED, confidence=0.5, actor="agent/a", session="1", reason="because"
+        source=Source.AUTO, confidence=0.5, actor="agent/a", session="1", reason="because"
     )
 
 

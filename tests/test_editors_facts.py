@@ -66,6 +66,7 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         ("## A\n\n- k: a #t <!-- c --> <!-- d --> ^id\n", "k: b ^new", {}, "## A\n\n- k: b #t <!-- c --> <!-- d --> ^new\n"),
         ("## A\n\n- k: a (until 2026-04-01) #t ^id\n", "k: b", {}, "## A\n\n- k: b #t ^id\n"),
         ("## A\n\n- k: a <!-- c\n  d --> ^id\n- x\n", "k: b", {}, "## A\n\n- k: b <!-- c\n  d --> ^id\n- x\n"),
+        ("## A\n\n- k: a <!-- c\n  d --> boX\n  more\n", "k: b", {}, "## A\n\n- k: b\n  more\n"),
         (
             "## A\n\n- k: a #t ^id\n  - sub\n\n  ```\n  code\n  ```\n",
             "k: b",

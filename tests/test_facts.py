@@ -15,10 +15,12 @@ from mdmem.facts import (
     find_held_key,
     find_same_item,
     has_words,
+    head_fact,
     holds_key,
     item_text,
     items,
     normalise,
+    paragraph_end,
     parse_item,
     parse_text,
     plain_words,
@@ -26,6 +28,7 @@ from mdmem.facts import (
     split_kind,
     write_item,
 )
+from mdmem.wording import field
 
 DAY = date(2026, 3, 5)
 _UNTIL = re.compile(r" \(until [-0-9]+\)$")
@@ -44,6 +47,8 @@ _UNTIL = re.compile(r" \(until [-0-9]+\)$")
         ("-     [fact] x", "x", None, "fact", (), None),
         ("- editor: vim (until 2026-03-05) #a #b <!-- c --> ^id-1", "editor: vim (until 2026-03-05)", "editor", None, ("a", "b"), DAY),
         ("- x <!-- #a --> <!-- b\n  c -->", "x", None, None, (), None),
+        ("- x <!-- a -->-->", "x <!-- a -->-->", None, None, (), None),
+        ("- x <!--> y -->", "x <!--> y -->", None, None, (), None),
         ("- x #a\n  y #b", "x #a\ny", None, None, ("b",), None),
         ("- x\r\n  y\r\n", "x\ny", None, None, (), None),
         ("- x\n\n  y\n", "x\n\ny", None, None, (), None),
@@ -277,6 +282,8 @@ def test_an_id_of_what_cannot_be_encoded() -> None:
         ("- x  (until 2026-01-01) #b <!-- c -->", None, ("d",), None, "- x #d <!-- c -->"),
         ("- x #b ^id", None, (), DAY, "- x (until 2026-03-05) ^id"),
         ("- #b", None, ("d",), None, "- #b"),
+        ("- boX\n  - y", None, ("t",), None, "- boX #t\n  - y"),
+        ("- x\n\n  #a", None, ("b",), None, "- x #b"),
         ("- x\n  y\n  z\n  w\n  - dd", None, ("t",), None, "- x\n  y\n  z\n  w #t\n  - dd"),
         ("- #b", "fact", ("d",), DAY, "- [fact] #b (until 2026-03-05) #d"),
         ("- x ^id\n  - y #b (until 2026-01-01)", None, ("d",), DAY, "- x #d ^id\n  - y #b (until 2026-03-05)"),
@@ -321,6 +328,9 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
         ({"text": "a\n~~~\nb"}, "- a\n  \\~~~\n  b"),
         ({"text": "a:\n```sh\n# b  \n\n<!-- c\n```"}, "- a:\n  ```sh\n  # b  \n\n  <!-- c\n  ```"),
         ({"text": "a\n```\nb\n```\n# c\n~~~\n```"}, "- a\n  ```\n  b\n  ```\n  \\# c\n  \\~~~\n  \\```"),
+        ({"text": "a\n~~~\n# b\n~~~"}, "- a\n  ~~~\n  # b\n  ~~~"),
+        ({"text": "# a\n```\nb\n```"}, "- \\# a\n  ```\n  b\n  ```"),
+        ({"text": "a\n```\nb\n```", "kind": "fact"}, "- [fact] a\n  ```\n  b\n  ```"),
         ({"text": "a\n~~~\n```\n~~~~"}, "- a\n  ~~~\n  ```\n  ~~~~"),
         ({"text": "a\n```\n~~~\n``"}, "- a\n  \\```\n  \\~~~\n  ``"),
         ({"text": "a\n``` b`\n```"}, "- a\n  \\``` b`\n  \\```"),
@@ -381,6 +391,23 @@ def test_refusals_of_write_item(arguments: dict[str, Any], code: str) -> None:
     with pytest.raises(TextProblem) as caught:
         write_item(**arguments)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(("tag", "is_several"), [("a,b", True), ("a b", True), ("1a", False), ("", False)])
+def test_tags_in_one_word_are_told_how(tag: str, is_several: bool) -> None:
+    with pytest.raises(TextProblem) as caught:
+        write_item("a", tags=[tag])
+    assert caught.value.hint == (f"Give {field('tags')} once for each label." if is_several else "")
+
+
+def test_the_first_paragraph_of_an_item() -> None:
+    assert head_fact("- x #a") is None
+    head = head_fact("- x #a\n  - y")
+    assert head is not None
+    assert (head.text, head.tags) == ("x", ("a",))
+    for fence in ("~~~", "```"):
+        text = f"{fence}\na\n\nb\n{fence}\n\nc"
+        assert paragraph_end(text) == len(text)
 
 
 PIECES = (
