@@ -18,8 +18,8 @@ PACKAGE = Path(wording.__file__).parent
 CORE = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in ("cli", "mcp", "show", "hookfiles.py")]
 """All but the doors, what they show, and the hooks, which are shell scripts."""
 FLAG = re.compile(r"(?:^|[\s(])--?[a-z][a-z-]*")
-OTHERS = re.compile(r"\b(?:git|iconv) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--format=.*")
-"""Flags of other programs."""
+OTHERS = re.compile(r"\b(?:git|iconv|openclaw) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--(?:format|grep)=.*")
+"""Flags of other programs, and what else is on their lines."""
 COMMAND = re.compile(rf"\bmdmem (?:{'|'.join(COMMANDS)})\b")
 
 

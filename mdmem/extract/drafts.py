@@ -64,7 +64,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DrawnEntries:
     """The entries that were drawn from messages, and how many messages were noise."""
 
     drafts: tuple[Draft, ...]
@@ -114,7 +114,7 @@ class _Part:
         self.key = self.key or key
 
 
-def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, known_lines: Collection[int] = ()) -> Reading:
+def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, known_lines: Collection[int] = ()) -> DrawnEntries:
     """Draw the entries of the messages behind a line; those up to it, and at `known_lines`, are context.
 
     Messages that a host or a program wrote in the user's place, and those without a time, give nothing.
@@ -131,7 +131,7 @@ def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, kn
         if message.line > after_line and message.line not in known_lines:
             drafts.extend(own)
             noise_count += not own
-    return Reading(tuple(drafts), noise_count)
+    return DrawnEntries(tuple(drafts), noise_count)
 
 
 def draw_permissively(messages: Sequence[Message], rules: DraftRules) -> tuple[Draft, ...]:

@@ -80,6 +80,7 @@ _DONE = {
     Op.CONFIRM: "confirmed in",
     Op.SAVE: "saved in",
     Op.MEMORY_TOOL: "changed",
+    Op.DIGEST: "put into",
 }
 
 

@@ -122,7 +122,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
     back. A line may be in the file several times (a compaction keeps it): the last one counts.
     """
     reading = Reading(header)
-    chain = _Chain(window)
+    chain = _Chain(window=window)
     messages: dict[str, RawMessage] = {}
     for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, chain, header)):
         kind = text_of(record.get("type"))
