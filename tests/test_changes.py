@@ -9,10 +9,12 @@ from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
 
 from mdmem import files
 from mdmem.changes import APPLIERS, EVENT_VERBS
-from mdmem.changes.edits import FileEdit, new_texts
+from mdmem.changes.edits import FileEdit, edit_text, new_texts, require_writable
 from mdmem.cli.commands import COMMANDS
-from mdmem.errors import UsageProblem
-from mdmem.model import Source
+from mdmem.document import parse
+from mdmem.errors import MdmemError, UsageProblem
+from mdmem.facts import fact_id
+from mdmem.model import FilePath, Source
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions
 
 
@@ -73,6 +75,56 @@ def test_a_file_of_another_workspace_is_only_read(at: Desk) -> None:
     at.write("extra/x.md", "# X\n\n- swims\n")
     at.commit()
     refused(at, append(section="X", file="extra/x.md"), "read-only-path")
+
+
+@pytest.mark.parametrize("folder", ["a", "a/b"])
+def test_a_file_of_another_repository_is_refused(at: Desk, folder: str) -> None:
+    require_writable(at.workspace, FilePath("a/b/x.md"))
+    at.git("init", "-q", folder)
+    assert code_of(lambda: require_writable(at.workspace, FilePath("a/b/x.md"))) == "bad-path"
+
+
+def test_what_goes_out_for_an_edit_is_named(at: Desk) -> None:
+    edit = append("- lives in Paris", "Home", supersedes="lives in Oslo")
+    edited = edit_text(at.workspace, edit, FilePath("MEMORY.md"), parse(SEED))
+    assert (edited.superseded, "Oslo" in edited.result.text) == (fact_id("lives in Oslo"), False)
+
+
+def test_a_fact_of_a_file_that_is_not_there(at: Desk) -> None:
+    refused(at, Forget("works at Stripe", file="memory/none.md"), "file-not-found")
+
+
+def problem_of(at: Desk, change: Change) -> MdmemError:
+    with pytest.raises(MdmemError) as failure:
+        at.apply(change)
+    return failure.value
+
+
+def test_a_key_that_is_taken_for_a_section_is_told_so_unless_another_section_is_missing(at: Desk) -> None:
+    at.apply(Remember("shell: zsh", section="Work"))
+    assert "It is a key" in problem_of(at, append(section="shell")).hint
+    problem = problem_of(at, EditSection("shell", Action.APPEND, "x", create=True, after="Nowhere"))
+    assert (problem.code, "It is a key" in problem.hint) == ("section-not-found", False)
+
+
+class TestLog:
+    PATH = "memory/2026-03-05.md"
+
+    def test_tags_stand_behind_the_entry(self, at: Desk):
+        at.apply(Log("rain", tags=("weather",)))
+        assert "- rain #weather\n" in at.read(self.PATH)
+
+    @pytest.mark.parametrize(("until", "again"), [("2026-03-05", False), ("2026-03-04", True)])
+    def test_an_entry_is_logged_again_where_it_has_expired(self, at: Desk, until: str, again: bool):
+        entry = Log(f"rain (until {until})", more=("wind",))
+        at.apply(entry)
+        assert at.apply(Log(entry.text)).changed == again
+        assert at.read(self.PATH).count("- rain") == 1 + again
+
+    def test_entries_that_stand_already_are_all_confirmed(self, at: Desk):
+        facts = at.apply(Log("rain", more=("wind",))).added
+        at.apply(Log("rain", more=("wind",), options=WriteOptions(source=Source.USER_STATED)))
+        assert [line for line in message(at).splitlines() if "Confirms" in line] == [f"Mdmem-Confirms: {fact}" for fact in facts]
 
 
 def test_a_file_that_is_saved_all_the_time(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

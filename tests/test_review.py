@@ -204,7 +204,8 @@ def test_near_duplicates(first: str, second: str, is_near: bool) -> None:
 
 @pytest.mark.parametrize(("key", "is_near"), [("theme", True), ("colour", False)])
 def test_what_keys_say_in_two_sections(key: str, is_near: bool) -> None:
-    text = f"## A\n\n- theme: dark mode in the editor\n\n## B\n\n- {key}: dark mode in editors\n"
+    place = "of the old desk by the window"
+    text = f"## A\n\n- theme: dark mode in the editor {place}\n\n## B\n\n- {key}: dark mode in editors {place}\n"
     assert summary(reviewed(curated(text))) == ([("near-duplicate", MEMORY, 7, False)] if is_near else [])
 
 
