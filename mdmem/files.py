@@ -232,7 +232,7 @@ def replace(path: Path, data: bytes, expected: bytes | None, temporary: str, is_
     try:
         if not is_prepared:
             prepare(path, data, temporary)
-        done = read(path) == expected and (_put_new(new, path) if expected is None else _exchange(new, path, expected))
+        done = read(path) == expected and (_put_new(new, path) if expected is None else _exchange(new, path, data, expected))
     except BaseException:
         with suppress(OSError):
             if fingerprint(new) in (digest(data), digest(expected or b"")):  # else it is a save that could not be put back
@@ -276,8 +276,8 @@ def _put_new(new: Path, path: Path) -> bool:
     return True
 
 
-def _exchange(new: Path, path: Path, expected: bytes) -> bool:
-    """Put `new` in place of a file that should hold `expected`; False, with the file as it was saved, where it held something else."""
+def _exchange(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
+    """Put `new`, which holds `data`, in place of a file that should hold `expected`; False, with the file as it was saved, where it held something else."""
     ours = identity(str(new))
     try:
         if not _rename(new, path, _RENAME_EXCHANGE):
@@ -286,13 +286,13 @@ def _exchange(new: Path, path: Path, expected: bytes) -> bool:
         if _holds(new, expected):
             new.unlink()
             return True
-        give_back(new, path, ours)
+        give_back(new, path, ours, digest(data))
     except FileNotFoundError:
         return False
     except BaseException:
         # An interruption, or a failing disk, after the exchange perhaps.
         if identity(str(new)) not in (None, ours) and not _holds(new, expected):
-            give_back(new, path, ours)
+            give_back(new, path, ours, digest(data))
         raise
     return False
 
@@ -305,14 +305,14 @@ def _holds(path: Path, data: bytes) -> bool:
         return False
 
 
-def give_back(displaced: Path, path: Path, ours: tuple[int, int, int] | None) -> None:
-    """Give a file, link or folder that was displaced its name back, in place of our file (by its identity).
+def give_back(displaced: Path, path: Path, ours: tuple[int, int, int] | None, content: str) -> None:
+    """Give a file, link or folder that was displaced its name back, in place of our file (by its identity, and the digest of its content).
 
-    Where somebody saved again meanwhile, the newest stays.
+    Where somebody saved again meanwhile, in place or by another file, the newest stays.
     """
     if not _rename(displaced, path, _RENAME_EXCHANGE):
         displaced.rename(path)
-    elif identity(str(displaced)) != ours:
+    elif identity(str(displaced)) != ours or fingerprint(displaced) != content:
         _rename(displaced, path, _RENAME_EXCHANGE)
 
 

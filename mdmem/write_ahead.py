@@ -147,8 +147,8 @@ def recover_temporaries(path: Path, record: FileRecord) -> None:
         temporary = path.parent / name
         displaced, ours = fingerprint(temporary), identity(str(path))
         if displaced is not None:
-            if displaced not in (record.before, record.after) and fingerprint(path) == exchanged:
-                give_back(temporary, path, ours)
+            if exchanged is not None and displaced not in (record.before, record.after) and fingerprint(path) == exchanged:
+                give_back(temporary, path, ours, exchanged)
             with suppress(IsADirectoryError):
                 temporary.unlink(missing_ok=True)
     if path.parent.is_dir():

@@ -46,6 +46,21 @@ class TestSavedAtTheLastMoment:
         assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
 
     @requires_exchange
+    def test_a_save_into_our_file_stays_too(self, path: Path, monkeypatch: pytest.MonkeyPatch):
+        """The first save takes the name before the exchange; the second one is written in place, while our file has the name."""
+        self.saving(monkeypatch, path, "first")
+        holds = files._holds
+
+        def saved_in_place(displaced: Path, data: bytes) -> bool:
+            path.write_text("second")
+            return holds(displaced, data)
+
+        monkeypatch.setattr(files, "_holds", saved_in_place)
+        assert not files.replace(path, b"ours", b"old", TEMPORARY)
+        assert path.read_text() == "second"
+        assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
+
+    @requires_exchange
     @pytest.mark.parametrize("end", [None, KeyboardInterrupt(), OSError(errno.EIO, "broken")], ids=["to the end", "interrupted", "disk"])
     @pytest.mark.parametrize("kind", ["text", "large", "link", "folder", "unreadable"])
     def test_a_save_of_any_kind_goes_back_whatever_ends_the_exchange(
