@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,11 @@ def server(at: Desk, *options: str, folder: Path | None = None, **environment: s
 
 def processes_below(process: int) -> list[int]:
     """The children of a process."""
-    return [int(each) for task in Path(f"/proc/{process}/task").iterdir() for each in (task / "children").read_text().split()]
+    children: list[int] = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+            children += map(int, (task / "children").read_text().split())
+    return children
 
 
 def resident_bytes(process: int) -> int:
