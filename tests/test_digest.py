@@ -13,8 +13,8 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest import cursors
-from mdmem.errors import PathProblem, WorkspaceProblem
+from mdmem.digest import cursors, digesting
+from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.memory import Memory
 from mdmem.model.digests import LINES, Digest, DigestResult
 from mdmem.model.writes import Forget, Remember, WriteOptions
@@ -172,6 +172,29 @@ def test_a_dry_run_leaves_all_as_it_was(at: Desk, transcript: Transcript):
 def test_since_a_day(at: Desk, transcript: Transcript):
     path = transcript("We decided to keep the pump.", "I prefer tea.", start=datetime(2026, 3, 3, 23, 59, tzinfo=UTC))
     assert texts(digest(at, path, since="2026-03-04")) == ["I prefer tea."]
+    assert texts(digest(at, path)) == ["We decided to keep the pump."]
+
+
+def test_what_could_not_be_written_is_read_again(at: Desk, transcript: Transcript):
+    path = transcript(*TALK)
+    (at.root / ".git" / "MERGE_HEAD").write_text(at.git("rev-parse", "HEAD"))
+    with pytest.raises(RepositoryProblem):
+        digest(at, path)
+    (at.root / ".git" / "MERGE_HEAD").unlink()
+    assert len(digest(at, path).entries) == 2
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_read_later(at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch):
+    path, read = transcript("ok", "Our garden is calm and the old roses bloom."), digesting.draw_permissively
+    os.utime(path, (time.time() - 2 * 24 * 3600,) * 2)
+
+    def gone(*arguments: Any) -> Any:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(digesting, "draw_permissively", gone)
+    assert len(digest(at, path, transcript(*TALK, session="6b2f0000")).left) == 1
+    monkeypatch.setattr(digesting, "draw_permissively", read)
+    assert len(digest(at, path).entries) == 1
 
 
 def test_the_best_of_a_session_that_has_ended(at: Desk, transcript: Transcript):

@@ -61,12 +61,16 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """The news of a transcript: the entries that were drawn. `settled`: what is read now gives no more, were it by permissive rules."""
+    """The news of a transcript: the entries that were drawn, and the marks of the messages that were new.
+
+    `settled`: what is read now gives no more, were it by permissive rules.
+    """
 
     path: Path
     transcript: Transcript
     drafts: tuple[Draft, ...]
     settled: bool
+    marks: tuple[str, ...] = ()
 
 
 def digest(workspace: Workspace, request: Digest, say: Say) -> DigestResult:
@@ -229,7 +233,8 @@ class _Work:
         counts = dict(cursor.entries or {}) if cursor else {}
         if news is not None:
             counts = self._write(news, counts)
-        if not self._request.dry_run:
+        if not self._request.dry_run and self._request.since is None:  # else what was left out is still to be read
+            self._note_marks(news)
             self._cursors[name] = replace(
                 cursors.cursor_of(status),
                 start=news.transcript.next_start if news else None,
@@ -273,7 +278,8 @@ class _Work:
         self.tally.size += transcript.size - (cursor.size if cursor and transcript.after_line else 0)
         self.tally.noise += reading.noise
         self.tally.redacted += sum(REDACTED in message.text for message in fresh)
-        return _News(path=path, transcript=transcript, drafts=drafts, settled=has_entries or permissive)
+        marks = tuple(message.mark for message in fresh)
+        return _News(path=path, transcript=transcript, drafts=drafts, settled=has_entries or permissive, marks=marks)
 
     def _is_in_scope(self, project: str | None) -> bool:
         """True if the sessions of a project are to be read: those that were named, else those of this work tree, or all."""
@@ -285,15 +291,17 @@ class _Work:
         """The messages that nobody has read yet: not of a fork or a copy of another session, nor written once more by the client."""
         if self._marks is None:
             self._marks = cursors.read_marks(self._workspace.state)
-        name, today = _session_name(transcript), _today()
         fresh = {
             message.mark: message
             for message in transcript.messages
             if message.line > transcript.after_line and message.mark not in self._marks
         }
-        if not self._request.dry_run:
-            self._marks |= dict.fromkeys(fresh, (name, today))
         return list(fresh.values())
+
+    def _note_marks(self, news: _News | None) -> None:
+        """Note messages as read, now that their entries are written."""
+        if news is not None and self._marks is not None:
+            self._marks |= dict.fromkeys(news.marks, (_session_name(news.transcript), _today()))
 
     def _write(self, news: _News, counts: Mapping[str, int]) -> dict[str, int]:
         """Write the entries of a session; returns how many each day has of it now."""
