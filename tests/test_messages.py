@@ -75,6 +75,49 @@ def test_every_field_of_a_note_is_a_trailer() -> None:
     assert (note_read.confirms, note_read.reverts, note_read.claimed_by) == (note.confirms, note.reverts, "agent/main")
 
 
+def test_a_digest_says_where_each_was_said_and_how_far_is_read() -> None:
+    first, second = FactId("1f3c9a2b"), FactId("8e0d4c11")
+    note = CommitNote(
+        op=Op.DIGEST,
+        path=FilePath("memory/2026-03-04.md"),
+        section=("2026-03-04", "09:00"),
+        provenance=Provenance(Source.USER_STATED, 0.95),
+        more_sections=(("2026-03-04", "10:30"),),
+        run="digest/20260304T090000Z-0a1b2c3d",
+        cites=((first, "claude/5a1e00ff#17-19"), (second, "pi/two words#40")),
+        keys=((first, "favourite colour"),),
+        reads=("claude/5a1e00ff#20 0123456789ab",),
+    )
+    note_read = parse_message(compose_message(note, "", ""))
+    assert note_read.sections == ("2026-03-04 > 09:00", "2026-03-04 > 10:30")
+    assert note_read.section == note_read.sections[0]
+    assert [note_read.names_section(("2026-03-04", minute)) for minute in ("09:00", "10:30", "11:00")] == [True, True, False]
+    assert (note_read.run, note_read.cites, note_read.keys) == (note.run, note.cites, note.keys)
+    assert note_read.reads == (("claude/5a1e00ff#20", "0123456789ab"),)
+
+
+@pytest.mark.parametrize(
+    "trailer",
+    [
+        "Cites: 1f3c9a2b",
+        "Cites: 1f3c9a2b claude/5a1e#",
+        "Cites: 1f3c9a2b claude/5a1e#0",
+        "Cites: 1f3c9a2b claude/5a1e#7-",
+        "Cites: 1f3c9a2b 5a1e#7",
+        "Cites: 1f3c claude/5a1e#7",
+        "Key: 1f3c9a2b",
+        "Key: employer",
+        "Read: claude/5a1e#7",
+        "Read: claude/5a1e#7 None",
+        "Read: claude/5a1e#0 0123456789ab",
+        "Read: claude/5a1e 0123456789ab",
+    ],
+)
+def test_malformed_parts_of_a_digest_are_left_out(trailer: str) -> None:
+    note = parse_message(f"memory/2026-03-04.md: digest\n\nMdmem-Op: digest\nMdmem-{trailer}\n")
+    assert (note.op, note.run, note.cites, note.keys, note.reads, note.sections) == (Op.DIGEST, None, (), (), (), ())
+
+
 def test_long_changes_are_quoted_in_part() -> None:
     after = "".join(f"line {number} {'x' * 300}\n" for number in range(30))
     lines = compose_message(NOTE, "", after).split("\n\n")[1].split("\n")

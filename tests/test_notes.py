@@ -64,6 +64,29 @@ def test_each_note_of_a_squash_counts_for_what_it_quotes(text: str) -> None:
     assert parse_message(text).provenance.source is Source.AUTO
 
 
+def test_a_squash_keeps_what_each_digest_says() -> None:
+    def digest(line: int, run: str) -> str:
+        note = CommitNote(
+            op=Op.DIGEST,
+            path=FilePath("memory/2026-03-04.md"),
+            section=("2026-03-04", "09:00"),
+            provenance=Provenance(Source.USER_STATED, 0.95),
+            run=run,
+            cites=((FactId(f"0000000{line}"), f"claude/5a1e#{line}"),),
+            keys=((FactId(f"0000000{line}"), "home"),),
+            reads=(f"claude/5a1e#{line} 0123456789ab",),
+        )
+        return compose_message(note, "", f"- {line}\n").rstrip()
+
+    for text in (f"{digest(1, 'a')}\n\n{digest(2, 'b')}\n", logged(digest(1, "a"), digest(2, "b"))):
+        joined = parse_message(text)
+        assert joined.cites == (("00000001", "claude/5a1e#1"), ("00000002", "claude/5a1e#2"))
+        assert joined.keys == (("00000001", "home"), ("00000002", "home"))
+        assert joined.reads == (("claude/5a1e#1", "0123456789ab"), ("claude/5a1e#2", "0123456789ab"))
+        assert joined.run is None
+    assert parse_message(f"{digest(1, 'a')}\n\n{digest(2, 'a')}\n").run == "a"
+
+
 def test_the_last_note_that_quotes_a_line_counts() -> None:
     later = message(Source.INFERRED, "- c\n- d\n", "- d\n- a\n")
     for text in (f"{GUESS}\n\n{WORD}\n\n{later}", logged(GUESS, WORD, later)):

@@ -28,6 +28,11 @@ _LIST_MARKER = late.pattern(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _PATH = late.pattern(r"(?i)^(.+?\.md): ")
 _FACT = late.pattern(r"[0-9a-f]{8}")
 _COMMIT = late.pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFERENCE = r"[^\s/]+/\S(?:.*\S)?#[1-9]\d*"
+"""A line of a session, CLIENT/SESSION#LINE. The id of a session may hold any sign."""
+_CITED = late.pattern(rf"([0-9a-f]{{8}}) ({_REFERENCE}(?:-[1-9]\d*)?)")
+_KEY = late.pattern(r"([0-9a-f]{8}) +(\S.*)")
+_READ = late.pattern(rf"({_REFERENCE}) ([0-9a-f]{{12}})")
 _REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{7,64})\b")
 _BY_A_PERSON = Provenance(source=Source.USER_STATED, confidence=Source.USER_STATED.confidence)
 
@@ -71,7 +76,10 @@ class ParsedNote:
 
     `op` is None for a person's commit, and an `Op` unless a later version wrote it: `Op.SAVE` for edits by hand that an agent had committed.
     `path` is the file that the subject names. `section` is the joined path as `section_name` gives it, empty for the text before the first
-    heading. `supersedes` pairs a fact with its successor, None where it has none.
+    heading; of a digest, the first of its `sections`. `supersedes` pairs a fact with its successor, None where it has none.
+
+    Of a digest: `run` names the run, `cites` pairs a fact with the lines of a session where it was said (`CLIENT/SESSION#LINE[-LINE]`), `keys`
+    pairs it with what it is about, and `reads` pairs the last line that was read of a session with that line's hash.
     """
 
     op: str | None
@@ -86,6 +94,16 @@ class ParsedNote:
     contradicts: tuple[FactPair, ...] = ()
     resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
+    sections: tuple[str, ...] = ()
+    run: str | None = None
+    cites: tuple[tuple[FactId, str], ...] = ()
+    keys: tuple[tuple[FactId, str], ...] = ()
+    reads: tuple[tuple[str, str], ...] = ()
+
+    def names_section(self, section: SectionPath) -> bool:
+        """True if a section is among those that the note names."""
+        name = section_name(section)
+        return name == self.section or name in self.sections
 
     @property
     def is_by_hand(self) -> bool:
@@ -224,6 +242,11 @@ def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
         contradicts=tuple(_pairs(values.get("Contradicts", ()))),
         resolves=tuple(_pairs(values.get("Resolves", ()))),
         reverts=tuple(CommitId(value) for value in values.get("Reverts", ()) if _COMMIT.fullmatch(value)),
+        sections=tuple(filter(None, values.get("Section", ()))),
+        run=first("Run"),
+        cites=tuple((FactId(match[1]), match[2]) for value in values.get("Cites", ()) if (match := _CITED.fullmatch(value))),
+        keys=tuple((FactId(match[1]), match[2]) for value in values.get("Key", ()) if (match := _KEY.fullmatch(value))),
+        reads=tuple((match[1], match[2]) for value in values.get("Read", ()) if (match := _READ.fullmatch(value))),
     )
 
 

@@ -43,7 +43,8 @@ class QuotingNote:
 def parse_message(message: str) -> ParsedNote:
     """Read a commit message. One without `Mdmem-Op` is a person's, who counts as the user and states nothing of facts.
 
-    The notes of a squash are joined: the last one with all that the others state, and with the weakest source among them.
+    The notes of a squash are joined: the last one with all that the others state, and with the weakest source among them. It has a run where
+    all have the same.
     """
     notes = [each.note for each in parse_notes(message) if each.is_own or each.is_formal]
     if len(notes) < 2:
@@ -60,6 +61,10 @@ def parse_message(message: str) -> ParsedNote:
         contradicts=tuple(pair for note in notes for pair in note.contradicts),
         resolves=tuple(pair for note in notes for pair in note.resolves),
         reverts=tuple(commit for note in notes for commit in note.reverts),
+        run=notes[-1].run if len({note.run for note in notes}) == 1 else None,
+        cites=tuple(pair for note in notes for pair in note.cites),
+        keys=tuple(pair for note in notes for pair in note.keys),
+        reads=tuple(read for note in notes for read in note.reads),
     )
 
 

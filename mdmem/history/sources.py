@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from mdmem.document import lines_without_ends
-from mdmem.history.messages import ParsedNote, note_by_hand, quoted_line, section_name
+from mdmem.history.messages import ParsedNote, note_by_hand, quoted_line
 from mdmem.history.notes import QuotingNote, parse_notes, weakest_note
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Origin
@@ -41,6 +41,8 @@ class ChangedText:
             contradicts=tuple(pair for pair in note.contradicts if not facts.isdisjoint(pair)),
             resolves=tuple(pair for pair in note.resolves if not facts.isdisjoint(pair)),
             reverts=note.reverts if self.quoted_by(each) else (),
+            cites=tuple(pair for pair in note.cites if pair[0] in facts),
+            keys=tuple(pair for pair in note.keys if pair[0] in facts),
         )
 
 
@@ -89,8 +91,7 @@ class Statements:
 
     def _last_note_quoting(self, lines: Collection[str], path: FilePath | None, section: SectionPath) -> ParsedNote | None:
         notes = [each.note for each in self._quoting if not each.came.isdisjoint(lines)]
-        name = section_name(section)
-        in_section = [note for note in notes if note.section == name and note.path in (None, path)]
+        in_section = [note for note in notes if note.path in (None, path) and note.names_section(section)]
         return next(reversed(in_section or notes), None)
 
     def origin(self, note: ParsedNote) -> Origin:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mdmem.history.chains import joined_by_moves
 from mdmem.history.file_changes import EarlierTrail, Page
-from mdmem.history.messages import ParsedNote, section_name
+from mdmem.history.messages import ParsedNote
 from mdmem.history.reverts import StepReverts
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Entry, Mark, MarkKind, Occurrence
@@ -29,7 +29,7 @@ class CommitClaims:
 
     def is_about(self, path: FilePath, section: SectionPath) -> bool:
         """True if the commit names this section as its own."""
-        return self.note.path in (None, path) and self.note.section == section_name(section)
+        return self.note.path in (None, path) and self.note.names_section(section)
 
 
 @dataclass(frozen=True, slots=True)
