@@ -13,7 +13,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest import cursors, digesting
+from mdmem.digest import cursors, news
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.memory import Memory
 from mdmem.model.digests import LINES, Digest, DigestResult
@@ -185,15 +185,15 @@ def test_what_could_not_be_written_is_read_again(at: Desk, transcript: Transcrip
 
 
 def test_a_file_that_vanishes_while_it_is_read_is_read_later(at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch):
-    path, read = transcript("ok", "Our garden is calm and the old roses bloom."), digesting.draw_permissively
+    path, read = transcript("ok", "Our garden is calm and the old roses bloom."), news.draw_permissively
     os.utime(path, (time.time() - 2 * 24 * 3600,) * 2)
 
     def gone(*arguments: Any) -> Any:
         raise FileNotFoundError(2, "No such file or directory")
 
-    monkeypatch.setattr(digesting, "draw_permissively", gone)
+    monkeypatch.setattr(news, "draw_permissively", gone)
     assert len(digest(at, path, transcript(*TALK, session="6b2f0000")).left) == 1
-    monkeypatch.setattr(digesting, "draw_permissively", read)
+    monkeypatch.setattr(news, "draw_permissively", read)
     assert len(digest(at, path).entries) == 1
 
 

@@ -1,5 +1,6 @@
 """Digests: what is new in the transcripts of sessions, as entries of the days on which it was said.
 
-`cursors` keeps how far each transcript is read, in the state folder. `days` makes changes of logs from what was drawn. `digesting` reads the
-transcripts and carries the changes out, each as a commit. Kill it anywhere: commits that exist count, and the rest is read again.
+`sources` finds the transcripts, `cursors` keeps how far each is read, in the state folder. `news` reads what is new in one and draws the
+entries, `days` makes changes of logs from them, and `writing` carries these out, each as a commit. `digesting` goes from one transcript to the
+next. Kill it anywhere: commits that exist count, and the rest is read again.
 """

@@ -1,0 +1,120 @@
+"""Read a transcript: what is new in it, and the entries that are drawn from that. Nothing is written here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+
+from mdmem.digest.cursors import Cursor
+from mdmem.errors import TranscriptProblem
+from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
+from mdmem.extract.noise import REDACTED
+from mdmem.model.digests import LINES, Digest
+from mdmem.model.sessions import Message, Transcript
+from mdmem.startup.records import dataclass
+from mdmem.transcripts.files import read_file
+from mdmem.workspace import Workspace
+
+_IDLE = timedelta(days=1)
+"""A session in which nothing was said for so long has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """The news of a transcript: the entries that were drawn, and the messages that nobody had read.
+
+    - `size`: the bytes that are new. `noise`: the messages among the new ones that say nothing.
+    - `settled`: what is read now gives no more, were it by permissive rules.
+    """
+
+    transcript: Transcript
+    drafts: tuple[Draft, ...] = ()
+    messages: tuple[Message, ...] = ()
+    size: int = 0
+    noise: int = 0
+    settled: bool = True
+
+    @property
+    def session(self) -> str:
+        """CLIENT/SESSION."""
+        return f"{self.transcript.client}/{self.transcript.session}"
+
+    @property
+    def redacted(self) -> int:
+        """The number of messages that had a secret in them."""
+        return sum(REDACTED in message.text for message in self.messages)
+
+
+def is_idle(status: os.stat_result) -> bool:
+    """True if nothing was written to a file for so long that its session has ended."""
+    return datetime.now(UTC) - datetime.fromtimestamp(status.st_mtime, UTC) >= _IDLE
+
+
+def read_news(
+    workspace: Workspace,
+    request: Digest,
+    path: Path,
+    status: os.stat_result,
+    cursor: Cursor | None,
+    marks: Collection[str],
+    zone: tzinfo | None,
+) -> News | None:
+    """Read what is new in a file.
+
+    Args:
+        workspace: whose settings say whose sessions are read.
+        request: what the digest was asked for.
+        path: the file.
+        status: of the file, before it is read.
+        cursor: the end of what is read of it (None: nothing).
+        marks: of the messages that were read already, here or in another file.
+        zone: of the user, whose days count; None is the system's.
+
+    Returns:
+        None: it holds nothing yet.
+
+    Raises:
+        TranscriptProblem: `unknown-format`.
+        OSError: it cannot be read.
+    """
+    owners = workspace.settings.owner
+    transcript = read_file(str(path), cursor.start if cursor else None, owners)
+    if transcript is None:
+        if status.st_size and request.sessions:
+            raise TranscriptProblem("unknown-format", "there is no record in it")
+        return None
+    if transcript.own or not _is_in_scope(workspace, request, transcript.project):
+        return News(transcript=transcript)
+    rules = DraftRules(zone=zone, keep_lines=request.keep == LINES, tools_line=transcript.tools_line)
+    fresh = _fresh_messages(transcript, marks)
+    known_lines = {message.line for message in transcript.messages} - {message.line for message in fresh}
+    drawn = draw(transcript.messages, rules, transcript.after_line, known_lines)
+    drafts = drawn.drafts
+    has_entries = bool(drafts or (cursor and cursor.entries))
+    permissive = not has_entries and is_idle(status)
+    if permissive:
+        whole = read_file(str(path), None, owners) if transcript.after_line else transcript
+        drafts = draw_permissively(whole.messages, rules) if whole else ()
+    return News(
+        transcript=transcript,
+        drafts=drafts,
+        messages=fresh,
+        size=transcript.size - (cursor.size if cursor and transcript.after_line else 0),
+        noise=drawn.noise,
+        settled=has_entries or permissive,
+    )
+
+
+def _is_in_scope(workspace: Workspace, request: Digest, project: str | None) -> bool:
+    """True if the sessions of a project are to be read: those that were named, else those of this work tree, or all."""
+    if request.sessions or workspace.settings.session_scope == "all":
+        return True
+    return project is not None and Path(project).resolve().is_relative_to(workspace.repository.root)
+
+
+def _fresh_messages(transcript: Transcript, marks: Collection[str]) -> tuple[Message, ...]:
+    """The messages that nobody has read yet: not of a fork or a copy of another session, nor written once more by the client."""
+    fresh = {message.mark: message for message in transcript.messages if message.line > transcript.after_line and message.mark not in marks}
+    return tuple(fresh.values())

@@ -1,0 +1,50 @@
+"""The figures of a run, as they add up."""
+
+from __future__ import annotations
+
+from mdmem.digest.news import News
+from mdmem.model import CommitId
+from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession
+from mdmem.startup.records import dataclass, field
+
+
+@dataclass(slots=True)
+class Tally:
+    """The figures of a run so far."""
+
+    sessions: int = 0
+    messages: int = 0
+    size: int = 0
+    noise: int = 0
+    repeated: int = 0
+    redacted: int = 0
+    refused: int = 0
+    surplus: int = 0
+    entries: list[DigestedEntry] = field(default_factory=list)
+    commits: list[CommitId] = field(default_factory=list)
+    left: list[LeftSession] = field(default_factory=list)
+
+    def add_news(self, news: News) -> None:
+        """Count what was read of a transcript."""
+        self.sessions += bool(news.messages)
+        self.messages += len(news.messages)
+        self.size += news.size
+        self.noise += news.noise
+        self.redacted += news.redacted
+
+    def result(self, run: str) -> DigestResult:
+        """The figures as the result of a run."""
+        return DigestResult(
+            run=run,
+            sessions=self.sessions,
+            messages=self.messages,
+            size=self.size,
+            noise=self.noise,
+            entries=tuple(self.entries),
+            repeated=self.repeated,
+            redacted=self.redacted,
+            refused=self.refused,
+            surplus=self.surplus,
+            commits=tuple(self.commits),
+            left=tuple(self.left),
+        )
