@@ -16,7 +16,7 @@
     ├── HistoryProblem               `commit-not-found`, `before-history`, `cannot-revert`
     ├── RepositoryProblem            `not-a-repository`, `bare-repository`, `broken-repository`, `repository-busy`, `detached-head`,
     │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
-    │                                `git-timeout`, `busy`, `hooks-managed`, `pending-secret`, `cannot-purge`
+    │                                `git-timeout`, `busy`, `hooks-managed`, `pending-secret`, `cannot-purge`, `cannot-schedule`
     ├── TranscriptProblem            `unknown-format`
     ├── RefusedChange                the codes of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`, `secret-found`
     └── StorageProblem               `storage`: the disk is full, read-only or failing

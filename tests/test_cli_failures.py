@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -56,6 +57,14 @@ def locked(shell: Shell) -> None:
 
 def no_git(shell: Shell) -> None:
     shell.patch.setenv("PATH", str(shell.world.home))
+
+
+def broken_crontab(shell: Shell) -> None:
+    program = shell.world.home / "bin" / "crontab"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho you may not >&2\nexit 1\n")
+    program.chmod(0o755)
+    shell.patch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
 
 def slow_hook(shell: Shell) -> None:
@@ -232,6 +241,7 @@ FAILURES = [
     Failure("has-subsections", ("edit-section", "Work", "--delete"), hints="--subtree"),
     Failure("has-subsections", ("edit-section", "Work", "--body", "### New"), hints="--subtree"),
     Failure("hook-timeout", APPEND, slow_hook, "hook_timeout"),
+    Failure("cannot-schedule", ("schedule", "cron", "--install"), broken_crontab, "*/5 * * * *"),
     Failure("hooks-managed", ("hooks", "install"), git("config", "core.hooksPath", "elsewhere"), "pre-commit"),
     Failure("ignored-path", ("log", "x", "--date", "2026-03-06"), file(".gitignore", "memory/\n")),
     Failure("key-ambiguous", ("remember", "hamster", "--key", "pet"), hints="--supersedes ID"),

@@ -22,7 +22,7 @@ HEADINGS: Mapping[str, Sequence[str]] = {
     "Brief an agent": ("context", "digest", "flush", "mcp", "memory-tool", "plugin", "agent-hook"),
     "Look back": ("history", "blame", "when"),
     "Tidy": ("review", "conflicts", "contradicts", "check", "redact"),
-    "Look after": ("doctor", "reindex", "hooks", "stats"),
+    "Look after": ("doctor", "reindex", "hooks", "schedule", "stats"),
 }
 """The commands in the groups of the help."""
 
@@ -50,6 +50,7 @@ EXAMPLES: Mapping[str, str] = {
     "task done": 'mdmem task done "Move the sessions" "moved, and twice as fast"',
     "task show": 'mdmem task show "Move the sessions"',
     "digest": "mdmem digest ~/.claude/projects/-home-ada-notes/5a1e.jsonl",
+    "schedule": "mdmem schedule systemd --install",
     "flush": "mdmem flush --transcript session.jsonl --window 200000",
     "mcp": "mdmem -C ~/notes mcp",
     "memory-tool": "mdmem memory-tool < commands.jsonl",

@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "task done": ("tasks", "task_done"),
     "task show": ("tasks", "task_show"),
     "digest": ("pipelines", "digest"),
+    "schedule": ("pipelines", "schedule"),
     "flush": ("contexts", "flush"),
     "mcp": ("contexts", "mcp"),
     "memory-tool": ("contexts", "memory_tool"),

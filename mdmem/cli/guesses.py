@@ -64,6 +64,7 @@ COMMANDS: Mapping[str, str] = _table(
         "metrics usage statistics analytics count": "mdmem stats",
         "setup start install begin create-workspace adopt": "mdmem init [DIR]",
         "hook": "mdmem hooks install",
+        "timer cron crontab systemd daemon service unschedule": "mdmem schedule [systemd|cron] [--install|--uninstall]",
         "tasks todo todos": "mdmem task show (or start, note, done)",
         "today daily journal diary": "mdmem log TEXT",
         "man manual docs doc guide tutorial handbook": "mdmem help TOPIC",

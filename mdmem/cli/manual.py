@@ -22,6 +22,7 @@ TOPICS = {
     "install": "Install, upgrade, uninstall; completion in the shell",
     "agents": "How an agent uses mdmem",
     "context": "The block of an agent's prompt, and what comes before a compaction",
+    "schedule": "What is due, on a timer: systemd, cron, a container",
     "mcp": "The server for Claude Code, Codex and other hosts (MCP)",
     "clients": "Claude Code, Codex, OpenClaw and others: install, see, switch off",
     "claude-code": "Use it with Claude Code",
@@ -51,6 +52,9 @@ _MEANT = {
         "server": "mcp",
         "claude": "claude-code",
         "hosts": "clients",
+        "timer": "schedule",
+        "cron": "schedule",
+        "systemd": "schedule",
     },
 }
 """The pages for other words."""

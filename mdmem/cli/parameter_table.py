@@ -211,6 +211,12 @@ TABLE: ParameterTable = {
         ("dry_run", ("--dry-run",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "schedule": (
+        ("system", (), str, None, False),
+        ("install", ("--install",), bool, False, False),
+        ("uninstall", ("--uninstall",), bool, False, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "flush": (
         ("window", ("--window",), int, None, True),
         ("check", ("--check",), bool, False, False),

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory
+from mdmem.cli.flags import in_flags
 from mdmem.model.digests import FACTS, Digest
-from mdmem.show import digests
+from mdmem.model.schedules import Schedule
+from mdmem.show import digests, schedules
+from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
     import typer
@@ -36,3 +39,21 @@ def digest(
     request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run)
     result = open_memory(call).digest(request)
     return Answer(digests.digest_json(result), digests.digest_text(result), status=1 if result.left else 0)
+
+
+def schedule(
+    call: Call,
+    system: Annotated[str | None, typer.Argument(metavar="systemd|cron", help="Which one. [default: systemd on Linux, else cron]")] = None,
+    install: Annotated[bool, typer.Option("--install", help="Place it.")] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take it out again.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Print or place the timer that calls mdmem run.
+
+    Every five minutes, by systemd (units of the user) or by cron (a line of the user's crontab). Nothing is changed without --install.
+    """
+    asked = Schedule(install=install, uninstall=uninstall)
+    request = asked if system is None else replace(asked, system=system)
+    result = open_memory(call).pipelines.schedule(request)
+    result = replace(result, next=tuple(map(in_flags, result.next)))
+    return Answer(schedules.schedule_json(result), schedules.schedule_text(request, result), schedules.schedule_notes(result))

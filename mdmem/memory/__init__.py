@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from mdmem.digest import digesting, starting
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
-    from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, tasks
+    from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, tasks
     from mdmem.memory.adopting import InitResult
     from mdmem.memory.hooks import Hooks
+    from mdmem.memory.pipelines import Pipelines
     from mdmem.memory.tasks import Tasks
     from mdmem.model.contexts import BuildContext, ContextBlock
     from mdmem.model.digests import Digest, DigestResult
@@ -44,6 +45,7 @@ else:
     starting = late.module("mdmem.digest.starting")
     doctor = late.module("mdmem.doctor")
     hooks = late.module("mdmem.memory.hooks")
+    pipelines = late.module("mdmem.memory.pipelines")
     adopting = late.module("mdmem.memory.adopting")
     contexts = late.module("mdmem.memory.contexts")
     flushing = late.module("mdmem.memory.flushing")
@@ -379,6 +381,11 @@ class Memory:
     def hooks(self) -> Hooks:
         """The hooks of git, and what installs them."""
         return hooks.Hooks(self.workspace, self._record_event)
+
+    @property
+    def pipelines(self) -> Pipelines:
+        """The pipelines, which make memory of sessions without being asked."""
+        return pipelines.Pipelines(self.workspace, self._record_event)
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:

@@ -68,6 +68,7 @@ MODULES = frozenset(
         "mdmem.catchup.index",
         "mdmem.memory.guards",
         "mdmem.memory.hooks",
+        "mdmem.memory.pipelines",
         "mdmem.memory.tasks",
         "mdmem.changes.contradict",
         "mdmem.changes.digest_day",
