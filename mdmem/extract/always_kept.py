@@ -5,13 +5,11 @@ A statement is the user's own word where a rule says so and it is neither condit
 
 from __future__ import annotations
 
-from mdmem.extract.sentences import Sentence
+from mdmem.extract.sentences import QUOTED, Sentence
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
-_QUOTATION = late.pattern(r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"")
-_QUOTES = late.pattern("[\"'`«„]")
 _MARK = late.pattern(r"(?i)^\W*(decision|preference|lesson|fact|remember|note|todo)\s*:\s*\S")
 _MARK_KINDS = {"remember": "fact", "note": "fact", "todo": "task"}
 CORRECTION = "correction"
@@ -26,22 +24,22 @@ class Cue:
     own_word: bool
 
 
-def find_cue(sentence: Sentence, tools: bool, pasted: bool) -> Cue | None:
+def find_cue(sentence: Sentence, tools: bool, pasted: bool, attribute_kind: str | None = None) -> Cue | None:
     """The cue of a person's sentence; None where there is none.
 
     Args:
         sentence: as it stands.
         tools: the session is one with tools.
         pasted: the sentence stands in something that was pasted.
+        attribute_kind: the kind of a statement about its attribute, where it has one.
     """
-    text = sentence.straight
-    outside = _QUOTATION.sub('""', text) if _QUOTES.search(text) else text
+    outside = sentence.outside_quotations
     words = vocabulary()
-    rule = _rule(outside, tools)
-    if rule is None:
+    rule = _rule(outside, tools) or (attribute_kind and (attribute_kind, "attribute"))
+    if not rule:
         return None
     kind, name = rule
-    return Cue(kind, name, not (pasted or '""' in outside or words.condition.search(outside) or words.reported.search(outside)))
+    return Cue(kind, name, not (pasted or QUOTED in outside or words.condition.search(outside) or words.reported.search(outside)))
 
 
 def _rule(text: str, tools: bool) -> tuple[str, str] | None:

@@ -1,17 +1,42 @@
-"""The attribute that a statement is about, such as `employer` or `favourite tea`: the key under which it may stand in curated memory."""
+"""The attribute that a statement is about, such as `employer` or `favourite tea`: the key under which it may stand in curated memory.
+
+Two statements with the same key are taken for two values of one attribute. So only what is so now has a key: no condition, wish or doubt,
+nothing that is over, nobody else's words.
+"""
 
 from __future__ import annotations
 
 from mdmem.extract.sentences import Sentence
 from mdmem.extract.vocabulary import vocabulary
 
+_LIKINGS = frozenset({"allergy", "diet"})
+_FAVOURITE = "favourite "
 
-def attribute(sentence: Sentence) -> str | None:
-    """The attribute of a statement; None where it names none."""
-    if vocabulary().first_person.isdisjoint(sentence.folded):
+
+def attribute(sentence: Sentence, tools: bool = False) -> str | None:
+    """The attribute of a statement; None where it names none.
+
+    Args:
+        sentence: as it stands.
+        tools: the session is one with tools, in which one moves to another database rather than to another city.
+    """
+    words = vocabulary()
+    if words.first_person.isdisjoint(sentence.folded) or sentence.is_question:
         return None
-    for pattern, key in vocabulary().attributes:
-        if match := pattern.search(sentence.straight):
-            named = match.groupdict().get("key")
-            return key.format(key=named.casefold()) if named else key
+    text = sentence.outside_quotations
+    for pattern, key in words.attributes:
+        match = pattern.search(text)
+        if match is None:
+            continue
+        if (tools and match.groupdict().get("moved")) or words.not_so.search(text) or words.reported.search(text):
+            return None
+        if words.not_so_before.search(text, 0, match.start()):
+            return None
+        named = (match.groupdict().get("key") or "").casefold()
+        return key.format(key=words.same_keys.get(named, named))
     return None
+
+
+def attribute_kind(key: str) -> str:
+    """The kind of a statement about an attribute."""
+    return "preference" if key in _LIKINGS or key.startswith(_FAVOURITE) else "fact"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mdmem.extract.sentences import Sentence
+from mdmem.extract.vocabulary import vocabulary
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
+_MEANING = late.pattern(r"(?i)\bi (?:meant|mean|changed my mind)\b")
+_SELF = frozenset(["i", "i'm", "i've", "i'd", "i'll", "we", "we're", "we've"])
 _NUMBER = late.pattern(r"(?:\d[\d.,:]*)(?:st|nd|rd|th|am|pm|%)?")
 
 
@@ -22,10 +25,14 @@ class Statement:
 def find_corrected(correction: Statement, statements: Sequence[Statement]) -> tuple[int, ...]:
     """The indexes of the statements that a correction may mean, by the first rule that fits any.
 
-    They have its key, or another number next to the same word, or all but one of its content words.
+    They have its key, or another number next to the same word, or all but one of its content words and the same subject.
     """
     for is_meant in (_same_key, _same_but_number, _same_but_one_word):
-        meant = tuple(index for index, statement in enumerate(statements) if is_meant(correction, statement))
+        meant = tuple(
+            index
+            for index, statement in enumerate(statements)
+            if is_meant(correction, statement) and (is_meant is _same_key or not _of_different_people(correction, statement))
+        )
         if meant:
             return meant
     return ()
@@ -35,9 +42,23 @@ def _same_key(correction: Statement, statement: Statement) -> bool:
     return correction.key is not None and correction.key == statement.key
 
 
+def _of_different_people(correction: Statement, statement: Statement) -> bool:
+    """True if one is about a relative that the other does not name, or the correction about its speaker alone and the statement about another."""
+    kin = vocabulary().kin_people
+    corrected_kin, stated_kin = kin.intersection(correction.sentence.folded), kin.intersection(statement.sentence.folded)
+    if corrected_kin and stated_kin:
+        return corrected_kin.isdisjoint(stated_kin)
+    speaks_of_self = not _SELF.isdisjoint(_MEANING.sub("", correction.sentence.straight).casefold().split())
+    if not speaks_of_self or corrected_kin:
+        return False
+    return bool(stated_kin) or (statement.key is None and correction.key is not None)
+
+
 def _same_but_one_word(correction: Statement, statement: Statement) -> bool:
     wanted = set(correction.sentence.content) - _CORRECTING
-    return len(wanted) > 1 and len(wanted.difference(statement.sentence.content)) <= 1
+    shared = wanted.intersection(statement.sentence.content)
+    # The name of an attribute alone is too little: `my brother is called Jan`, `my brother is German`.
+    return len(wanted) > 1 and len(wanted) - len(shared) <= 1 and bool(shared.difference((statement.key or "").split()))
 
 
 def _same_but_number(correction: Statement, statement: Statement) -> bool:

@@ -11,7 +11,7 @@ from datetime import datetime, tzinfo
 
 from mdmem.extract import noise, weights
 from mdmem.extract.always_kept import CORRECTION, Cue, find_agent_cue, find_cue
-from mdmem.extract.attributes import attribute
+from mdmem.extract.attributes import attribute, attribute_kind
 from mdmem.extract.corrections import Statement, find_corrected
 from mdmem.extract.relative_dates import annotate
 from mdmem.extract.sentences import Sentence, sentences, strip_pasted
@@ -227,8 +227,9 @@ def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> lis
     typed = _typed_sentences(message.text)
     parts = [_Part()]
     for statement in statements:
-        cue = find_cue(statement, tools, pasted=typed is not None and statement.text not in typed)
-        key = attribute(statement)
+        pasted = typed is not None and statement.text not in typed
+        key = None if pasted else attribute(statement, tools)
+        cue = find_cue(statement, tools, pasted, attribute_kind(key) if key else None)
         if not parts[-1].belongs(cue, key):
             parts.append(_Part())
         parts[-1].add(statement, cue, key)

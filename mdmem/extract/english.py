@@ -119,6 +119,7 @@ RELATIVES = (
     "wife husband spouse partner fiance fiancee girlfriend boyfriend mother father mom mum dad sister brother son daughter grandmother grandfather grandma"
     " grandpa granny aunt uncle cousin niece nephew twin stepmother stepfather roommate flatmate boss manager dog cat puppy kitten"
 )
+PEOPLE = f"{RELATIVES} parents siblings kids children friends friend neighbour neighbor colleague coworker teacher client customer"
 FACTS = (
     rf"\bmy (?:full |last |first |middle )?(?:name|job|home|address|birthday|phone(?: number)?|email|role|title|{RELATIVES.replace(' ', '|')})(?:'s)? "
     r"(?:is|are|was|has|works|lives|name is|=)\b",
@@ -175,33 +176,89 @@ NAMING = r"\b(?:named|called|name is|name's|known as)\b|\bis (?:a|an|my|the|in|o
 REASONS = r"\b(?:because|learn(?:ed|t)|reali[sz]ed|since then|that's why|which is why|in order to)\b"
 CAPTION = r"\((?:photo|image|picture|attached)s?: .+\)"
 
+_NAME = r"(?-i:[A-Z])[\w&-]*+(?:\.\w[\w&-]*+)*+(?!'s?\b)"
+_I_HAVE = rf"\b{_PERSON}{_HAVE}{_ADVERB}"
+_I_AM = rf"\b{_PERSON}(?:'m| am|'re| are|'ve been| have been){_ADVERB}"
+_MY = r"\b(?:my|our) (?:(?:new|current|present|all-time) )?"
+_NOW = r"(?: (?:now|these days|at the moment|right now))?"
+_IS = rf"{_NOW}(?:'s| is| are|'re| has (?:changed to|become)| have become| changed to| became)(?:{_NOW}| (?:actually|still|currently|in fact))"
+_IS_OR_COLON = rf"(?:{_IS} (?:not [^,.;]{{1,30}} but )?|{_NOW} (?:isn't|aren't) [^,.;]{{1,30}} but |: )"
+_ARTICLE = r"(?:called |named |a |an |the )?"
+_CAPITAL = r"(?-i:[A-Z])"
+_NOT_A_HOME = r"(?!fear\b|hope\b|denial\b|peace\b|harmony\b|a world\b|the (?:past|present|moment|future|now)\b|(?:\w+ )?times\b)"
+_BELONGINGS = "bike|boat|editor|laptop|doctor|dentist|therapist|landlord|landlady|accountant|lawyer|gym|bank|hometown|team"
+_ADJECTIVE = (
+    r"(?!\w+(?:ish|ese)\b|(?:german|french|dutch|greek|czech|swiss|thai|russian|italian|american|canadian|mexican|indian|brazilian|norwegian|"
+    r"ukrainian|australian|african|asian|european|christian|catholic|buddhist|muslim|jewish|hindu|ok)\b)"
+)
+_PROFESSIONS = (
+    "teacher|nurse|gardener|doctor|engineer|designer|developer|programmer|writer|editor|journalist|lawyer|cook|chef|baker|carpenter|electrician|"
+    "plumber|driver|pilot|farmer|painter|photographer|musician|actor|translator|librarian|scientist|researcher|professor|student|manager|consultant|"
+    "accountant|architect|analyst|nanny|therapist|vet|veterinarian|dentist|pharmacist|freelancer|salesman|barista|waiter|waitress|firefighter|"
+    "paramedic|midwife|mechanic|technician"
+)
+_KIN = RELATIVES.replace(" ", "|")
+_FAVOURITE = r"[a-z]+(?: (?!now\b|these\b|at\b|right\b|is\b|are\b|has\b|have\b|became\b|changed\b|isn't\b)[a-z]+)?"
+
+NOT_SO = (
+    r"\b(?:if|unless|suppose|supposing|assuming|imagine|hypothetically|what if|in case|pretend|as though|would|wouldn't|could|might|"
+    r"maybe|perhaps|probably|someday|one day|ago|formerly|previously|back then|until|character|dream(?:ed|t)?)\b",
+)
+"""Words that no statement of what is so now holds."""
+NOT_SO_BEFORE = (
+    r"\b(?:not|never|nearly|almost|wish|wishes|hope|hoping|used to|once|before|(?-i:may)|should|will|'ll|want|wanted|plan|planning|going to|"
+    r"if only|no longer|haven't|hasn't|hadn't|don't|didn't|isn't|wasn't)\b",
+)
+"""Words behind which nothing is stated as being so now."""
+
 ATTRIBUTES: tuple[tuple[str, str], ...] = (
-    (rf"\b{_PERSON}{_ADVERB} work(?:ed)? (?:at|for) (?P<value>(?-i:[A-Z])[\w.&-]*)", "employer"),
+    (rf"\b{_PERSON}{_ADVERB} work (?:at|for) (?P<value>{_NAME})", "employer"),
+    (rf"\b{_PERSON}(?:'ve| have){_ADVERB} worked (?:at|for) (?P<value>{_NAME})", "employer"),
+    (rf"{_I_AM} (?:employed (?:at|by)|working (?:at|for)) (?P<value>{_NAME})", "employer"),
     (
-        r"\b(?:i|i've|i have)(?: \w+){0,2} (?:joined|started at|started working (?:at|for)|got hired (?:at|by)) (?P<value>(?-i:[A-Z])[\w.&-]*)",
+        rf"{_I_HAVE} (?:(?:left|quit) [^.;]{{1,40}}? (?:and|to) )?(?:join(?:ed)?|start(?:ed)? (?:working )?(?:at|for)|(?:got |been |was )?hired (?:at|by)|"
+        rf"signed (?:on )?with) (?P<value>{_NAME})(?! (?:for|on|in) (?:a|an|the|lunch|dinner|breakfast|drinks|coffee|tea|fun)\b)",
         "employer",
     ),
-    (r"\bmy (?:new |current )?employer is (?P<value>.+)", "employer"),
-    (r"\bmy (?:new )?(?:job|position) is (?:at|with) (?P<value>(?-i:[A-Z]).+)", "employer"),
-    (r"\b(?:i'm|i am) (?:now )?(?:employed (?:at|by)|working (?:at|for)) (?P<value>(?-i:[A-Z])[\w.&-]*)", "employer"),
-    (rf"\b{_PERSON}{_ADVERB} live (?:in|at) (?P<value>.+)", "home"),
-    (r"\b(?:i|we|i've|we've)(?: \w+){0,2} (?:moved|relocated) to (?P<value>(?-i:[A-Z]).+)", "home"),
-    (r"\bmy (?:new )?(?:home|address|flat|apartment|house) is (?:in |at )?(?P<value>.+)", "home"),
-    (r"\b(?:i'm|i am|we're|we are)(?: now)? (?:living|based) in (?P<value>.+)", "home"),
-    (r"\bmy (?:full )?name is (?P<value>(?-i:[A-Z]).+)", "name"),
-    (r"\bcall me (?P<value>(?-i:[A-Z]).+)", "name"),
-    (r"\bmy (?:job|role|title|profession|occupation) is (?P<value>.+)", "job"),
+    (rf"(?P<value>\b{_NAME}) (?:has )?(?:hired|employs) me\b", "employer"),
+    (rf"{_MY}(?:employer|company){_IS_OR_COLON}{_ARTICLE}(?P<value>.+)", "employer"),
+    (rf"{_MY}(?:job|position){_IS} (?:at|with) (?P<value>{_NAME})", "employer"),
+    (rf"\b{_PERSON}{_ADVERB} live (?:in|at) {_NOT_A_HOME}(?P<value>.+)", "home"),
+    (rf"{_I_AM} (?:living|based|settled) in {_NOT_A_HOME}(?P<value>.+)", "home"),
+    (rf"(?P<moved>{_I_HAVE} (?:moved|relocated)) to (?P<value>{_NAME})(?! for (?!good\b|work\b|love\b|now\b|my\b)[a-z])", "home"),
+    (rf"{_MY}(?:home|address|flat|apartment|house|place){_IS_OR_COLON}(?P<value>(?:\d|{_CAPITAL}|on |in |at ).+)", "home"),
+    (rf"\bmy (?:full )?name{_IS} (?P<value>{_CAPITAL}.+)", "name"),
+    (rf"\b(?:call me|i go by) (?P<value>{_CAPITAL}.+)", "name"),
+    (rf"{_MY}(?:job|role|title|profession|occupation){_IS_OR_COLON}(?P<value>.+)", "job"),
     (rf"\b{_PERSON}{_ADVERB} work as (?P<value>.+)", "job"),
-    (r"\bmy birthday is (?:on )?(?P<value>.+)", "birthday"),
-    (r"\bmy phone(?: number)? is (?P<value>.+)", "phone"),
-    (r"\bmy (?:e-?mail)(?: address)? is (?P<value>.+)", "email"),
-    (rf"\bmy (?P<key>{RELATIVES.replace(' ', '|')})(?:'s name)? is (?:called |named )?(?P<value>(?-i:[A-Z])\w*)\s*[.!,]?$", "{key}"),
-    (r"\bmy (?:all-time |new )?(?:favou?rite|fave) (?P<key>[a-z]+(?: [a-z]+)?) (?:is|are) (?P<value>.+)", "favourite {key}"),
-    (r"\b(?P<value>(?-i:[A-Z])[\w' -]+?) is my (?:all-time |new )?(?:favou?rite|fave) (?P<key>[a-z]+(?: [a-z]+)?)", "favourite {key}"),
-    (r"\bi(?:'m| am)(?: \w+)? allergic to (?P<value>.+)", "allergy"),
-    (r"\bi(?:'m| am)(?: \w+)? (?P<value>vegan|vegetarian|pescatarian)\b", "diet"),
+    (rf"\b(?:i'm|i am|i became|i've become)(?: now)? an? (?P<value>(?:[a-z]+ )?(?:{_PROFESSIONS}))\b", "job"),
+    (rf"\bmy birthday{_IS} (?P<value>.*\d.*)", "birthday"),
+    (r"\bi was born on (?P<value>.*\d.*)", "birthday"),
+    (rf"{_MY}(?:(?:phone|mobile|cell)(?: number)?|number){_IS_OR_COLON}(?P<value>\D{{0,20}}\d[\d -]{{4}}.*)", "phone"),
+    (r"\bi have a new (?:phone |mobile )?number: (?P<value>.*\d.*)", "phone"),
+    (rf"{_MY}(?:e-?mail|mail)(?: address)?{_IS_OR_COLON}(?P<value>.*@.*)", "email"),
+    (rf"{_MY}(?P<key>{_KIN})(?:{_IS} (?:called|named) |'s name{_IS} )(?P<value>{_CAPITAL}\w*)", "{key}"),
+    (rf"{_MY}(?P<key>{_KIN}){_IS_OR_COLON}{_ADJECTIVE}(?P<value>{_CAPITAL}\w*)(?: now)?\s*[.!,]?$", "{key}"),
+    (rf"(?P<value>\b{_NAME}){_IS} {_MY}(?P<key>{_KIN}|{_BELONGINGS})(?: now)?\s*[.!,]?$", "{key}"),
+    (rf"{_MY}(?P<key>{_BELONGINGS}){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "{key}"),
+    (rf"{_MY}(?:favou?rite|fave) (?P<key>{_FAVOURITE}){_IS_OR_COLON}(?P<value>.+)", "favourite {key}"),
+    (rf"(?P<value>\b{_CAPITAL}[\w' -]+?){_IS} {_MY}(?:favou?rite|fave) (?P<key>{_FAVOURITE})(?= now\b|\s*[.!,]|\s*$)", "favourite {key}"),
+    (rf"{_MY}(?:car|van){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "car"),
+    (rf"(?:\b{_PERSON}{_ADVERB} drive|{_I_AM} driving) an? (?:\w+ )?(?P<value>{_CAPITAL}[\w-]*)", "car"),
+    (rf"{_MY}(?:school|university|college){_IS_OR_COLON}(?P<value>{_CAPITAL}.*)", "school"),
+    (rf"(?:\b{_PERSON}{_ADVERB} study|{_I_AM} studying) at (?P<value>(?:the )?{_CAPITAL}.*)", "school"),
+    (
+        rf"(?:{_I_HAVE} (?:transferred|changed|switched)|\bi{_ADVERB} go) to (?P<value>(?:the )?{_CAPITAL}.*(?:university|college|school)\b.*)",
+        "school",
+    ),
+    (rf"{_I_AM}(?: \w+)? allergic to (?P<value>.+)", "allergy"),
+    (
+        rf"(?:{_I_AM}|{_I_HAVE} (?:gone|went|turned|became|become))(?: not [^,.;]{{1,30}} but| no longer [^,.;]{{1,30}} but)?(?: an?| strictly| fully)? "
+        r"(?P<value>vegan|vegetarian|pescatarian)\b",
+        "diet",
+    ),
 )
-"""Patterns of statements, and the attribute that each is about."""
+"""Patterns of statements, and the attribute that each is about. `moved`: in a session with tools this is hardly about a home."""
 
 KEY_SYNONYMS = {
     "employer": ("company", "works at", "work", "workplace"),
@@ -213,5 +270,9 @@ KEY_SYNONYMS = {
     "allergy": ("allergies", "allergic to"),
     "mother": ("mom", "mum"),
     "father": ("dad",),
+    "boss": ("manager",),
+    "roommate": ("flatmate",),
+    "grandmother": ("grandma", "granny"),
+    "grandfather": ("grandpa",),
 }
 """Other keys under which an attribute may stand in curated memory."""

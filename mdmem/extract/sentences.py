@@ -18,8 +18,10 @@ _PASTED_LINE = late.pattern(
 _MARK_LINE = late.pattern(r"^\s*(?:[-*+\u2022]|\d+[.)])\s+")
 _END = late.pattern(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))")  # noqa: RUF001: full stops of Chinese and Japanese
 _ABBREVIATION = late.pattern(r"(?i)(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$")
-_QUOTED = late.pattern(r"^\s*>")
-_LABEL = late.pattern(r"^[A-Z][\w .'-]{0,40}(?: \(\d[^)]*\))?: ")
+_QUOTATION = late.pattern(r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"")
+_QUOTES = late.pattern("[\"'`«„]")
+QUOTED = '""'
+"""It stands where a quotation was left out."""
 
 
 _STRAIGHT = {ord("\u2019"): "'", ord("\u2018"): "'", ord("\u201c"): '"', ord("\u201d"): '"'}
@@ -50,6 +52,11 @@ class Sentence:
         stop_words = vocabulary().stop_words
         content = tuple(word for word in folded if word not in stop_words and (len(word) > 1 or word.isdigit()))
         return cls(text=text, straight=plain, words=words, folded=frozenset(folded), content=content)
+
+    @property
+    def outside_quotations(self) -> str:
+        """The straight text with `QUOTED` in place of each quotation."""
+        return _QUOTATION.sub(QUOTED, self.straight) if _QUOTES.search(self.straight) else self.straight
 
     @property
     def is_question(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from re import Pattern
 
@@ -23,6 +24,8 @@ class Vocabulary:
     time_words: frozenset[str]
     numbers: frozenset[str]
     kin: frozenset[str]
+    kin_people: frozenset[str]
+    """The words of `kin` for people, singular, possessive too."""
     requirements: frozenset[str]
     greeting: Pattern[str]
     narration: Pattern[str]
@@ -42,6 +45,10 @@ class Vocabulary:
     agent: tuple[tuple[Pattern[str], str], ...]
     agent_hint: Pattern[str]
     attributes: tuple[tuple[Pattern[str], str], ...]
+    same_keys: Mapping[str, str]
+    """The attribute for each other name of it."""
+    not_so: Pattern[str]
+    not_so_before: Pattern[str]
 
 
 @cache
@@ -57,6 +64,7 @@ def vocabulary() -> Vocabulary:
         time_words=_words(english.TIME_WORDS),
         numbers=_words(english.NUMBERS),
         kin=_words(english.KIN),
+        kin_people=_words(english.PEOPLE) | {f"{name}'s" for name in _words(english.PEOPLE)},
         requirements=_words(english.REQUIREMENTS),
         greeting=_any((f"^{english.GREETING}",)),
         narration=_any(english.NARRATION),
@@ -79,6 +87,9 @@ def vocabulary() -> Vocabulary:
         correction=_any(english.CORRECTIONS),
         agent=((_any(english.LESSONS), "lesson"), (_any(english.STATUSES), "status")),
         agent_hint=_any((english.AGENT_HINT,)),
+        same_keys={name: key for key, names in english.KEY_SYNONYMS.items() for name in names},
+        not_so=_any(english.NOT_SO),
+        not_so_before=_any(english.NOT_SO_BEFORE),
         attributes=tuple((_any((pattern,)), key) for pattern, key in english.ATTRIBUTES),
     )
 
