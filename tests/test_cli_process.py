@@ -72,7 +72,8 @@ class TestProcess:
         """The editor interrupts the command that waits for it."""
         before = shell.snapshot()
         stop = shell.world.home / "stop"
-        stop.write_text("#!/bin/sh\nkill -INT $PPID\nexec sleep 50\n")  # it goes with the terminal: nobody waits for it
+        # It keeps no terminal open, which the test reads to its end, should it not be killed: the interrupt may come while it is being started.
+        stop.write_text("#!/bin/sh\nkill -INT $PPID\nexec sleep 20 < /dev/null > /dev/null 2>&1\n")
         stop.chmod(0o755)
         done = on_terminal(shell, *mdmem("edit-section", "Work", "--editor"), EDITOR=str(stop))
         assert done.status == 130

@@ -64,8 +64,15 @@ else:
 
             return signature(_standard_class(cls, self._fields))
 
+    _standard_classes = {}
+
     def _standard_class(cls, fields):
-        """A dataclass of the standard library with the same fields."""
+        """A dataclass of the standard library with the same fields, made once for each class."""
+        if cls not in _standard_classes:
+            _standard_classes[cls] = _make_standard_class(cls, fields)
+        return _standard_classes[cls]
+
+    def _make_standard_class(cls, fields):
         import dataclasses
 
         described = []
