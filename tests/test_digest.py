@@ -3,24 +3,23 @@
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import World
+from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
 from mdmem.digest import cursors, news
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.memory import Memory
-from mdmem.model.digests import LINES, Digest, DigestResult
+from mdmem.model.digests import LINES, Digest
 from mdmem.model.writes import Forget, Remember, WriteOptions
-
-START = datetime(2026, 3, 4, 9, 0, tzinfo=UTC)
-Transcript = Callable[..., Path]
 
 
 @pytest.fixture
@@ -33,37 +32,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 @pytest.fixture
 def transcript(tmp_path: Path) -> Transcript:
-    """Write a session of pi, a message a minute; those that begin with `agent: ` are the agent's, those with `tool: ` a tool's."""
-
-    def write(*texts: str, session: str = "5a1e0000", start: datetime = START) -> Path:
-        path = tmp_path / f"{session}.jsonl"
-        rows: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": session, "timestamp": stamp(start), "cwd": "/home/ada"}]
-        for number, text in enumerate(texts):
-            who, words = next(((who, text.removeprefix(mark)) for mark, who in ROLES.items() if text.startswith(mark)), ("user", text))
-            message = {"role": who, "content": [{"type": "text", "text": words}]}
-            parent = f"{number - 1:08x}" if number else None
-            time = stamp(start + timedelta(minutes=number))
-            rows.append({"type": "message", "id": f"{number:08x}", "parentId": parent, "timestamp": time, "message": message})
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return path
-
-    return write
-
-
-ROLES = {"agent: ": "assistant", "tool: ": "toolResult"}
-
-
-def stamp(time: datetime) -> str:
-    return f"{time:%Y-%m-%dT%H:%M:%S.000Z}"
-
-
-def digest(at: Desk, *paths: Path, **options: Any) -> DigestResult:
-    with closing(Memory(at.workspace)) as memory:
-        return memory.digest(Digest(sessions=tuple(map(str, paths)), **options))
-
-
-def texts(result: DigestResult) -> list[str]:
-    return [entry.text for entry in result.entries]
+    return partial(write_session, tmp_path)
 
 
 TALK = ("We decided to keep the old pump.", "agent: Noted.", "ok", "I prefer calls before noon.", "tool: remember that I prefer tabs")
@@ -338,9 +307,3 @@ def test_an_agent_says_nothing_again_that_memory_knows(at: Desk, transcript: Tra
     at.commit()
     result = digest(at, transcript(f"agent: {lesson}", "agent: Root cause: the wiring of the boiler was loose."))
     assert (texts(result), result.repeated) == (["Root cause: the wiring of the boiler was loose."], 1)
-
-
-def test_more_entries_than_a_day_takes(at: Desk, transcript: Transcript):
-    said: Sequence[str] = [f"We decided to keep pump number {number}." for number in range(45)]
-    result = digest(at, transcript(*said))
-    assert (len(result.entries), result.surplus) == (40, 5)

@@ -87,7 +87,8 @@ class TestRecords:
     def test_a_compaction_forgets_and_keeps_the_cycle_before_until_its_summary(self):
         record = SessionRecord("s").with_given(["a"]).with_block("text").in_next_cycle()
         assert (record.given, record.before, record.block, record.cycle) == ((), ("a",), None, 1)
-        assert record.with_given(["b"]).after_summary() == SessionRecord("s", given=("b",), cycle=1)
+        assert record.with_given(["b"]).after_summary() == SessionRecord("s", given=("b",), earlier=("a",), cycle=1)
+        assert record.with_given(["b"]).in_next_cycle().with_given(["c"]).all_given == {"a", "b", "c"}
 
     def test_old_ones_go_when_a_new_one_comes(self, tmp_path: Path):
         for name in ("old", "young"):

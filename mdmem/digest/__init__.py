@@ -1,6 +1,6 @@
 """Digests: what is new in the transcripts of sessions, as entries of the days on which it was said.
 
 `sources` finds the transcripts, `cursors` keeps how far each is read, in the state folder. `news` reads what is new in one and draws the
-entries, `days` makes changes of logs from them, and `writing` carries these out, each as a commit. `digesting` goes from one transcript to the
-next. Kill it anywhere: commits that exist count, and the rest is read again.
+entries, `judging` says which of them are written, `days` makes changes of logs from them, and `writing` carries these out, each as a commit.
+`digesting` goes from one transcript to the next. Kill it anywhere: commits that exist count, and the rest is read again.
 """

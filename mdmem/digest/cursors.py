@@ -17,7 +17,7 @@ from mdmem.model.sessions import ReadingStart
 from mdmem.startup.records import asdict, dataclass, replace
 
 CURSORS_NAME, MARKS_NAME = "transcripts.json", "marks.json"
-_VERSION = 1
+_VERSION = 2
 _MARK_DAYS = 60
 """A mark is kept for so many days."""
 
@@ -28,7 +28,7 @@ class Cursor:
 
     - `device`, `inode`, `size`, `changed`: of the file when it was read; `changed` in nanoseconds.
     - `start`: where the next reading begins (None: from the first byte).
-    - `entries`: how many each day has from this session, by the day in ISO form.
+    - `has_entries`: some were drawn from what is read.
     - `settled`: nothing more can be drawn from what is read, were it by permissive rules.
     """
 
@@ -37,7 +37,7 @@ class Cursor:
     size: int
     changed: int
     start: ReadingStart | None = None
-    entries: Mapping[str, int] | None = None
+    has_entries: bool = False
     settled: bool = False
 
     def is_of(self, status: os.stat_result) -> bool:

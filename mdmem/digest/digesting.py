@@ -17,7 +17,7 @@ from mdmem.digest.news import News, is_idle, read_news
 from mdmem.digest.sources import due_transcripts, named_transcripts
 from mdmem.digest.tally import Tally
 from mdmem.digest.writing import EntryWriter
-from mdmem.errors import RepositoryProblem, TranscriptProblem
+from mdmem.errors import PathProblem, RefusedChange, RepositoryProblem, SectionProblem, TextProblem, TranscriptProblem
 from mdmem.model.digests import Digest, DigestResult, LeftSession
 from mdmem.model.rules import is_iso_day
 from mdmem.queries import dates
@@ -121,25 +121,28 @@ class _Work:
         except OSError as problem:
             self.tally.left.append(LeftSession(str(path), problem.strerror or "cannot be read"))
             return
-        counts = dict(cursor.entries or {}) if cursor else {}
         if news is not None:
             self.tally.add_news(news)
-            counts = self._writer.write(news, counts)
+            try:
+                self._writer.write(news)
+            except (SectionProblem, PathProblem, TextProblem, RefusedChange) as problem:  # a day's log cannot take entries
+                self.tally.left.append(LeftSession(str(path), problem.code))
+                return
         if not self._request.dry_run and self._request.since is None:  # else what was left out is still to be read
-            self._note_read(name, status, news, counts)
+            self._note_read(name, status, news)
 
     def _cursor(self, name: str, status: os.stat_result) -> Cursor | None:
         cursor = self._cursors.get(name)
         return cursor if cursor is not None and cursor.fits(status) else None
 
-    def _note_read(self, name: str, status: os.stat_result, news: News | None, counts: Mapping[str, int]) -> None:
+    def _note_read(self, name: str, status: os.stat_result, news: News | None) -> None:
         """Note a transcript and its messages as read, now that the entries are written."""
         if news is not None and self._marks is not None:
             self._marks |= dict.fromkeys((message.mark for message in news.messages), (news.session, _today()))
         self._cursors[name] = replace(
             cursors.cursor_of(status),
             start=news.transcript.next_start if news else None,
-            entries=counts,
+            has_entries=news is not None and news.has_entries,
             settled=news is not None and news.settled,
         )
         self._changed = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class News:
     """The news of a transcript: the entries that were drawn, and the messages that nobody had read.
 
     - `size`: the bytes that are new. `noise`: the messages among the new ones that say nothing.
-    - `settled`: what is read now gives no more, were it by permissive rules.
+    - `has_entries`: some were drawn, now or before. `settled`: what is read now gives no more, were it by permissive rules.
     """
 
     transcript: Transcript
@@ -34,6 +34,7 @@ class News:
     messages: tuple[Message, ...] = ()
     size: int = 0
     noise: int = 0
+    has_entries: bool = False
     settled: bool = True
 
     @property
@@ -58,7 +59,7 @@ def read_news(
     path: Path,
     status: os.stat_result,
     cursor: Cursor | None,
-    marks: Collection[str],
+    marks: Mapping[str, tuple[str, int]],
     zone: tzinfo | None,
 ) -> News | None:
     """Read what is new in a file.
@@ -69,7 +70,7 @@ def read_news(
         path: the file.
         status: of the file, before it is read.
         cursor: the end of what is read of it (None: nothing).
-        marks: of the messages that were read already, here or in another file.
+        marks: the session in which each message was read already, here or in another file, by its mark.
         zone: of the user, whose days count; None is the system's.
 
     Returns:
@@ -92,19 +93,29 @@ def read_news(
     known_lines = {message.line for message in transcript.messages} - {message.line for message in fresh}
     drawn = draw(transcript.messages, rules, transcript.after_line, known_lines)
     drafts = drawn.drafts
-    has_entries = bool(drafts or (cursor and cursor.entries))
+    has_entries = bool(drafts or (cursor and cursor.has_entries))
     permissive = not has_entries and is_idle(status)
     if permissive:
         whole = read_file(str(path), None, owners) if transcript.after_line else transcript
-        drafts = draw_permissively(whole.messages, rules) if whole else ()
+        drafts = _draw_permissively(whole, rules, marks) if whole else ()
     return News(
         transcript=transcript,
         drafts=drafts,
         messages=fresh,
         size=transcript.size - (cursor.size if cursor and transcript.after_line else 0),
         noise=drawn.noise,
+        has_entries=has_entries or bool(drafts),
         settled=has_entries or permissive,
     )
+
+
+def _draw_permissively(transcript: Transcript, rules: DraftRules, marks: Mapping[str, tuple[str, int]]) -> tuple[Draft, ...]:
+    """The best of a session that has ended, if it has nothing better; what another session said first is left to that."""
+    if draw(transcript.messages, rules).drafts:
+        return ()
+    session = f"{transcript.client}/{transcript.session}"
+    own = [message for message in transcript.messages if marks.get(message.mark, (session, 0))[0] == session]
+    return draw_permissively(own, rules)
 
 
 def _is_in_scope(workspace: Workspace, request: Digest, project: str | None) -> bool:

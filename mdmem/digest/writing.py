@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, tzinfo
 
 from mdmem.changes import apply, digest_day
-from mdmem.digest.days import count_by_day, session_days
+from mdmem.changes.commit_notes import complete_options
+from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.transaction import Transaction
+from mdmem.digest.days import session_days
+from mdmem.digest.judging import EntryJudge, Verdict
 from mdmem.digest.news import News
 from mdmem.digest.tally import Tally
-from mdmem.errors import PathProblem, SectionProblem, TextProblem
+from mdmem.errors import RefusedChange, TextProblem
 from mdmem.extract.drafts import Draft
-from mdmem.facts import fact_id
-from mdmem.given import guard
+from mdmem.given.sessions import read_record
 from mdmem.model.digests import Digest, DigestedEntry
-from mdmem.model.sessions import Speaker
 from mdmem.model.writes import DayEntry, DigestDay, WriteResult
-from mdmem.queries import taken_out
-from mdmem.queries.restated import nearest_entries
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
+
+_UNWRITABLE = "secret-found"
 
 
 class EntryWriter:
@@ -32,67 +34,87 @@ class EntryWriter:
         self._zone = zone
         self._tally = tally
         self._say = say
-        self._taken_out: tuple[taken_out.TakenOut, ...] | None = None
+        self._judge = EntryJudge(workspace, zone, say, request.dry_run)
 
-    def write(self, news: News, counts: Mapping[str, int]) -> dict[str, int]:
-        """Write the entries of a session; returns how many each day has of it now.
+    def write(self, news: News) -> None:
+        """Write the entries of a session.
 
         Raises:
+            SectionProblem, PathProblem, RefusedChange: the log of a day cannot take entries.
             MdmemError: the workspace cannot be written.
         """
+        if not news.drafts:
+            return
         transcript = news.transcript
+        self._judge.begin_session(news.session, read_record(self._workspace.state, transcript.session).all_given)
+        drafts = [draft for draft in self._since(news.drafts) if self._count(self._judge.judge(draft))]
         read_to = f"{news.session}#{transcript.lines} {transcript.line_hash}"
-        drafts = tuple(self._allowed(self._since(news.drafts)))
-        days = session_days(drafts, news.session, self._run, read_to, self._zone, counts)
-        self._tally.surplus += days.surplus
-        written: list[date] = []
-        for change in days.changes:
-            written += [entry.day for entry in self._write_day(change)]
-        return count_by_day(counts, written)
+        for change in session_days(drafts, news.session, self._run, read_to, self._zone):
+            self._write_day(change)
 
     def _since(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
         """The drafts of the days that are asked for."""
         first = None if self._request.since is None else date.fromisoformat(self._request.since)
         return (draft for draft in drafts if first is None or draft.time.astimezone(self._zone).date() >= first)
 
-    def _allowed(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
-        """The drafts but for what a person took out, and for what an agent only says again of memory."""
-        for draft in drafts:
-            if self._taken_out is None:
-                self._taken_out = taken_out.facts_taken_out(self._workspace, self._say)
-            if taken_out.is_taken_out(draft.text, fact_id(draft.text), draft.time, self._taken_out):
-                self._tally.refused += 1
-            elif draft.speaker is Speaker.AGENT and self._is_current(draft.text):
-                self._tally.repeated += 1
-            else:
-                yield draft
+    def _count(self, verdict: Verdict) -> bool:
+        """Count an entry that is not written; True for one that is."""
+        self._tally.refused += verdict is Verdict.REFUSED
+        self._tally.repeated += verdict is Verdict.REPEATED
+        self._tally.surplus += verdict is Verdict.SURPLUS
+        return verdict is Verdict.NEW
 
-    def _is_current(self, text: str) -> bool:
-        """True if memory says a text already."""
-        ((_, nearest),) = nearest_entries(self._workspace, [text], self._say)
-        return bool(guard.drop_given([(text, nearest)], ()).dropped)
+    def _write_day(self, change: DigestDay) -> None:
+        """Carry out one change, without the entries that may not be written."""
+        options = replace(change.options, dry_run=self._request.dry_run)
+        change = replace(change, options=complete_options(self._workspace, options, own_work=True))
+        if self._request.dry_run:
+            self._apply(change, lambda edit: apply.preview(self._workspace, edit))
+            return
+        with lock_workspace(self._workspace, self._say), Transaction() as transaction:
+            recover(self._workspace, self._say)
+            if self._judge.is_outdated(change.day):
+                judged = self._judge.judge_again(change.entries)
+                change = replace(change, entries=tuple(entry for entry, verdict in judged if self._count(verdict)))
+            result = self._apply(change, lambda edit: apply.apply_edit(self._workspace, edit, self._say, transaction))
+            if result is not None:
+                self._judge.note_write(change.day, result)
 
-    def _write_day(self, change: DigestDay) -> list[DigestedEntry]:
-        """Carry out one change. One that is refused is tried again entry by entry, so that a single text does not hold the others up."""
-        change = replace(change, options=replace(change.options, dry_run=self._request.dry_run))
+    def _apply(self, change: DigestDay, carry_out: Callable[[DigestDay], WriteResult]) -> WriteResult | None:
+        """Carry out a change, without the entries that may not be written; None where no entry is left."""
+        if not change.entries:
+            return None
         try:
-            result = apply.apply(self._workspace, change, self._say)
-        except (TextProblem, SectionProblem, PathProblem):
-            if len(change.entries) == 1:
-                self._tally.refused += 1
-                return []
-            single = [replace(change, entries=(entry,)) for entry in change.entries]
-            return [written for each in single for written in self._write_day(each)]
-        return self._note_written(change, result)
+            result = carry_out(change)
+        except (TextProblem, RefusedChange) as problem:
+            writable = tuple(entry for entry in change.entries if self._is_writable(replace(change, entries=(entry,))))
+            if not _is_of_entry(problem) or len(writable) == len(change.entries):
+                raise
+            self._tally.refused += len(change.entries) - len(writable)
+            return self._apply(replace(change, entries=writable), carry_out)
+        self._count_written(change, result)
+        return result
 
-    def _note_written(self, change: DigestDay, result: WriteResult) -> list[DigestedEntry]:
+    def _is_writable(self, change: DigestDay) -> bool:
+        """True if nothing forbids the text of an entry, whatever its log is like."""
+        try:
+            apply.preview(self._workspace, change)
+        except (TextProblem, RefusedChange) as problem:
+            return not _is_of_entry(problem)
+        return True
+
+    def _count_written(self, change: DigestDay, result: WriteResult) -> None:
         entries = [_written_entry(change, entry) for entry in change.entries]
         written = [entry for entry in entries if entry.fact in result.added]
         self._tally.entries += written
         self._tally.repeated += len(entries) - len(written)
         if result.commit is not None:
             self._tally.commits.append(result.commit)
-        return written
+
+
+def _is_of_entry(problem: TextProblem | RefusedChange) -> bool:
+    """True if a text may not be written, wherever it is to go."""
+    return isinstance(problem, TextProblem) or problem.code == _UNWRITABLE
 
 
 def _written_entry(change: DigestDay, entry: DayEntry) -> DigestedEntry:

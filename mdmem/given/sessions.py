@@ -32,7 +32,8 @@ _MOST_IDS = 5000
 class SessionRecord:
     """The record of a session: what it was given, and how far it is.
 
-    - `given`: ids of the entries that it was given since its last compaction; `before`: those of the cycle before, until its summary is seen.
+    - `given`: ids of the entries that it was given since its last compaction; `before`: those of the cycle before, until its summary is seen;
+      `earlier`: all others.
     - `block`: the hash of the last block for the start of a session.
     - `cycle`: how many compactions it has had. `flushed`: the cycle in which it was last flushed.
     - `tokens`: of its window, when it was last measured.
@@ -42,11 +43,17 @@ class SessionRecord:
     session: str
     given: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
     block: str | None = None
     cycle: int = 0
     flushed: int | None = None
     tokens: int | None = None
     head: str | None = None
+
+    @property
+    def all_given(self) -> frozenset[str]:
+        """The ids of all entries that it was ever given."""
+        return frozenset((*self.earlier, *self.before, *self.given))
 
     def with_given(self, ids: Iterable[str]) -> SessionRecord:
         """After the session was given more entries."""
@@ -58,11 +65,11 @@ class SessionRecord:
 
     def in_next_cycle(self) -> SessionRecord:
         """After a compaction."""
-        return replace(self, cycle=self.cycle + 1, given=(), before=self.given, block=None)
+        return replace(self.after_summary(), cycle=self.cycle + 1, given=(), before=self.given, block=None)
 
     def after_summary(self) -> SessionRecord:
         """After the summary of a compaction has been seen."""
-        return replace(self, before=())
+        return replace(self, before=(), earlier=tuple(dict.fromkeys((*self.earlier, *self.before)))[-_MOST_IDS:])
 
     def flushed_in(self, cycle: int, tokens: int) -> SessionRecord:
         """After the session was asked, in this cycle, to put down what it knows."""
@@ -109,6 +116,7 @@ def _parse(session: str, values: Any) -> SessionRecord:
         session=session,
         given=tuple(map(str, values["given"])),
         before=tuple(map(str, values.get("before", ()))),
+        earlier=tuple(map(str, values.get("earlier", ()))),
         block=_text(values.get("block")),
         cycle=int(values["cycle"]),
         flushed=None if values.get("flushed") is None else int(values["flushed"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Self
 
@@ -193,12 +193,18 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class DayEntry:
-    """An entry for the log of a day. `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]. `key`: the attribute that it is about."""
+    """An entry for the log of a day.
+
+    - `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]; `said`: when, and `by_agent`: whether an agent said it.
+    - `key`: the attribute that it is about.
+    """
 
     minute: str
     text: str
     kind: str | None
     cites: str
+    said: datetime | None = None
+    by_agent: bool = False
     key: str | None = None
     supersedes: FactId | None = None
     contradicts: tuple[FactId, ...] = ()

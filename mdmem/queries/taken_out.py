@@ -5,13 +5,17 @@ What a person took out no pipeline brings back, unless the person says it again 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from mdmem import files
+from mdmem.document import parse_bytes
 from mdmem.editors import likeness
+from mdmem.editors.fact_difference import fact_difference
+from mdmem.errors import PathProblem
 from mdmem.history.notes import parse_message
-from mdmem.model import FactId
+from mdmem.layout import is_markdown
+from mdmem.model import CommitId, FactId
 from mdmem.model.trail import Fate, MarkKind
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -33,16 +37,25 @@ class TakenOut:
     time: datetime
 
 
-def facts_taken_out(workspace: Workspace, say: Say) -> tuple[TakenOut, ...]:
-    """Every fact that a person took out of memory: its lines went, or a line of a day's log was retracted."""
+@dataclass(frozen=True, slots=True)
+class TakenOutFacts:
+    """Every fact that a person had taken out of memory by a commit (None: there is none)."""
+
+    facts: tuple[TakenOut, ...]
+    commit: CommitId | None
+
+    def holds(self, text: str, fact: FactId, said: datetime) -> bool:
+        """True if a person took out what a text says, in these or nearly these words, and has not said it again since."""
+        later = [each for each in self.facts if said <= each.time]
+        return any(each.fact == fact or likeness.resemble(text, each.text) for each in later)
+
+
+def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
+    """Every fact that a person took out: its lines went, in commits or in edits that are not committed, or a line of a log was retracted."""
     with trail_update.fresh_trail(workspace, say) as trail:
-        return tuple(_removed(workspace, trail)) + tuple(_retracted(workspace, trail))
-
-
-def is_taken_out(text: str, fact: FactId, said: datetime, taken_out: Sequence[TakenOut]) -> bool:
-    """True if a person took out what a text says, in these or nearly these words, and has not said it again since."""
-    later = [each for each in taken_out if said <= each.time]
-    return any(each.fact == fact or likeness.resemble(text, each.text) for each in later)
+        newest = trail.newest_commit
+        taken_out = (*_removed(workspace, trail), *_retracted(workspace, trail))
+    return TakenOutFacts((*taken_out, *_removed_by_hand(workspace)), newest.commit if newest else None)
 
 
 def _removed(workspace: Workspace, trail: Trail) -> list[TakenOut]:
@@ -64,6 +77,23 @@ def _retracted(workspace: Workspace, trail: Trail) -> list[TakenOut]:
             occurrences = trail.occurrences_of(mark.fact)
             retracted += [TakenOut(mark.fact, each.entry.text, time) for each in occurrences[-1:]]
     return retracted
+
+
+def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
+    """The facts that edits took out which are not committed yet."""
+    repository, now = workspace.repository, datetime.now(UTC)
+    paths = [path for path in repository.pending() if is_markdown(path) and workspace.kind_of(path).is_memory]
+    head = repository.head()
+    removed = []
+    for path, before in (repository.read(head, paths) if head and paths else {}).items():
+        try:
+            after = files.read(files.path_on_disk(workspace.root, path))
+            difference = fact_difference(parse_bytes(before or b""), parse_bytes(after or b""))
+        except PathProblem:  # it is no text that mdmem reads
+            continue
+        replaced = {pair.old for pair in difference.supersedes}
+        removed += [TakenOut(item.fact.id, item.fact.text, now) for item in difference.removed if item.fact.id not in replaced]
+    return removed
 
 
 def _persons_time(workspace: Workspace, trail: Trail, number: int) -> datetime | None:

@@ -1,0 +1,146 @@
+"""Judge which of the entries that were drawn are written: what is new, what a person took out, and how many a day takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import date, tzinfo
+from enum import Enum, auto
+
+from mdmem import files
+from mdmem.document import parse_bytes
+from mdmem.editors import likeness
+from mdmem.extract.drafts import Draft
+from mdmem.facts import fact_id, items
+from mdmem.given import guard
+from mdmem.model import CommitId, FactId
+from mdmem.model.sessions import Speaker
+from mdmem.model.writes import DayEntry, WriteResult
+from mdmem.queries import digested, taken_out
+from mdmem.queries.restated import nearest_entries
+from mdmem.startup.records import dataclass, field
+from mdmem.workspace import Say, Workspace
+
+MOST_OF_SESSION = 40
+"""Entries of one session on one day."""
+MOST_OF_DAY = 200
+"""Entries that digests write into the log of one day."""
+
+
+class Verdict(Enum):
+    """The outcome for an entry that was drawn."""
+
+    NEW = auto()
+    REPEATED = auto()
+    REFUSED = auto()
+    SURPLUS = auto()
+
+
+@dataclass(slots=True)
+class _DayLog:
+    """The log of a day as it stands, with what is to be written into it.
+
+    - `data`: its bytes. `texts`: those of its facts, by their ids.
+    - `added`: how many entries are to be written, by session. `written`: how many digests wrote (None: not counted yet).
+    """
+
+    data: bytes | None
+    texts: dict[FactId, str]
+    added: Counter[str] = field(default_factory=Counter)
+    written: Counter[str] | None = None
+
+    def holds(self, fact: FactId, text: str) -> bool:
+        """True if an entry stands there, in these or nearly these words."""
+        return fact in self.texts or any(likeness.resemble(text, other) for other in self.texts.values())
+
+
+class EntryJudge:
+    """Judges the entries of one session after the other, in the order in which they were said.
+
+    What was judged holds until somebody else changes memory: under the workspace's lock `is_outdated` tells that, and `judge_again` helps.
+    """
+
+    def __init__(self, workspace: Workspace, zone: tzinfo | None, say: Say, dry_run: bool) -> None:
+        self._workspace = workspace
+        self._zone = zone
+        self._say = say
+        self._dry_run = dry_run
+        self._taken_out: taken_out.TakenOutFacts | None = None
+        self._commit: CommitId | None = None
+        self._logs: dict[date, _DayLog] = {}
+        self._session = ""
+        self._given: frozenset[str] = frozenset()
+        self._said: list[str] = []
+
+    def begin_session(self, session: str, given: frozenset[str]) -> None:
+        """Go on with another session, CLIENT/SESSION, which was given the entries with these ids."""
+        self._session, self._given, self._said = session, given, []
+        if not self._dry_run:
+            self._logs = {}
+
+    def judge(self, draft: Draft) -> Verdict:
+        """Judge the next entry of the session."""
+        day, fact = draft.time.astimezone(self._zone).date(), fact_id(draft.text)
+        if self._facts_taken_out().holds(draft.text, fact, draft.time):
+            return Verdict.REFUSED
+        log = self._log(day)
+        if log.holds(fact, draft.text) or (draft.speaker is Speaker.AGENT and self._restates(draft.text)):
+            return Verdict.REPEATED
+        if not self._has_room(day, log):
+            return Verdict.SURPLUS
+        log.texts[fact] = draft.text
+        log.added[self._session] += 1
+        self._said.append(draft.text)
+        return Verdict.NEW
+
+    def is_outdated(self, day: date) -> bool:
+        """True if somebody else has committed something, or changed the log of a day, since its entries were judged."""
+        return self._workspace.repository.head() != self._commit or self._read_log(day) != self._log(day).data
+
+    def judge_again(self, entries: Iterable[DayEntry]) -> Iterator[tuple[DayEntry, Verdict]]:
+        """Judge entries once more, by memory as it is; those that stand in the log by now are left to the write."""
+        self._taken_out = None
+        for entry in entries:
+            if entry.said is not None and self._facts_taken_out().holds(entry.text, fact_id(entry.text), entry.said):
+                yield entry, Verdict.REFUSED
+            else:
+                yield entry, Verdict.REPEATED if entry.by_agent and self._is_current(entry.text) else Verdict.NEW
+
+    def note_write(self, day: date, result: WriteResult) -> None:
+        """Note what the digest itself wrote into the log of a day."""
+        is_alone = result.commit is not None and not result.notes
+        self._commit = result.commit if is_alone else None
+        self._log(day).data = self._read_log(day)
+
+    def _facts_taken_out(self) -> taken_out.TakenOutFacts:
+        if self._taken_out is None:
+            self._taken_out = taken_out.facts_taken_out(self._workspace, self._say)
+            self._commit = self._taken_out.commit
+        return self._taken_out
+
+    def _restates(self, text: str) -> bool:
+        """True if an agent says again what its session was given or had said before, or what memory says."""
+        return guard.text_id(text) in self._given or any(guard.restates(text, other) for other in self._said) or self._is_current(text)
+
+    def _is_current(self, text: str) -> bool:
+        """True if memory says a text already."""
+        ((_, nearest),) = nearest_entries(self._workspace, [text], self._say)
+        return bool(guard.drop_given([(text, nearest)], ()).dropped)
+
+    def _read_log(self, day: date) -> bytes | None:
+        return files.read(files.path_on_disk(self._workspace.root, self._workspace.log_path(day)))
+
+    def _log(self, day: date) -> _DayLog:
+        if day not in self._logs:
+            data = self._read_log(day)
+            self._logs[day] = _DayLog(data, {item.fact.id: item.fact.text for item in items(parse_bytes(data or b""))})
+        return self._logs[day]
+
+    def _has_room(self, day: date, log: _DayLog) -> bool:
+        """True if the day takes one more entry, of this session and of all."""
+        if len(log.texts) < min(MOST_OF_SESSION, MOST_OF_DAY):
+            return True
+        if log.written is None:
+            log.written = digested.count_by_session(self._workspace, self._workspace.log_path(day), self._say)
+        of_session = log.written[self._session] + log.added[self._session]
+        return of_session < MOST_OF_SESSION and log.written.total() + log.added.total() < MOST_OF_DAY

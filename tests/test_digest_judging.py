@@ -1,0 +1,203 @@
+"""Entries of a digest that are not written: what a person took out, what an agent only says again, what is too much for a day."""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from conftest import World
+from pi_sessions import START, Transcript, digest, texts, write_session
+from workspaces import NOW, Desk, desk
+
+from mdmem.digest import writing
+from mdmem.given import guard, sessions
+from mdmem.memory import Memory
+from mdmem.model.writes import Forget, Remember
+from mdmem.workspace import Say, Workspace
+
+KEPT, OTHER = "We decided to keep the old pump.", "I prefer calls before noon."
+LESSON = "Root cause: the brass valve in the cellar was closed."
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    return desk(world, repository)
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Transcript:
+    return partial(write_session, tmp_path)
+
+
+@pytest.fixture
+def before_the_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Have something done once, after the entries were judged and before the first of them is committed."""
+
+    def plan(work: Callable[[], object]) -> None:
+        lock = writing.lock_workspace
+        waiting = [work]
+
+        def lock_late(workspace: Workspace, say: Say) -> AbstractContextManager[None]:
+            if waiting:
+                waiting.pop()()
+            return lock(workspace, say)
+
+        monkeypatch.setattr(writing, "lock_workspace", lock_late)
+
+    return plan
+
+
+def forget(at: Desk, fact: str) -> None:
+    with closing(Memory(at.workspace)) as memory:
+        memory.apply(Forget(fact))
+
+
+class TestWhilstItIsRead:
+    """A person who changes memory between the reading and the commit wins."""
+
+    def test_a_fact_is_forgotten(self, at: Desk, transcript: Transcript, before_the_commit: Callable[[Callable[[], object]], None]):
+        at.write("memory/house.md", f"# House\n\n- {KEPT}\n")
+        at.commit()
+        before_the_commit(lambda: forget(at, KEPT))
+        result = digest(at, transcript(KEPT, OTHER))
+        assert (texts(result), result.refused) == ([OTHER], 1)
+
+    def test_a_line_of_the_log_is_deleted_and_not_committed(
+        self, at: Desk, transcript: Transcript, before_the_commit: Callable[[Callable[[], object]], None]
+    ):
+        log = "memory/2026-03-04.md"
+        path = transcript(KEPT)
+        digest(at, path)
+        before = at.read(log)
+        (at.workspace.state / "transcripts.json").unlink()
+        (at.workspace.state / "marks.json").unlink()
+        path = transcript(KEPT, OTHER)
+        before_the_commit(lambda: at.write(log, before.replace(f"- [decision] {KEPT}\n", "")))
+        result = digest(at, path)
+        assert texts(result) == [OTHER]
+        assert KEPT not in at.read(log)
+
+    def test_an_agent_says_what_was_just_remembered(
+        self, at: Desk, transcript: Transcript, before_the_commit: Callable[[Callable[[], object]], None]
+    ):
+        def remember() -> None:
+            with closing(Memory(at.workspace)) as memory:
+                memory.apply(Remember(LESSON, section="Home"))
+
+        before_the_commit(remember)
+        result = digest(at, transcript(f"agent: {LESSON}"))
+        assert (texts(result), result.repeated) == ([], 1)
+
+    def test_the_same_is_logged(self, at: Desk, transcript: Transcript, before_the_commit: Callable[[Callable[[], object]], None]):
+        def log() -> None:
+            at.write("memory/2026-03-04.md", f"# 2026-03-04\n\n## 09:00\n\n- {KEPT}\n")
+            at.commit()
+
+        before_the_commit(log)
+        result = digest(at, transcript(KEPT, OTHER))
+        assert (texts(result), result.repeated) == ([OTHER], 1)
+
+
+def test_what_was_deleted_by_hand_and_not_committed_stays_away(at: Desk, transcript: Transcript):
+    at.write("memory/house.md", f"# House\n\n- {KEPT}\n- the roof is green\n")
+    at.commit()
+    at.write("memory/house.md", "# House\n\n- the roof is green\n")
+    assert texts(digest(at, transcript(KEPT, OTHER))) == [OTHER]
+
+
+def test_what_was_replaced_by_hand_and_not_committed_was_not_taken_out(at: Desk, transcript: Transcript):
+    at.write("memory/house.md", "# House\n\n- **Pump**: the old one of brass\n")
+    at.commit()
+    at.write("memory/house.md", "# House\n\n- **Pump**: the new one of steel\n")
+    assert texts(digest(at, transcript("Remember that the old one of brass is noisy."))) != []
+
+
+def test_said_again_in_a_later_message_of_the_session(at: Desk, transcript: Transcript):
+    digest(at, transcript(KEPT))
+    forget(at, KEPT)
+    later = datetime.now(UTC) + timedelta(days=1)
+    result = digest(at, transcript(KEPT, KEPT, every=later - START))
+    assert [(entry.text, entry.day) for entry in result.entries] == [(KEPT, later.date())]
+
+
+class TestOfAnAgentsWords:
+    """What its session was given, and what memory or the session says, is not written again."""
+
+    def test_given_to_the_session(self, at: Desk, transcript: Transcript):
+        state = at.workspace.state
+        state.mkdir(parents=True, exist_ok=True)
+        given = sessions.read_record(state, "5a1e0000").with_given([guard.text_id(LESSON)]).in_next_cycle().after_summary()
+        sessions.update_record(state, "5a1e0000", lambda _: given)
+        result = digest(at, transcript(f"agent: {LESSON}", "agent: Root cause: the wiring of the boiler was loose."))
+        assert (texts(result), result.repeated) == (["Root cause: the wiring of the boiler was loose."], 1)
+        assert len(digest(at, transcript(f"agent: {LESSON}", session="6b2f0000", start=START + timedelta(hours=1))).entries) == 1
+
+    def test_said_on_the_day_before(self, at: Desk, transcript: Transcript):
+        result = digest(at, transcript(f"agent: {LESSON}", f"agent: {LESSON}", every=timedelta(days=1)))
+        assert (len(result.entries), result.repeated) == (1, 1)
+
+    def test_a_person_says_it_again(self, at: Desk, transcript: Transcript):
+        result = digest(at, transcript(KEPT, KEPT, every=timedelta(days=1)))
+        assert len(result.entries) == 2
+
+
+class TestLimits:
+    """A day takes 40 entries of a session and 200 of all, however often the transcripts are read."""
+
+    def said(self, first: int, last: int) -> list[str]:
+        return [f"We decided to keep pump number {number}." for number in range(first, last)]
+
+    def test_of_a_session(self, at: Desk, transcript: Transcript):
+        path = transcript(*self.said(0, 45))
+        result = digest(at, path)
+        assert (len(result.entries), result.surplus) == (40, 5)
+
+    def test_of_a_session_in_parts_without_state(self, at: Desk, transcript: Transcript):
+        for count in (30, 39, 45):
+            path = transcript(*self.said(0, count))
+            digest(at, path)
+            for file in at.workspace.state.glob("*.json"):
+                file.unlink()
+        assert at.read("memory/2026-03-04.md").count("- [decision]") == 40
+
+    def test_what_stands_already_counts_for_nothing(self, at: Desk, transcript: Transcript):
+        digest(at, transcript(*self.said(0, 30)))
+        result = digest(at, transcript(*self.said(0, 70), session="6b2f0000", start=START + timedelta(hours=3)))
+        assert (len(result.entries), result.repeated, result.surplus) == (40, 30, 0)
+
+    @pytest.mark.parametrize("dry_run", [False, True])
+    def test_of_a_day(self, at: Desk, transcript: Transcript, dry_run: bool):
+        paths = [transcript(*self.said(number * 35, number * 35 + 35), session=f"{number}a1e0000") for number in range(6)]
+        result = digest(at, *paths, dry_run=dry_run)
+        assert (len(result.entries), result.surplus) == (200, 10)
+
+    def test_a_persons_own_entries_do_not_count(self, at: Desk, transcript: Transcript):
+        lines = "".join(f"- the roof has tile {number}\n" for number in range(250))
+        at.write("memory/2026-03-04.md", f"# 2026-03-04\n\n## 08:00\n\n{lines}")
+        at.commit()
+        assert len(digest(at, transcript(*self.said(0, 41))).entries) == 40
+
+
+def test_a_log_that_takes_no_entries_leaves_the_session_unread(at: Desk, transcript: Transcript):
+    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n")
+    at.commit()
+    path, other = transcript(KEPT), transcript(OTHER, session="6b2f0000", start=START + timedelta(days=1))
+    result = digest(at, path, other)
+    assert ([left.why for left in result.left], texts(result)) == (["open-block"], [OTHER])
+    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n```\n")
+    assert texts(digest(at, path, other)) == [KEPT]
+
+
+def test_the_best_of_a_copy_of_a_session_that_gave_something(at: Desk, transcript: Transcript):
+    said = (KEPT, "Our garden is calm and the old roses bloom.")
+    digest(at, transcript(*said))
+    copy = transcript(*said, session="6b2f0000")
+    os.utime(copy, (time.time() - 2 * 24 * 3600,) * 2)
+    assert texts(digest(at, copy)) == []
