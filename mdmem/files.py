@@ -27,7 +27,7 @@ else:
 
 LOCK_NAME = "lock"
 """The workspace's own lock, in the state folder."""
-INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK = "index.lock", "queue.lock", "trail.lock"
+INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = "index.lock", "queue.lock", "trail.lock", "messages.lock"
 """In the state folder too: held to bring the index up to date, to wait for that, and to change the trail."""
 RACY_NS = 20_000_000
 """A file that was changed less than this before it was read may change again without its time stamp showing it."""

@@ -119,6 +119,7 @@ TABLE: ParameterTable = {
         ("history", ("--history",), bool, False, False),
         ("as_of", ("--as-of",), str, None, False),
         ("explain", ("--explain",), bool, False, False),
+        ("sessions", ("--sessions",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "context": (

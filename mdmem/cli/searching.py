@@ -44,6 +44,9 @@ def search(
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each hit.")] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="Behind memory, as many messages of the sessions that your settings name.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something."""
@@ -64,10 +67,11 @@ def search(
         history=history,
         as_of=as_of,
         explain=explain,
+        sessions=sessions,
     )
     memory = open_memory(call)
     result = memory.search(request)
-    notes = () if result.hits or result.stale else memory.empty_answer_notes(file, section)
+    notes = () if result.hits or result.messages or result.stale else memory.empty_answer_notes(file, section)
     return Answer(hits.search_json(result), hits.search_text(result, use_colour()), (*hits.search_notes(result), *notes))
 
 

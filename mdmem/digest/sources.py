@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mdmem import config
 from mdmem.errors import PathProblem, WorkspaceProblem
 from mdmem.startup import late
+from mdmem.transcripts.clients import require_sources
 from mdmem.transcripts.files import find_files, searched_folders
 from mdmem.transcripts.reading import CLIENTS
 from mdmem.workspace import Workspace
@@ -45,13 +45,10 @@ def due_transcripts(workspace: Workspace) -> list[Path]:
     Raises:
         WorkspaceProblem: `no-sessions`: they name none, or there are none.
     """
-    sources, environment = workspace.settings.sessions, workspace.environment
+    environment = workspace.environment
     if workspace.settings.digest == "off":
         return []
-    own_settings = config.user_settings_path(environment) or Path("config.toml")
-    if not sources:
-        hint = f'Put sessions = ["claude"] into {own_settings}; the clients are {", ".join(CLIENTS)}.'
-        raise WorkspaceProblem("no-sessions", "no client is named whose sessions are to be read", hint)
+    sources = require_sources(workspace.settings, environment)
     paths = [Path(file.path) for file in find_files(sources, environment)]
     if not paths:
         folders = ", ".join(searched_folders(sources, environment))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
     from mdmem.model.whole_files import MovePath, WholeFileEdit
-    from mdmem.queries import blame, folders, history, labels, search, show
+    from mdmem.queries import blame, folders, history, labels, search, session_search, show
     from mdmem.queries.folders import FolderView
     from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
@@ -62,6 +62,7 @@ else:
     show = late.module("mdmem.queries.show")
     review = late.module("mdmem.changes.review")
     search = late.module("mdmem.queries.search")
+    session_search = late.module("mdmem.queries.session_search")
     tasks = late.module("mdmem.memory.tasks")
     pending = late.module("mdmem.changes.pending")
     secrets = late.module("mdmem.secrets")
@@ -218,10 +219,12 @@ class Memory:
 
         Raises:
             UsageProblem: an option's value is out of its range.
+            WorkspaceProblem: `no-sessions`: sessions are to be searched, and the settings name none.
         """
         with self._record_event("search") as event:
             workspace = self.workspace
-            result = search.search(workspace, request, self._say, self._progress)
+            find = session_search.search_sessions_too if request.sessions else search.search
+            result = find(workspace, request, self._say, self._progress)
             event.searched(search.measure_answer(workspace, request, result))
         return result
 

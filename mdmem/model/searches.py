@@ -13,6 +13,8 @@ from mdmem.wording import field
 _MAX_HITS = 1000
 _MAX_DAYS = 100_000
 _MAX_LISTED = 1_000_000_000
+_OF_ENTRIES = ("file", "section", "kind", "tags", "min_confidence", "history", "as_of", "explain")
+"""Fields of a search that say something of entries, and nothing of messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Search:
     """A query over what is current. `since` and `until` are ISO dates, both inclusive; `confidence` is from 0 to 1.
 
     `history` adds what was superseded, has expired or was removed; `as_of` (a date, a time or a commit) searches memory as it was
-    then. With `explain` each hit has an explanation of its score.
+    then. With `explain` each hit has an explanation of its score. With `sessions` the messages of transcripts are searched too.
     """
 
     query: str
@@ -36,9 +38,10 @@ class Search:
     history: bool = False
     as_of: str | None = None
     explain: bool = False
+    sessions: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse several tags in one, numbers out of their range, and `history` together with `as_of`."""
+        """Refuse several tags in one, numbers out of their range, `history` together with `as_of`, and filters that messages do not have."""
         require_single_tags(self.tags)
         require_range("limit", self.limit, 1, _MAX_HITS)
         require_range("min_confidence", self.min_confidence, 0, 1)
@@ -46,6 +49,11 @@ class Search:
         if self.history and self.as_of is not None:
             raise UsageProblem(
                 f"{field('history')} and {field('as_of')} go against each other", f"{field('as_of')} asks memory as it was then."
+            )
+        if self.sessions and (name := next((name for name in _OF_ENTRIES if getattr(self, name)), None)):
+            raise UsageProblem(
+                f"{field(name)} and {field('sessions')} go against each other",
+                "A message of a session has no section, kind or past: search memory and sessions one after the other.",
             )
 
 
@@ -130,6 +138,32 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A message of a transcript that answers a query.
+
+    - `path`: of the transcript; `line`: of that file.
+    - `session`: CLIENT/SESSION; `project`: the folder that it works in.
+    - `speaker`: user or agent; `sender`: in a chat of several people, who says it if that is not the owner.
+    - `time`: in the user's zone (None: the transcript has none).
+    """
+
+    path: str
+    line: int
+    session: str
+    project: str | None
+    speaker: str
+    sender: str | None
+    time: datetime | None
+    text: str
+    score: float
+
+    @property
+    def reference(self) -> str:
+        """The message as it is cited: CLIENT/SESSION#LINE."""
+        return f"{self.session}#{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
 class Quality:
     """Figures of a search's answer that need no knowledge of the right one.
 
@@ -160,7 +194,8 @@ class Quality:
 class SearchResult:
     """The answer to a search. `stale`: the index could not be brought up to date; `notes` tell why.
 
-    `as_of` is the one that was asked for, as it was understood; `since` and `until` are those that were asked for in words.
+    `as_of` is the one that was asked for, as it was understood; `since` and `until` are those that were asked for in words. `messages`: of
+    transcripts, where these were to be searched; they come behind all hits.
     """
 
     query: str
@@ -171,6 +206,7 @@ class SearchResult:
     as_of: str | None = None
     since: date | None = None
     until: date | None = None
+    messages: tuple[MessageHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

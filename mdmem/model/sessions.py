@@ -82,6 +82,7 @@ class Transcript:
       tools, so that a session that is read message by message gives what it gives as a whole.
     - `own`: mdmem itself began it.
     - `after_line`: messages behind this line are new; those up to it were read before (0: all are new, as in a file that was rewritten).
+    - `from_line`: the first line that was read; `messages` says nothing of those before it.
     - `next_start`: where to go on once the file has grown (None: nothing is read yet).
     """
 
@@ -97,4 +98,5 @@ class Transcript:
     own: bool
     skipped: tuple[SkippedLine, ...] = ()
     after_line: int = 0
+    from_line: int = 1
     next_start: ReadingStart | None = None

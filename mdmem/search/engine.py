@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
+
+import tantivy
 
 from mdmem.errors import StorageProblem
 from mdmem.wording import verb
@@ -34,3 +36,30 @@ def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
         return action(*args, **keywords)
     except engine_failures() as problem:
         raise BrokenIndex(f"the index could not be read: {problem}", f"{verb('reindex', 'full')} builds it anew.") from problem
+
+
+def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
+    """Call an action of a writer of the engine.
+
+    Raises:
+        StorageProblem: it could not be done.
+    """
+    try:
+        return action(*args, **keywords)
+    except engine_failures() as problem:
+        hint = f"Is the disk full, or another process writing it? If neither, {verb('reindex', 'full')} builds it anew."
+        raise StorageProblem(f"the index could not be written: {problem}", hint) from problem
+
+
+def add_documents(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> None:
+    """Add documents with a writer.
+
+    Raises:
+        StorageProblem: it could not be done.
+    """
+    call_writer(_add, writer, documents)
+
+
+def _add(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> None:
+    for document in documents:
+        writer.add_document(document)

@@ -12,16 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import tantivy
 
-from mdmem.errors import StorageProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import allocator, schema
-from mdmem.search.engine import BrokenIndex, call_engine, engine_failures
+from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow, Lifetime
@@ -30,7 +29,6 @@ from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, SNAPSHOT_NAME, 
 from mdmem.search.terms import ENGLISH
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.wording import verb
 
 if TYPE_CHECKING:
     import shutil
@@ -41,15 +39,14 @@ else:
     shutil = late.module("shutil")
 
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 INDEX_NAME = "index"
 """The folder of the index, in the state folder."""
 _DOCUMENTS_NAME = "documents"
-_ADDED_AT_ONCE = 256
+ADDED_AT_ONCE = 256
 """Documents in a batch. The writer's own thread sleeps when it has none, and waking it takes longer than making a document."""
-_HEAP_BYTES = 100_000_000
+HEAP_BYTES = 100_000_000
 """The memory a writer may fill before it starts a segment; each segment costs a search 30 µs. Allocated as needed."""
 
 
@@ -234,7 +231,7 @@ class SearchIndex:
         if documents.exists():
             shutil.rmtree(documents)
         documents.mkdir(parents=True)
-        self._index = schema.prepare(_stored(tantivy.Index, schema.schema(), str(documents)))
+        self._index = schema.prepare(call_writer(tantivy.Index, schema.schema(), str(documents)))
         self.seen = EMPTY_SNAPSHOT
 
     def _change(
@@ -247,11 +244,11 @@ class SearchIndex:
     ) -> None:
         assert self._index is not None
         allocator.limit_arenas()
-        writer = _stored(self._index.writer, _HEAP_BYTES, 1)
+        writer = call_writer(self._index.writer, HEAP_BYTES, 1)
         touched = set(removed)
 
         def replaced(label: str) -> None:
-            _stored(writer.delete_documents_by_term, "label", label)
+            call_writer(writer.delete_documents_by_term, "label", label)
 
         def new() -> Iterator[tantivy.Document]:
             for number, file in enumerate(changed, 1):
@@ -271,16 +268,16 @@ class SearchIndex:
             for commit in dropped:
                 replaced(schema.as_label("gone", commit))
             documents = new()
-            while batch := list(islice(documents, _ADDED_AT_ONCE)):
-                _stored(_add, writer, batch)
+            while batch := list(islice(documents, ADDED_AT_ONCE)):
+                add_documents(writer, batch)
             if self._folder is not None and (self._folder / SNAPSHOT_NAME).exists():
                 self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}), durably=True)
-            _stored(writer.commit)
+            call_writer(writer.commit)
         finally:
             # Without this wait, a writer leaves the segments of its merges behind for good.
-            _stored(writer.wait_merging_threads)
+            call_writer(writer.wait_merging_threads)
             allocator.release_free_memory()
-        _stored(self._index.reload)
+        call_writer(self._index.reload)
         self._finder = IndexSearcher(self._index.searcher(), self._language)
 
     def _remember(self, seen: Snapshot, durably: bool = False) -> None:
@@ -296,11 +293,6 @@ def _peeked(values: Iterable[T]) -> Iterator[T] | None:
     return next((chain([first], rest) for first in rest), None)
 
 
-def _add(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> None:
-    for document in documents:
-        writer.add_document(document)
-
-
 def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator[tantivy.Document]:
     """The documents of rows that ended with a commit, file by file."""
     for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
@@ -309,11 +301,3 @@ def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator
 
 def _open_documents(folder: Path) -> tantivy.Index:
     return schema.prepare(tantivy.Index.open(str(folder)))
-
-
-def _stored(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
-    try:
-        return action(*args, **keywords)
-    except engine_failures() as problem:
-        hint = f"Is the disk full, or another process writing it? If neither, {verb('reindex', 'full')} builds it anew."
-        raise StorageProblem(f"the index could not be written: {problem}", hint) from problem

@@ -30,7 +30,8 @@ INDEX_VERSION = 13
 NEIGHBOURS = 2
 """Entries on each side in the same file whose words count for an entry too; see `ranking.FIELD_WEIGHTS`."""
 
-_TERMS = "terms"
+TERMS = "terms"
+"""The analyzer of fields with terms, separated by spaces."""
 _NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues")
 FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"
@@ -116,14 +117,14 @@ def schema() -> Schema:
     builder.add_float_field("confidence", fast=True)
     builder.add_float_field("factor", fast=True)
     for name in ("text", "around", "asked", "heading", "grams"):
-        builder.add_text_field(name, tokenizer_name=_TERMS, index_option="freq")
+        builder.add_text_field(name, tokenizer_name=TERMS, index_option="freq")
     builder.add_bytes_field("row", stored=True)
     return builder.build()
 
 
 def prepare(index: Index) -> Index:
     """Register the analyzer of the fields, and reload the index on request only (no thread watches its folder)."""
-    index.register_tokenizer(_TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
+    index.register_tokenizer(TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
 

@@ -8,13 +8,16 @@ from math import fsum
 from typing import Any
 
 from mdmem.addresses import join_path
-from mdmem.model.searches import ConflictList, Explanation, FactList, Factor, Hit, ScorePart, SearchResult, TagCatalogue
+from mdmem.model import Status
+from mdmem.model.searches import ConflictList, Explanation, FactList, Factor, Hit, MessageHit, ScorePart, SearchResult, TagCatalogue
 from mdmem.render import plain
 from mdmem.show.formatting import PLAIN, dim, hit_remarks, iso, one_line, section_line, short_id
 from mdmem.startup import late
 from mdmem.wording import field
 
 _SNIPPET = 320
+_EXCERPT = 1000
+"""The most characters of a message, for programs."""
 _BOLD = "\x1b[1m"
 _WORD = late.pattern(r"\w+")
 _FIELD_NAMES = {
@@ -68,6 +71,35 @@ def hit_json(hit: Hit) -> dict[str, Any]:
     return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
 
 
+def message_json(message: MessageHit, query: str) -> dict[str, Any]:
+    """One message of a transcript among the hits of a search: their fields, of which it has few, and its own."""
+    return {
+        "path": message.path,
+        "start_line": message.line,
+        "end_line": message.line,
+        "section": None,
+        "kind": "session",
+        "day": iso(message.time.date() if message.time else None),
+        "text": _window(message.text, _stems(query), _EXCERPT),
+        "score": message.score,
+        "fact": None,
+        "tags": [],
+        "source": None,
+        "confidence": None,
+        "status": Status.CURRENT,
+        "superseded_by": None,
+        "contradicts": [],
+        "near": False,
+        "commit": None,
+        "uncommitted": False,
+        "reference": message.reference,
+        "speaker": message.speaker,
+        "sender": message.sender,
+        "time": iso(message.time),
+        "project": message.project,
+    }
+
+
 def _why_json(why: Explanation) -> dict[str, Any]:
     parts = [{"field": part.field, "term": part.term, "said": part.query_word, "score": part.score} for part in why.parts]
     return {"parts": parts, "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors]}
@@ -80,7 +112,7 @@ def search_json(result: SearchResult) -> dict[str, Any]:
         "as_of": result.as_of,
         "commit": result.commit,
         "stale": result.stale,
-        "hits": [hit_json(hit) for hit in result.hits],
+        "hits": [*map(hit_json, result.hits), *(message_json(message, result.query) for message in result.messages)],
     }
     return answer | {name: day.isoformat() for name, day in _days(result).items()}
 
@@ -99,13 +131,18 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
     past = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short_id(result.commit)}",)
     days = " ".join(f"{name} {day}" for name, day in _days(result).items())
-    return (*past, *((days,) if days else ()), *answer_notes("match", len(result.hits), result))
+    return (*past, *((days,) if days else ()), *answer_notes("match", len(result.hits) + len(result.messages), result))
 
 
 def search_text(result: SearchResult, colour: bool) -> str:
-    """A search's answer: for each hit where it stands and its words, those of the query highlighted."""
-    stems = {_stem(word) for word in _WORD.findall(result.query)}
-    return "\n".join(_hit_text(hit, stems, colour) for hit in result.hits)
+    """A search's answer: for each hit where it stands and its words, those of the query highlighted. Messages come behind."""
+    stems = _stems(result.query)
+    hits = [_hit_text(hit, stems, colour) for hit in result.hits]
+    return "\n".join([*hits, *(_message_text(message, stems, colour) for message in result.messages)])
+
+
+def _stems(query: str) -> set[str]:
+    return {_stem(word) for word in _WORD.findall(query)}
 
 
 def _stem(word: str) -> str:
@@ -116,9 +153,20 @@ def _stem(word: str) -> str:
 def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
     marks = (section_line(hit.section), f"[{hit.fact}]" if hit.fact else "", *hit_remarks(hit))
     head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
-    words = _window(one_line(_words(hit.text)), stems)
-    lit = _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words) if colour else words
+    lit = _lit(_window(one_line(_words(hit.text)), stems), stems, colour)
     return "\n".join([dim(head, colour), f"    {lit}", *(f"      {dim(line, colour)}" for line in _why_lines(hit))])
+
+
+def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
+    time = f"{message.time:%Y-%m-%d %H:%M}" if message.time else ""
+    head = one_line(" ".join(filter(None, (message.reference, time, message.sender or message.speaker, message.project))))
+    words = _window(one_line(" ".join(message.text.split())), stems)
+    return f"{dim(head, colour)}\n    {_lit(words, stems, colour)}"
+
+
+def _lit(words: str, stems: set[str], colour: bool) -> str:
+    """Words with those of the query highlighted."""
+    return _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words) if colour else words
 
 
 def _why_lines(hit: Hit) -> Iterator[str]:
@@ -161,13 +209,13 @@ def _words(text: str) -> str:
     return " ".join((unmarked if is_sure else plain(text)).split()) or text
 
 
-def _window(words: str, stems: set[str]) -> str:
+def _window(words: str, stems: set[str], most: int = _SNIPPET) -> str:
     """A long text cut down to the part around its first word of the query."""
-    if len(words) <= _SNIPPET:
+    if len(words) <= most:
         return words
     first = next((m.start() for m in _WORD.finditer(words) if _stem(m[0]) in stems), 0)
-    start = max(0, min(first - _SNIPPET // 3, len(words) - _SNIPPET))
-    return ("…" if start else "") + words[start : start + _SNIPPET].strip() + ("…" if start + _SNIPPET < len(words) else "")
+    start = max(0, min(first - most // 3, len(words) - most))
+    return ("…" if start else "") + words[start : start + most].strip() + ("…" if start + most < len(words) else "")
 
 
 def facts_json(listed: FactList) -> dict[str, Any]:

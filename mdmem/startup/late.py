@@ -89,6 +89,7 @@ MODULES = frozenset(
         "mdmem.model.searches",
         "mdmem.queries.labels",
         "mdmem.queries.search",
+        "mdmem.queries.session_search",  # with the index of messages
         "mdmem.catchup.entry_states",  # with SQLite
         "mdmem.changes.task_notes",
         "mdmem.queries.as_of",

@@ -15,6 +15,8 @@ from mdmem.startup import late
 from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from mdmem.transcripts import reading
 else:
     reading = late.module("mdmem.transcripts.reading")
@@ -36,6 +38,8 @@ _ONE_DOT = frozenset({"openclaw"})
 _PROJECT_FILE = ".project_root"
 """The file beside the sessions of the Gemini CLI that names their project."""
 _MOST_PATH_BYTES = 4096
+_HEAD_BYTES = 64 * 1024
+"""The part of a file that is read first where only its header is needed."""
 
 
 class TranscriptFile(NamedTuple):
@@ -46,6 +50,15 @@ class TranscriptFile(NamedTuple):
     inode: int
     size: int
     modified: int
+
+
+class TranscriptHead(NamedTuple):
+    """The client, the session's id, the folder it works in and the time of its beginning."""
+
+    client: str
+    session: str
+    project: str | None
+    started: datetime | None
 
 
 def find_files(sources: Iterable[str], environment: Mapping[str, str]) -> Iterator[TranscriptFile]:
@@ -93,6 +106,28 @@ def read_file(path: str, start: ReadingStart | None = None, owners: Collection[s
     if transcript is not None and transcript.client == _GEMINI and transcript.project is None:
         return replace(transcript, project=_gemini_project(Path(path)))
     return transcript
+
+
+def read_head(path: str) -> TranscriptHead | None:
+    """Read the beginning of a transcript, as far as it takes to tell whose it is.
+
+    Returns:
+        None: it holds no whole line yet.
+
+    Raises:
+        TranscriptProblem: `unknown-format`.
+        OSError: it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        data = file.read(_HEAD_BYTES)
+        client_and_header = reading.read_header(data) if b"\n" in data else None
+        if (client_and_header is None or None in (client_and_header[1].session, client_and_header[1].project)) and (rest := file.read()):
+            client_and_header = reading.read_header(data + rest)
+    if client_and_header is None:
+        return None
+    client, header = client_and_header
+    project = header.project or (_gemini_project(Path(path)) if client == _GEMINI else None)
+    return TranscriptHead(client, header.session or "", project, header.started)
 
 
 def _patterns(sources: Iterable[str], environment: Mapping[str, str]) -> Iterator[tuple[str, bool]]:

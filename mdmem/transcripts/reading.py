@@ -90,8 +90,23 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
         own=own is True,
         skipped=tuple(skipped for skipped in reading.skipped if start is None or skipped.line > start.read_line),
         after_line=start.read_line if start else 0,
+        from_line=start.line if start else 1,
         next_start=_next_start(client, header, own, reader, messages, start),
     )
+
+
+def read_header(data: bytes) -> tuple[str, SessionHeader] | None:
+    """The client and the header of the transcript that begins with `data`; None: no whole line yet that is a record.
+
+    Raises:
+        TranscriptProblem: `unknown-format`.
+    """
+    client = recognise(data)
+    if client is None:
+        return None
+    header = SessionHeader()
+    _read_client(client, whole_lines(data), header, False, ())
+    return client, header
 
 
 def was_rewritten(data: bytes, start: ReadingStart) -> bool:

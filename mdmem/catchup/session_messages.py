@@ -1,0 +1,222 @@
+"""Compare the index of messages with the transcripts on disk, and bring it up to date. Of each only what is new is read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mdmem import files
+from mdmem.errors import RepositoryProblem, StorageProblem, TranscriptProblem
+from mdmem.files import MESSAGES_LOCK
+from mdmem.model.sessions import Transcript
+from mdmem.search.messages import MESSAGES_NAME, MessageIndex, TranscriptMessages
+from mdmem.search.seen_transcripts import SeenTranscript, Stamp, stamps_digest
+from mdmem.startup.records import dataclass
+from mdmem.transcripts.clients import Scope, require_sources
+from mdmem.transcripts.files import find_files, read_file, read_head, searched_folders
+from mdmem.wording import number_of
+from mdmem.workspace import Progress, Say, Workspace
+
+PURGED_NAME = "purged-messages"
+"""The file in the state folder with the marks of messages that are not indexed any more; it survives a purge."""
+_PART_BYTES = 128 * 1024 * 1024
+"""So much of transcripts is read before it is committed: an interruption loses no more, and another process waits no longer for the lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshMessages:
+    """An index of messages to search: `stale` if it could not be brought up to date; `notes` tell why, and what could not be read."""
+
+    index: MessageIndex
+    stale: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False) -> FreshMessages:
+    """The index of the messages of the sessions that the settings name, brought up to date first, or (`full`) rebuilt.
+
+    Raises:
+        WorkspaceProblem: `no-sessions`: the settings name none.
+    """
+    sources = require_sources(workspace.settings, workspace.environment)
+    survey = _Survey(workspace, sources)
+    index = _opened(workspace, full)
+    if not full and survey.is_of(index):
+        return FreshMessages(index, notes=survey.notes(index))
+    try:
+        workspace.ensure_state()
+        return _brought_up(survey, say, progress, full)
+    except RepositoryProblem as problem:
+        if problem.code != "busy":
+            raise
+        note = "the index of messages is behind: another process has been updating it for long, and the newest messages may be missing"
+        return FreshMessages(index, stale=True, notes=(note,))
+    except (OSError, StorageProblem) as problem:
+        reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
+        index = MessageIndex.in_memory(workspace.settings.language)
+        update = _Update(survey, index, progress)
+        update.run(survey.stamps)
+        note = f"the index of messages cannot be written ({reason}); searched one in memory"
+        return FreshMessages(index, notes=(note, *update.notes, *survey.notes(index)))
+
+
+def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool) -> FreshMessages:
+    """Bring the index up to date, a part at a time; the lock is free in between."""
+    workspace = survey.workspace
+    while True:
+        with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):
+            index = _opened(workspace, full)
+            if index.seen.settings != survey.settings:
+                index = _opened(workspace, full=True)
+            update = _Update(survey, index, progress)
+            try:
+                is_done = update.run_part()
+            except StorageProblem:  # what is there is damaged, or the disk does not take it
+                index = _opened(workspace, full=True)
+                update = _Update(survey, index, progress)
+                is_done = update.run_part()
+        if is_done:
+            return FreshMessages(index, notes=(*update.notes, *survey.notes(index)))
+        full = False
+
+
+def _opened(workspace: Workspace, full: bool) -> MessageIndex:
+    return (MessageIndex.create if full else MessageIndex.open)(workspace.state / MESSAGES_NAME, workspace.settings.language)
+
+
+class _Survey:
+    """The transcripts that the settings name, as they are on disk, and the settings that the index depends on."""
+
+    def __init__(self, workspace: Workspace, sources: tuple[str, ...]) -> None:
+        self.workspace = workspace
+        self.stamps: dict[str, Stamp] = {
+            file.path: (file.device, file.inode, file.size, file.modified) for file in find_files(sources, workspace.environment)
+        }
+        own = workspace.settings
+        values = repr((own.language, own.session_scope, own.owner, str(workspace.repository.root)))
+        self.settings = hashlib.sha256(values.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+    def is_of(self, index: MessageIndex) -> bool:
+        """True if an index has read all of this."""
+        return (index.seen.settings, index.seen.stamps) == (self.settings, stamps_digest(self.stamps))
+
+    def notes(self, index: MessageIndex) -> tuple[str, ...]:
+        """Lines for the user: there are no transcripts, or some in a format that is not known."""
+        if not self.stamps:
+            folders = ", ".join(searched_folders(self.workspace.settings.sessions, self.workspace.environment))
+            return (f"there are no transcripts in {folders}",)
+        unknown = index.seen.unknown
+        if not unknown:
+            return ()
+        return (f"{number_of(len(unknown), 'transcript')} in a format that is not known, such as {unknown[0]}",)
+
+
+class _Update:
+    """One update of an index of messages. The caller holds the lock."""
+
+    def __init__(self, survey: _Survey, index: MessageIndex, progress: Progress | None) -> None:
+        workspace = survey.workspace
+        self._survey = survey
+        self._index = index
+        self._progress = progress
+        self._owners = workspace.settings.owner
+        self._scope = Scope(workspace.settings.session_scope, workspace.repository.root)
+        self._purged = read_purged(workspace.state)
+        self._unreadable = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for the user about transcripts that could not be read."""
+        return (f"{number_of(self._unreadable, 'transcript')} could not be read",) if self._unreadable else ()
+
+    def run_part(self) -> bool:
+        """Read what is new, or as much of it as is read at once; True if nothing is left.
+
+        Raises:
+            StorageProblem, OSError: the index is damaged, or cannot be written.
+        """
+        seen, stamps = self._index.seen.transcripts, self._survey.stamps
+        due = [path for path, stamp in stamps.items() if path not in seen or seen[path].stamp != stamp]
+        size, part = 0, []
+        for path in due:
+            part.append(path)
+            size += stamps[path][2] - (seen[path].stamp[2] if path in seen else 0)
+            if size > _PART_BYTES:
+                break
+        self.run(part, len(stamps) - len(due))
+        return len(part) == len(due)
+
+    def run(self, due: Iterable[str], done: int = 0) -> None:
+        """Read what is new in some transcripts; `done`: the number of those that are read already."""
+        total = len(self._survey.stamps)
+
+        def changed() -> Iterator[TranscriptMessages]:
+            for number, path in enumerate(due, done + 1):
+                messages = self._read(path, self._index.seen.transcripts.get(path))
+                if messages is not None:
+                    yield messages
+                if self._progress:
+                    self._progress(number, total)
+
+        removed = [path for path in self._index.seen.transcripts if path not in self._survey.stamps]
+        self._index.update(changed(), removed, self._survey.settings)
+
+    def _read(self, path: str, seen: SeenTranscript | None) -> TranscriptMessages | None:
+        """Read the new part of a transcript; None where it cannot be read now."""
+        stamp = self._survey.stamps[path]
+        is_grown = seen is not None and seen.stamp[:2] == stamp[:2] and seen.stamp[2] <= stamp[2]
+        left_out = TranscriptMessages(path=path, seen=SeenTranscript(stamp, counts=False))
+        if seen is not None and is_grown and not seen.counts:
+            return left_out
+        start = seen.start if seen is not None and is_grown else None
+        try:
+            if start is None and self._is_elsewhere(path):
+                return left_out
+            transcript = read_file(path, start, self._owners)
+        except TranscriptProblem as problem:
+            return TranscriptMessages(path=path, seen=SeenTranscript(stamp, problem=problem.code))
+        except OSError:
+            self._unreadable += 1
+            return None
+        if transcript is None:
+            return TranscriptMessages(path=path, seen=SeenTranscript(stamp))
+        if transcript.own:
+            return left_out
+        return self._messages(path, stamp, transcript)
+
+    def _is_elsewhere(self, path: str) -> bool:
+        """True if a session works in a folder that does not count, which its first lines tell."""
+        head = None if self._scope.is_all else read_head(path)
+        return head is not None and head.project is not None and not self._scope.includes(head.project)
+
+    def _messages(self, path: str, stamp: Stamp, transcript: Transcript) -> TranscriptMessages:
+        if not self._scope.includes(transcript.project):
+            # A session whose folder is not known yet is read from its first line once it is.
+            return TranscriptMessages(path=path, seen=SeenTranscript(stamp, counts=transcript.project is None))
+        return TranscriptMessages(
+            path=path,
+            seen=SeenTranscript(stamp, transcript.next_start),
+            session=f"{transcript.client}/{transcript.session}",
+            project=transcript.project,
+            started=transcript.started,
+            from_line=transcript.from_line,
+            messages=[message for message in transcript.messages if message.mark not in self._purged],
+        )
+
+
+def read_purged(state: Path) -> frozenset[str]:
+    """The marks of messages with a text that was purged. A transcript may still hold them; no index does."""
+    try:
+        return frozenset((state / PURGED_NAME).read_text(encoding="ascii", errors="replace").split())
+    except FileNotFoundError:
+        return frozenset()
+
+
+def add_purged(state: Path, marks: Iterable[str]) -> None:
+    """Have messages left out of the index from now on.
+
+    Raises:
+        OSError
+    """
+    files.write_cache(state / PURGED_NAME, "\n".join(sorted({*read_purged(state), *marks})))

@@ -1,0 +1,51 @@
+"""Search memory, and behind it the messages of sessions."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+
+from mdmem import config
+from mdmem.catchup.session_messages import fresh_messages
+from mdmem.model.searches import Search, SearchResult
+from mdmem.queries import dates, search
+from mdmem.search.engine import BrokenIndex
+from mdmem.search.messages import MessageQuery
+from mdmem.startup.records import replace
+from mdmem.workspace import Progress, Say, Workspace
+
+
+def search_sessions_too(workspace: Workspace, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
+    """The entries that answer a query best, and the messages of transcripts that do, so many of each at the most.
+
+    Raises:
+        UsageProblem: an argument is no date. WorkspaceProblem: `no-sessions`: the settings name no client.
+    """
+    fresh = fresh_messages(workspace, say, progress)
+    result = search.search(workspace, request, say, progress)
+    query = _message_query(workspace, request)
+    try:
+        messages = fresh.index.search(query)
+    except BrokenIndex:
+        fresh = fresh_messages(workspace, say, progress, full=True)
+        messages = fresh.index.search(query)
+    return replace(result, messages=messages, stale=result.stale or fresh.stale, notes=(*result.notes, *fresh.notes))
+
+
+def _message_query(workspace: Workspace, request: Search) -> MessageQuery:
+    zone = config.zone(workspace.settings.timezone)
+    first = dates.first_day(workspace, request.since, "since")
+    last = dates.last_day(workspace, request.until, "until")
+    if request.recent_days:
+        recent = workspace.now().date() - timedelta(days=request.recent_days - 1)
+        first = max(first or recent, recent)
+
+    def start_of(day: date) -> int:
+        return int(datetime.combine(day, time.min, tzinfo=zone).timestamp())
+
+    return MessageQuery(
+        query=request.query,
+        limit=request.limit,
+        since=None if first is None else start_of(first),
+        until=None if last is None else start_of(last + timedelta(days=1)),
+        zone=zone,
+    )

@@ -1,0 +1,296 @@
+"""The index of messages of sessions: on disk, brought up to date, searched. It can be deleted at any time.
+
+As with the index of memory, a crash leaves an index that is behind, never a wrong one: transcripts about to change are taken out of
+`seen.json`, then the documents are committed, then the file is written again. The documents of a transcript that it does not name are replaced
+as a whole.
+
+A message is stored once for each transcript that holds it. Copies (in a fork, in a synced home) have one mark, and are found once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime, tzinfo
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tantivy
+from tantivy import FieldType, Occur, Query
+
+from mdmem.model.searches import MessageHit
+from mdmem.model.sessions import Message
+from mdmem.search import allocator, schema
+from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
+from mdmem.search.indexer import ADDED_AT_ONCE, HEAP_BYTES
+from mdmem.search.seen_transcripts import SEEN_NAME, Seen, SeenTranscript, read_seen, seen_of, write_seen
+from mdmem.search.terms import ENGLISH, grams, query_terms, split_scripts, terms
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
+
+if TYPE_CHECKING:
+    import shutil
+else:
+    shutil = late.module("shutil")
+
+MESSAGES_NAME = "messages"
+"""The folder of the index, in the state folder."""
+_DOCUMENTS_NAME = "documents"
+_FIELDS = ("text", "grams")
+_FEWEST_CANDIDATES, _CANDIDATES_A_HIT = 50, 4
+_SCORE_DIGITS = 4
+_LABEL_BYTES = 8
+_NO_TIME = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptMessages:
+    """The messages of a transcript from a line on; those that the index has of these lines are replaced.
+
+    - `path`: of the file; `seen`: what is read of it now.
+    - `session`: CLIENT/SESSION; `started`: when it began, by which the original of a copied message is told.
+    """
+
+    path: str
+    seen: SeenTranscript
+    session: str = ""
+    project: str | None = None
+    started: datetime | None = None
+    from_line: int = 1
+    messages: Sequence[Message] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MessageQuery:
+    """A query as it was typed; `since` (inclusive) and `until` (exclusive) are seconds since 1970. Times are shown in `zone`."""
+
+    query: str
+    limit: int
+    since: int | None = None
+    until: int | None = None
+    zone: tzinfo | None = None
+
+
+class MessageIndex:
+    """The messages that a search finds. Before an update, open it again while holding the lock."""
+
+    def __init__(self, folder: Path | None, index: tantivy.Index | None, seen: Seen, language: str | None) -> None:
+        self._folder = folder
+        self._index = index
+        self._language = language or ENGLISH
+        self.seen = seen
+        """The transcripts as they were read."""
+
+    @classmethod
+    def open(cls, folder: Path, language: str | None) -> MessageIndex:
+        """Open the index in a folder. A broken or half-written one, or one of another version, counts as empty.
+
+        Raises:
+            OSError: the folder cannot be read.
+        """
+        seen = read_seen(folder)
+        if seen is None:
+            return cls.create(folder, language)
+        try:
+            return cls(folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language)
+        except BrokenIndex:
+            return cls.create(folder, language)
+
+    @classmethod
+    def create(cls, folder: Path, language: str | None) -> MessageIndex:
+        """An empty index that replaces the contents of the folder at the first update."""
+        return cls(folder, None, Seen(), language)
+
+    @classmethod
+    def in_memory(cls, language: str | None) -> MessageIndex:
+        """An empty index in memory."""
+        return cls(None, schema.prepare(tantivy.Index(_schema())), Seen(), language)
+
+    def update(self, changed: Iterable[TranscriptMessages], removed: Collection[str], settings: str) -> None:
+        """Bring the index to a new state of the transcripts. The caller holds the lock.
+
+        Args:
+            changed: transcripts with what is new in them; iterated once, so that they need not be in memory together.
+            removed: paths of transcripts whose messages go.
+            settings: see `Seen`.
+
+        Raises:
+            StorageProblem, OSError: the disk does not take it, or another process is writing; the index is as it was or behind.
+        """
+        if self._index is None:
+            self._start_anew()
+        kept = {path: seen for path, seen in self.seen.transcripts.items() if path not in removed}
+        kept |= self._change(changed, removed)
+        self.seen = seen_of(kept, settings)
+        if self._folder is not None:
+            write_seen(self._folder, self.seen)
+
+    def _start_anew(self) -> None:
+        assert self._folder is not None  # only an index in a folder can be missing
+        documents = self._folder / _DOCUMENTS_NAME
+        (self._folder / SEEN_NAME).unlink(missing_ok=True)
+        if documents.exists():
+            shutil.rmtree(documents)
+        documents.mkdir(parents=True, mode=0o700)
+        self._index = schema.prepare(call_writer(tantivy.Index, _schema(), str(documents)))
+
+    def _change(self, changed: Iterable[TranscriptMessages], removed: Collection[str]) -> dict[str, SeenTranscript]:
+        """Replace documents; returns what was seen of the changed transcripts."""
+        assert self._index is not None
+        seen: dict[str, SeenTranscript] = {}
+        allocator.limit_arenas()
+        writer = call_writer(self._index.writer, HEAP_BYTES, 1)
+
+        def new() -> Iterator[tantivy.Document]:
+            for transcript in changed:
+                self._delete(writer, transcript)
+                seen[transcript.path] = transcript.seen
+                yield from (_document(transcript, message, self._language) for message in transcript.messages)
+
+        try:
+            for path in removed:
+                call_writer(writer.delete_documents_by_term, "file", _label(path))
+            documents = new()
+            while batch := list(islice(documents, ADDED_AT_ONCE)):
+                add_documents(writer, batch)
+            self._forget({*removed, *seen})
+            call_writer(writer.commit)
+        finally:
+            # Without this wait, a writer leaves the segments of its merges behind for good.
+            call_writer(writer.wait_merging_threads)
+            allocator.release_free_memory()
+        call_writer(self._index.reload)
+        return seen
+
+    def _delete(self, writer: tantivy.IndexWriter, transcript: TranscriptMessages) -> None:
+        """Delete the documents that a transcript's messages take the place of."""
+        label = _label(transcript.path)
+        if transcript.from_line == 1 or transcript.path not in self.seen.transcripts:
+            call_writer(writer.delete_documents_by_term, "file", label)
+            return
+        lines = Query.range_query(_schema(), "line", FieldType.Integer, lower_bound=transcript.from_line)
+        of_file = Query.term_query(_schema(), "file", label, index_option="basic")
+        call_writer(writer.delete_documents_by_query, Query.boolean_query([(Occur.Must, of_file), (Occur.Must, lines)]))
+
+    def _forget(self, paths: Collection[str]) -> None:
+        """Take transcripts out of `seen.json` before their documents change."""
+        kept = {path: seen for path, seen in self.seen.transcripts.items() if path not in paths}
+        if self._folder is not None and len(kept) < len(self.seen.transcripts):
+            write_seen(self._folder, replace(self.seen, transcripts=kept, stamps=""))
+
+    def search(self, request: MessageQuery) -> tuple[MessageHit, ...]:
+        """The best messages, best first; where the score is the same, the newer one. Copies of a message are one hit.
+
+        Raises:
+            BrokenIndex: the index turns out to be damaged.
+        """
+        asked = _query(request, self._language) if self._index is not None and request.limit > 0 else None
+        if asked is None or self._index is None:
+            return ()
+        searcher = call_engine(self._index.searcher)
+        limit = max(_FEWEST_CANDIDATES, _CANDIDATES_A_HIT * request.limit)
+        while True:
+            scored = call_engine(searcher.search, asked, limit, count=False).hits
+            best = _best(searcher, scored, request.zone)
+            if len(best) > request.limit or len(scored) < limit:
+                return tuple(best[: request.limit])
+            limit *= _CANDIDATES_A_HIT
+
+
+def _best(searcher: tantivy.Searcher, scored: Iterable[tuple[float, Any]], zone: tzinfo | None) -> list[MessageHit]:
+    """The hits of documents, of each message the one in the session that began first."""
+    first: dict[str, tuple[str, MessageHit]] = {}
+    for score, address in scored:
+        mark, started, hit = call_engine(_parsed, call_engine(searcher.doc, address), round(score, _SCORE_DIGITS), zone)
+        if mark not in first or (started, hit.session, hit.line) < (first[mark][0], first[mark][1].session, first[mark][1].line):
+            first[mark] = started, hit
+    return sorted((hit for _, hit in first.values()), key=_rank_key)
+
+
+def _rank_key(hit: MessageHit) -> tuple[float, float, str, int]:
+    return -hit.score, -hit.time.timestamp() if hit.time else 0.0, hit.session, hit.line
+
+
+def _query(request: MessageQuery, language: str) -> Query | None:
+    """The query for messages that hold one of the words; None if there is none to look for."""
+    asked = query_terms(request.query, language)
+    words = dict.fromkeys((*asked.words, *(variant for _, variant in asked.also), *(joined for _, joined in asked.joined)))
+    clauses = [Query.term_query(_schema(), "text", word, index_option="freq") for word in words]
+    clauses += [Query.term_query(_schema(), "grams", gram, index_option="freq") for gram in asked.grams]
+    if not clauses:
+        return None
+    query = Query.boolean_query([(Occur.Should, clause) for clause in clauses])
+    if request.since is None and request.until is None:
+        return query
+    times = Query.range_query(
+        _schema(), "time", FieldType.Integer, lower_bound=request.since, upper_bound=request.until, include_upper=request.until is None
+    )
+    return Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(times, 0.0))])
+
+
+@cache
+def _schema() -> tantivy.Schema:
+    """The fields of a document: its file (as a label), its line in there, its time in seconds since 1970, its words, and what is shown of it."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("line", fast=True)
+    builder.add_integer_field("time", fast=True)
+    for name in _FIELDS:
+        builder.add_text_field(name, tokenizer_name=schema.TERMS, index_option="freq")
+    builder.add_bytes_field("row", stored=True)
+    return builder.build()
+
+
+def _document(transcript: TranscriptMessages, message: Message, language: str) -> tantivy.Document:
+    scripts = split_scripts(message.text)
+    row = [
+        transcript.path,
+        message.line,
+        transcript.session,
+        transcript.project,
+        message.speaker.value,
+        message.sender,
+        message.time.isoformat() if message.time else None,
+        message.text,
+        message.mark,
+        transcript.started.isoformat() if transcript.started else "",
+    ]
+    fields: dict[str, Any] = {
+        "file": _label(transcript.path),
+        "line": message.line,
+        "time": int(message.time.timestamp()) if message.time else _NO_TIME,
+        "text": terms(scripts.spaced, language),
+        "row": json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"),
+    }
+    if scripts.runs:
+        fields["grams"] = " ".join(grams(scripts.runs))
+    return tantivy.Document.from_dict(fields, _schema())
+
+
+def _parsed(document: tantivy.Document, score: float, zone: tzinfo | None) -> tuple[str, str, MessageHit]:
+    """The mark of a message, the time at which its session began, and its hit."""
+    stored: bytes = document.get_all("row")[0]
+    path, line, session, project, speaker, sender, time, text, mark, started = json.loads(stored.decode("utf-8", "surrogatepass"))
+    hit = MessageHit(
+        path=path,
+        line=line,
+        session=session,
+        project=project,
+        speaker=speaker,
+        sender=sender,
+        time=datetime.fromisoformat(time).astimezone(zone) if time else None,
+        text=text,
+        score=score,
+    )
+    return mark, started, hit
+
+
+def _label(path: str) -> str:
+    return hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=_LABEL_BYTES).hexdigest()
+
+
+def _open_documents(folder: Path) -> tantivy.Index:
+    return schema.prepare(tantivy.Index.open(str(folder)))

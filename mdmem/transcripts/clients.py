@@ -1,0 +1,53 @@
+"""The clients whose transcripts may be read: those that the user's own settings name, and the projects that count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mdmem import config
+from mdmem.config import Settings
+from mdmem.errors import WorkspaceProblem
+from mdmem.startup import late
+
+if TYPE_CHECKING:
+    from mdmem.transcripts import reading
+else:
+    reading = late.module("mdmem.transcripts.reading")
+
+
+def require_sources(settings: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The clients and globs that the setting `sessions` names.
+
+    Raises:
+        WorkspaceProblem: `no-sessions`: it names none.
+    """
+    if not settings.sessions:
+        message = "no client is named whose sessions are to be read"
+        raise WorkspaceProblem("no-sessions", message, settings_hint(environment))
+    return settings.sessions
+
+
+def settings_hint(environment: Mapping[str, str]) -> str:
+    """The line to put into the user's own settings, and their file."""
+    own_settings = config.user_settings_path(environment) or Path("config.toml")
+    return f'Put sessions = ["claude"] into {own_settings}; the clients are {", ".join(reading.CLIENTS)}.'
+
+
+class Scope:
+    """The sessions that count, by the folder that they work in: those of one work tree, or all."""
+
+    def __init__(self, scope: str, root: Path) -> None:
+        self.is_all = scope == "all"
+        """True if all sessions count."""
+        self._root = root
+        self._answers: dict[str, bool] = {}
+
+    def includes(self, project: str | None) -> bool:
+        """True if the sessions of a project count."""
+        if self.is_all or project is None:
+            return self.is_all
+        if project not in self._answers:
+            self._answers[project] = Path(project).resolve().is_relative_to(self._root)
+        return self._answers[project]
