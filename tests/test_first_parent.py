@@ -75,6 +75,27 @@ def test_a_boundary_that_is_not_asked_for_changes_nothing(at: Desk) -> None:
     assert (commit.parents, [change.path for change in commit.changes]) == ((boundary,), ["memory/a.md"])
 
 
+def test_a_merge_brings_its_side_commits_and_itself(at: Desk) -> None:
+    first = head(at)
+    made = merge_side(at, "memory/a.md", "memory/b.md")
+    repository = repo.discover(at.root)
+    assert set(first_parent.commits_brought_by(repository, head(at))) == {*made, head(at)}
+    assert first_parent.commits_brought_by(repository, made[1]) == [made[1]]
+    assert first_parent.commits_brought_by(repository, CommitId("0" * 40)) == []
+    assert first_parent.commits_brought_by(repository, first) == []
+
+
+def test_a_copy_of_a_file_is_a_file_of_its_own(at: Desk) -> None:
+    at.git("config", "diff.renames", "copies")
+    at.write("memory/a.md", "- a\n" * 20)
+    at.commit()
+    at.write("memory/a.md", "- a\n" * 20 + "- b\n")
+    at.write("memory/copy.md", "- a\n" * 20)
+    at.commit()
+    changes = {change.path: (change.before_path, change.before is None) for change in merge(at).changes}
+    assert changes == {"memory/a.md": ("memory/a.md", False), "memory/copy.md": ("memory/copy.md", True)}
+
+
 class TestSideCommits:
     def test_each_has_its_own_patches(self, at: Desk) -> None:
         made = merge_side(at, "memory/a.md", "memory/b.md")

@@ -65,7 +65,7 @@ def commits_between(repository: Repository, after: CommitId | None, upto: Commit
 
 
 def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId]:
-    """A merge, with the commits that it brought to its first parent; of another commit, that one. None where it is not there."""
+    """A merge, with the commits that it brought to its first parent; of another commit, that one. Empty where it is not there or the first."""
     listed = repository.run("rev-list", merge, f"^{merge}^1")
     return [] if listed.status else [CommitId(name) for name in listed.output.decode().split()]
 
@@ -127,10 +127,8 @@ def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[Change
             continue
         old_mode, new_mode, before, after, status = field[1:].split(b" ")
         path = before_path = FilePath(os.fsdecode(next(fields)))
-        if status[:1] in b"RC":
+        if status.startswith(b"R"):
             path = FilePath(os.fsdecode(next(fields)))
-        if status[:1] == b"C":
-            before_path, old_mode = path, b""
         old, new = (blob.decode() if mode in _FILE_MODES else None for mode, blob in ((old_mode, before), (new_mode, after)))
         if old or new:
             changes.setdefault(commit, []).append(ChangedFile(path, before_path, old, new))
