@@ -122,14 +122,17 @@ TAGS = frozenset(
 )
 """Names are compared without case."""
 
-_LESS, _MORE = r"(?:<|&(?:amp;)*(?:lt|#0*60|#x0*3c);)", r"(?:>|&(?:amp;)*(?:gt|#0*62|#x0*3e);)"
+_LESS, _MORE = r"(?:[<\uff1c\ufe64]|&(?:amp;)*(?:lt|#0*60|#x0*3c);)", r"(?:[>\uff1e\ufe65]|&(?:amp;)*(?:gt|#0*62|#x0*3e);)"
+_BEGINNINGS = ("<", "&", "\uff1c", "\ufe64")
 
 
 @lru_cache(maxsize=8)
 def _tag_pattern(names: frozenset[str]) -> Pattern[str]:
     """An opening or a closing tag, as it is or escaped for HTML (once or more often); one that begins and is never ended counts too."""
     alternatives = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=lambda name: (-len(name), name)))
-    return re.compile(rf"(?i)(?P<less>{_LESS})\s*+(?P<closing>/?)\s*+(?P<name>{alternatives})(?![\w.:-])(?P<rest>[^<>&]*(?:{_MORE})?)")
+    return re.compile(
+        rf"(?i)(?P<less>{_LESS})\s*+(?P<closing>/?)\s*+(?P<name>{alternatives})(?![\w.:-])(?P<rest>[^<>&\uff1c\uff1e]*(?:{_MORE})?)"
+    )
 
 
 _MOST_ROUNDS = 20
@@ -140,7 +143,7 @@ def strip_blocks(text: str, tags: Collection[str] = TAGS) -> str:
     """A text without blocks in these tags, nested and escaped ones too. What is left is looked at again, since it may be a tag in its turn."""
     pattern = _tag_pattern(frozenset(tags))
     for _ in range(_MOST_ROUNDS):
-        spans = list(_block_spans(text, pattern)) if "<" in text or "&" in text else []
+        spans = list(_block_spans(text, pattern)) if any(beginning in text for beginning in _BEGINNINGS) else []
         if not spans:
             return text
         ends = [0, *(end for _, end in spans)]
@@ -185,7 +188,7 @@ def _closing_position(tags: list[Match[str]], position: int) -> int | None:
 
 
 def _closes_itself(tag: Match[str]) -> bool:
-    return not tag["closing"] and tag["rest"].rstrip(">").rstrip().endswith("/")
+    return not tag["closing"] and tag["rest"].rstrip(">\uff1e").rstrip().endswith("/")
 
 
 def _same_tag(tag: Match[str], other: Match[str]) -> bool:

@@ -5,6 +5,7 @@ A statement is the user's own word where a rule says so and it is neither condit
 
 from __future__ import annotations
 
+from mdmem.extract.pasted import is_announced
 from mdmem.extract.sentences import QUOTED, Sentence
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.startup import late
@@ -35,25 +36,29 @@ def find_cue(sentence: Sentence, tools: bool, pasted: bool, attribute_kind: str 
     """
     outside = sentence.outside_quotations
     words = vocabulary()
-    rule = _rule(outside, tools) or (attribute_kind and (attribute_kind, "attribute"))
+    rule = _rule(outside, tools) or (attribute_kind and (attribute_kind, "attribute", 0))
     if not rule:
         return None
-    kind, name = rule
-    return Cue(kind, name, not (pasted or QUOTED in outside or words.condition.search(outside) or words.reported.search(outside)))
+    kind, name, start = rule
+    is_own = not (
+        pasted or QUOTED in outside or words.condition.search(outside) or words.reported.search(outside) or is_announced(outside, start)
+    )
+    return Cue(kind, name, is_own)
 
 
-def _rule(text: str, tools: bool) -> tuple[str, str] | None:
-    """The kind that a rule gives to a text, and the name of the rule."""
+def _rule(text: str, tools: bool) -> tuple[str, str, int] | None:
+    """The kind that a rule gives to a text, the name of the rule, and where it applies."""
     if match := _MARK.match(text):
         name = match[1].casefold()
-        return _MARK_KINDS.get(name, name), "mark"
+        return _MARK_KINDS.get(name, name), "mark", match.start()
     words = vocabulary()
-    if words.correction.search(text):
-        return CORRECTION, CORRECTION
+    if match := words.correction.search(text):
+        return CORRECTION, CORRECTION, match.start()
     for pattern, kind in words.cues:
-        if pattern.search(text):
-            return kind, kind
-    return ("decision", "decision") if tools and words.tool_decision.search(text) else None
+        if match := pattern.search(text):
+            return kind, kind, match.start()
+    match = words.tool_decision.search(text) if tools else None
+    return ("decision", "decision", match.start()) if match else None
 
 
 def find_agent_cue(sentence: Sentence) -> Cue | None:

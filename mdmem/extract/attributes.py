@@ -6,6 +6,7 @@ nothing that is over, nobody else's words.
 
 from __future__ import annotations
 
+from mdmem.extract.pasted import is_announced
 from mdmem.extract.sentences import Sentence
 from mdmem.extract.vocabulary import vocabulary
 
@@ -30,7 +31,7 @@ def attribute(sentence: Sentence, tools: bool = False) -> str | None:
             continue
         if (tools and match.groupdict().get("moved")) or words.not_so.search(text) or words.reported.search(text):
             return None
-        if words.not_so_before.search(text, 0, match.start()):
+        if words.not_so_before.search(text, 0, match.start()) or is_announced(text, match.start()):
             return None
         named = (match.groupdict().get("key") or "").casefold()
         return key.format(key=words.same_keys.get(named, named))

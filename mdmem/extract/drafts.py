@@ -13,6 +13,7 @@ from mdmem.extract import noise, weights
 from mdmem.extract.always_kept import CORRECTION, Cue, find_agent_cue, find_cue
 from mdmem.extract.attributes import attribute, attribute_kind
 from mdmem.extract.corrections import Statement, find_corrected
+from mdmem.extract.pasted import typed_sentences
 from mdmem.extract.relative_dates import annotate
 from mdmem.extract.sentences import Sentence, sentences, strip_pasted
 from mdmem.extract.vocabulary import vocabulary
@@ -28,15 +29,10 @@ MOST_CHARACTERS = 400
 """The most characters of an entry, its question or the words that it corrects included."""
 _CORRECTED_WITHIN = 10
 _QUOTED_CHARACTERS = 140
-_PASTED_FROM = 1500
-"""A message of so many characters was hardly typed."""
 _PERMISSIVE_ENTRIES = 3
 _PERMISSIVE_CONFIDENCE = 0.3
 _FEW_WORDS = 4
 _CAPTION = late.pattern(r"\s*\([^()]*\)\s*$")
-_LEADS_IN = late.pattern(
-    r"(?i)\b(?:this|these|following|below|here(?:'s| is| are)|file|page|mail|e-?mail|text|log|output|article|says|wrote|doc\w*)\b[^\n]*:\s*$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +220,7 @@ def _of_person(
 
 def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> list[_Part]:
     """The statements of a message, apart where they are of several kinds or about several attributes."""
-    typed = _typed_sentences(message.text)
+    typed = typed_sentences(message.text)
     parts = [_Part()]
     for statement in statements:
         pasted = typed is not None and statement.text not in typed
@@ -234,17 +230,6 @@ def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> lis
             parts.append(_Part())
         parts[-1].add(statement, cue, key)
     return parts
-
-
-def _typed_sentences(text: str) -> frozenset[str] | None:
-    """The sentences that were surely typed, where a message holds something pasted; None where all of it was typed."""
-    if len(text) >= _PASTED_FROM:
-        return frozenset()
-    lines = text.split("\n")
-    for number, line in enumerate(lines[:-1], 1):
-        if _LEADS_IN.search(line):
-            return frozenset(each.text for each in sentences("\n".join(lines[:number])))
-    return None
 
 
 def _needs_question(statements: Sequence[Sentence]) -> bool:

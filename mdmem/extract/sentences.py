@@ -11,7 +11,7 @@ from mdmem.startup.records import dataclass
 
 _FENCE = late.pattern(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _PASTED_LINE = late.pattern(
-    r"(?x)^\s*(?:[>$%\#]\s|>>>|\.\.\.\s|at\s[\w$.<>]+\(|File\s\".*\",\sline\s\d|Traceback\s\(|[{}\[\]][\s,]*$|\"[\w-]+\":\s|"
+    r"(?x)^\s*(?:(?:[-*+]\s+)*>|[$%\#]\s|\.\.\.\s|at\s[\w$.<>]+\(|File\s\".*\",\sline\s\d|Traceback\s\(|[{}\[\]][\s,]*$|\"[\w-]+\":\s|"
     r"(?:diff\s--git|index\s[0-9a-f]{7}|@@\s|\+\+\+\s|---\s\S|[+-](?:\s{2,}|[\w(\"'{/]))|\d{4}-\d\d-\d\d[T\s]\d\d:\d\d:\d\d|"
     r"(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL)\b|\|.*\|\s*$|<[/!?a-zA-Z][^>]*>|(?:import|from|def|class|function|const|let|var|return|public|private)\s.*[:;{)]\s*$)"
 )
