@@ -14,7 +14,7 @@ from mdmem import config, files
 from mdmem.digest import cursors
 from mdmem.digest.cursors import Cursor
 from mdmem.digest.news import News, is_idle, read_news
-from mdmem.digest.sources import due_transcripts, named_transcripts
+from mdmem.digest.sources import due_transcripts, named_transcript
 from mdmem.digest.tally import Tally
 from mdmem.digest.writing import EntryWriter
 from mdmem.errors import PathProblem, RefusedChange, RepositoryProblem, SectionProblem, TextProblem, TranscriptProblem
@@ -34,11 +34,11 @@ def digest(workspace: Workspace, request: Digest, say: Say) -> DigestResult:
     A transcript that cannot be read is left alone and named; the others are done.
 
     Raises:
-        PathProblem: `file-not-found`: there is no such transcript. RepositoryProblem: `running`: another digest is at work.
+        PathProblem: `file-not-found`: there is no such transcript. TranscriptProblem: `ambiguous`: several fit a name. RepositoryProblem: `running`: another digest is at work.
         MdmemError: the workspace cannot be written.
     """
     names = request.sessions
-    paths = [path for name in names for path in named_transcripts(workspace, name)] if names else due_transcripts(workspace)
+    paths = [named_transcript(workspace, name) for name in names] if names else due_transcripts(workspace)
     if request.since is not None and not is_iso_day(request.since):
         request = replace(request, since=dates.past_day(workspace, request.since, "since").isoformat())
     workspace.ensure_state()
