@@ -61,10 +61,10 @@ FILES = {
     "notes.txt": "no memory\n",
 }
 WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes", "contradicts", "kept", "warnings"]
-FACT = ["id", "text", "key", "kind", "tags", "path", "section", "line", "source", "confidence", "status", "until"]
+FACT = ["id", "text", "key", "kind", "tags", "path", "section", "line", "source", "confidence", "status", "until", "cites", "attribute"]
 HIT = [
     *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),
-    *("superseded_by", "contradicts", "near", "commit", "uncommitted"),
+    *("superseded_by", "contradicts", "near", "commit", "uncommitted", "cites"),
 ]
 
 

@@ -103,6 +103,7 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "all_began_at": lambda trail: trail.all_began_at(PATH, 3),
     "occurrences_of": lambda trail: trail.occurrences_of(FactId(f"{30:08x}")),
     "occurrences_with_key": lambda trail: trail.occurrences_with_key("employer"),
+    "occurrences_with_attribute": lambda trail: trail.occurrences_with_attribute("employer"),
     "ids_with_prefix": lambda trail: trail.ids_with_prefix("0000001"),
     "occurrences_ended": lambda trail: trail.occurrences_ended(20, 25),
     "predecessors_of": lambda trail: trail.predecessors_of(FactId(f"{30:08x}")),

@@ -194,10 +194,10 @@ class TestBlame:
         assert list(answer) == ["path", "section", "lines"]
         assert (answer["path"], answer["section"]) == ("MEMORY.md", "Memory > Work > Employer")
         last = answer["lines"][-1]
-        assert list(last) == ["line", "text", "commit", "time", "author", "source", "confidence"]
+        assert list(last) == ["line", "text", "commit", "time", "author", "source", "confidence", "cites"]
         assert last | {"commit": "", "line": 0} == {
             **{"line": 0, "text": "- employer: works at Figma", "commit": "", "time": "2026-05-01T10:00:00+00:00"},
-            **{"author": "Ada Example", "source": "user-stated", "confidence": 0.95},
+            **{"author": "Ada Example", "source": "user-stated", "confidence": 0.95, "cites": []},
         }
 
     def test_of_another_file_and_one_of_several(self, year: Year):

@@ -19,6 +19,7 @@ from made_trail import (
     mark,
     merged_line,
     occurrence,
+    origin,
     revision,
     stated_revert,
 )
@@ -174,6 +175,15 @@ def test_facts_of_a_key_in_capitals_or_ended_are_among_them_and_other_text_is_no
     begun = [occurrence(1, "Employer: Acme"), occurrence(1, "employer: Acme", fact=None)]
     append_steps(trail, Step(begun=begun), Step(ended=[Ending(1, entry("Employer: Acme"), Fate.REMOVED)]))
     assert [(each.entry.text, each.ended) for each in trail.occurrences_with_key("employer")] == [("Employer: Acme", 2)]
+
+
+def test_an_entry_of_a_digest_keeps_where_it_was_said_and_its_key(trail: Trail):
+    said = replace(origin(1), cites=(f"claude/{ODD}#7-9", "pi/b#1"), attribute=f"home {ODD}")
+    first, second = occurrence(1), occurrence(1, "lives in Oslo", fact=FACTS[1])
+    append_steps(trail, Step(begun=(replace(first, origin=said), second)))
+    assert [each.origin for each in trail.live_occurrences(PATHS[0])] == [said, second.origin]
+    assert [each.entry.fact for each in trail.occurrences_with_attribute(f"home {ODD}")] == [FACTS[0]]
+    assert trail.occurrences_with_attribute("home") == ()
 
 
 def test_merged_lines_go_with_their_merge(trail: Trail):

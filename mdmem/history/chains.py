@@ -54,6 +54,7 @@ class ChainLink:
     until: date | None = None
     claimed_by: str | None = None
     first_line: str = ""
+    cites: tuple[str, ...] = ()
 
 
 def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = None) -> tuple[ChainLink, ...]:
@@ -152,6 +153,7 @@ class _ChainBuilder:
             until=last.entry.until,
             claimed_by=last.origin.claimed_by,
             first_line=last.entry.first_line,
+            cites=last.origin.cites,
         )
 
     def _commit(self, number: int) -> MainlineCommit:

@@ -105,6 +105,14 @@ class ParsedNote:
         name = section_name(section)
         return name == self.section or name in self.sections
 
+    def cites_of(self, fact: FactId) -> tuple[str, ...]:
+        """The lines of sessions where a fact was said."""
+        return tuple(cited for each, cited in self.cites if each == fact)
+
+    def attribute_of(self, fact: FactId) -> str | None:
+        """The attribute that a fact is about."""
+        return next((key for each, key in self.keys if each == fact), None)
+
     @property
     def is_by_hand(self) -> bool:
         """True if the change was made without mdmem, so that only the difference tells what it did to facts."""

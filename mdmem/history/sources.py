@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from mdmem.document import lines_without_ends
+from mdmem.facts import parse_item
 from mdmem.history.messages import ParsedNote, note_by_hand, quoted_line
 from mdmem.history.notes import QuotingNote, parse_notes, weakest_note
 from mdmem.model import FactId, FilePath, SectionPath
@@ -73,6 +74,11 @@ class Statements:
         """All that the commit states: the notes of squashed commits, as far as they are about what it changed, and last its own."""
         return (*self._limited, self._own)
 
+    @property
+    def tells_where_said(self) -> bool:
+        """True if a note tells where facts were said."""
+        return any(each.note.cites for each in self._quoting)
+
     def is_of_many(self) -> bool:
         """True if several notes count, so that the lines of the commit may be different people's statements."""
         return len(self._quoting) > 1
@@ -94,8 +100,20 @@ class Statements:
         in_section = [note for note in notes if note.path in (None, path) and note.names_section(section)]
         return next(reversed(in_section or notes), None)
 
-    def origin(self, note: ParsedNote) -> Origin:
-        """The origin of what a note states: one object for each note."""
+    def origin(self, note: ParsedNote, fact: FactId | None = None) -> Origin:
+        """The origin of what a note states: one object for each note, but for the facts of a digest."""
+        origin = self._shared_origin(note)
+        citing = self._citing_note(note, fact) if fact is not None else None
+        if fact is None or citing is None:
+            return origin
+        return replace(origin, cites=citing.cites_of(fact), attribute=citing.attribute_of(fact))
+
+    def _citing_note(self, note: ParsedNote, fact: FactId) -> ParsedNote | None:
+        """The note that tells where a fact was said: its own; where none quotes it, the last that tells."""
+        candidates = [note] if note is not self._weakest else [note, *(each.note for each in reversed(self._quoting))]
+        return next((each for each in candidates if each.cites and any(cited == fact for cited, _ in each.cites)), None)
+
+    def _shared_origin(self, note: ParsedNote) -> Origin:
         if id(note) not in self._origins:
             self._origins[id(note)] = Origin(
                 commit=self.commit.id,
@@ -117,15 +135,34 @@ def line_notes(commit: Commit, lines: Sequence[str]) -> list[ParsedNote]:
     return [statements.note((line,)) for line in lines]
 
 
+def line_cites(commit: Commit, lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines of sessions where the facts were said that a commit brought in with some lines."""
+    if "Mdmem-Cites: " not in commit.message:
+        return ()
+    statements = _statements_of_lines(commit, lines)
+    return tuple(cited for line in lines for cited in _line_origin(statements, line).cites)
+
+
 def line_origin(commit: Commit, line: str) -> Origin:
     """The origin of a line that a commit brought in. A commit without `Mdmem-Op` is a person's, who counts as the user."""
-    statements = _statements_of_lines(commit, [line])
-    return statements.origin(statements.note((line,)))
+    return _line_origin(_statements_of_lines(commit, [line]), line)
+
+
+def _line_origin(statements: Statements, line: str, path: FilePath | None = None) -> Origin:
+    note = statements.note((line,), path)
+    return statements.origin(note, parse_item(line).id if statements.tells_where_said else None)
 
 
 def restated(origin: Origin, stated: Origin) -> Origin:
-    """An origin with the source, confidence and claimant of another one."""
-    return replace(origin, source=stated.source, confidence=stated.confidence, claimed_by=stated.claimed_by)
+    """An origin with the source of another one, and all that goes with it."""
+    return replace(
+        origin,
+        source=stated.source,
+        confidence=stated.confidence,
+        claimed_by=stated.claimed_by,
+        cites=stated.cites,
+        attribute=stated.attribute,
+    )
 
 
 @dataclass(slots=True)
@@ -156,6 +193,6 @@ def line_origins(history: Iterable[tuple[Commit, Sequence[FilePatch]]]) -> Origi
                 lines.update(origins.lines.get(patch.renamed_from, {}))
                 origins.renamed[patch.path] = origins.renamed.get(patch.renamed_from, patch.renamed_from)
             for line in new_lines:
-                origin = statements.origin(statements.note((line,), patch.path))
+                origin = _line_origin(statements, line, patch.path)
                 lines[line] = restated(origin, lines[line]) if reverts and line in lines else origin
     return origins

@@ -112,7 +112,7 @@ class StepBuilder:
             return merged, merged.commit in self._multi_value_commits
         lines = page.document.lines[entry.start_line - 1 : entry.end_line] if page else ()
         note = self.statements.note(lines, entry.path, entry.section)
-        return self.statements.origin(note), note.also
+        return self.statements.origin(note, entry.fact), note.also
 
     def _brought_back(self, entry: Entry) -> Occurrence | None:
         """The occurrence that a revert brings back: one that the reverted commit ended; where that is a side commit, the last that ended."""
@@ -219,10 +219,10 @@ class StepBuilder:
         row, _ = meant
         if row < 0:
             begun = self.begun[-row - 1]
-            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims.note))
+            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims.note, fact))
             return
         occurrence = next(each for number, each in self.marks.live_occurrences(fact) if number == row)
-        self._restate(row, occurrence, _strengthened(occurrence.origin, claims.note), changes)
+        self._restate(row, occurrence, _strengthened(occurrence.origin, claims.note, fact), changes)
 
     def _restate(self, row: int, occurrence: Occurrence, origin: Origin, changes: Mapping[FilePath, FileChange]) -> None:
         """Have a live occurrence go on as a new one with another origin."""
@@ -250,13 +250,20 @@ class StepBuilder:
             self.marks.add_other_claims(claims)
 
 
-def _strengthened(origin: Origin, note: ParsedNote) -> Origin:
+def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
     """An origin with the statement of a note that says the same words, where that is the stronger one; the user's own word ends a claim."""
     source = note.provenance.source
     is_own_word = source is origin.source is Source.USER_STATED and origin.claimed_by is not None and note.claimed_by is None
     if source.strength <= origin.source.strength and not is_own_word:
         return origin
-    return replace(origin, source=source, confidence=note.provenance.confidence, claimed_by=note.claimed_by)
+    return replace(
+        origin,
+        source=source,
+        confidence=note.provenance.confidence,
+        claimed_by=note.claimed_by,
+        cites=note.cites_of(fact),
+        attribute=note.attribute_of(fact),
+    )
 
 
 def _same_entry(page: Page | None, entry: Entry) -> Entry | None:

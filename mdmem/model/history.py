@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from mdmem.errors import UsageProblem
@@ -62,7 +63,8 @@ class OtherReading:
 class RevisionView:
     """One change of a section or a file. `time` is the author's; `before` and `text` are the section's text before and after.
 
-    `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source.
+    `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
+    it was said, as of `Origin`.
     """
 
     commit: CommitId
@@ -78,13 +80,14 @@ class RevisionView:
     path: str = ""
     section: SectionPath = ()
     claimed_by: str | None = None
+    cites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SectionHistory:
     """The changes of a section, of a file or of all memory (then `path` is empty), newest first; `notes` are lines for the user.
 
-    `also` is what else the word that was asked for could mean.
+    `also` is what else the word that was asked for could mean. `gone` are those of the cited lines whose transcript is not there any more.
     """
 
     path: str
@@ -92,13 +95,20 @@ class SectionHistory:
     revisions: tuple[RevisionView, ...]
     notes: tuple[str, ...] = ()
     also: tuple[OtherReading, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def cites(self) -> tuple[str, ...]:
+        """The lines of sessions that the changes cite, each once."""
+        return _each_once(self.revisions)
 
 
 @dataclass(frozen=True, slots=True)
 class FactLink:
     """One fact of a chain: from when to when it held, who stated it last and why, and the commit that brought in its line.
 
-    `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source.
+    `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
+    it was said, as of `Origin`.
     """
 
     id: FactId
@@ -116,17 +126,24 @@ class FactLink:
     op: str | None = None
     reason: str | None = None
     claimed_by: str | None = None
+    cites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FactHistory:
-    """The predecessors and successors of a fact, oldest first. `also` is what else the word that was asked for could mean."""
+    """The predecessors and successors of a fact, oldest first. `also` and `gone` as of a section's."""
 
     fact: FactId
     status: Status
     chain: tuple[FactLink, ...]
     notes: tuple[str, ...] = ()
     also: tuple[OtherReading, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def cites(self) -> tuple[str, ...]:
+        """The lines of sessions that the chain cites, each once."""
+        return _each_once(self.chain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +157,27 @@ class BlamedLine:
     author: str | None
     source: Source | None
     confidence: float | None
+    cites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """The lines of a section; `line` counts from 1 in the file."""
+    """The lines of a section; `line` counts from 1 in the file. `gone` as of a section's history."""
 
     path: str
     section: SectionPath
     lines: tuple[BlamedLine, ...]
     notes: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def cites(self) -> tuple[str, ...]:
+        """The lines of sessions that the lines cite, each once."""
+        return _each_once(self.lines)
+
+
+def _each_once(views: Sequence[RevisionView | FactLink | BlamedLine]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(cited for view in views for cited in view.cites))
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class Hit:
     """An entry that answers a query.
 
     Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time. `near`: it holds none of the words, and
-    was found by its neighbours.
+    was found by its neighbours. `cites` and `attribute` are as those of `Origin`.
     """
 
     path: str
@@ -135,6 +135,8 @@ class Hit:
     since: datetime | None = None
     near: bool = False
     explanation: Explanation | None = None
+    cites: tuple[str, ...] = ()
+    attribute: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

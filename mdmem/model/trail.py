@@ -14,6 +14,9 @@ class Origin:
     """The commit that brought in a line, with the source and confidence that it states. `time` is in seconds since 1970.
 
     `claimed_by` is the agent that says that it is the user's own, or under whose name mdmem committed what a person may have typed.
+
+    Of a digest's entry: `cites` are the lines of sessions where it was said (`CLIENT/SESSION#LINE[-LINE]`), and `attribute` is what it is about, if
+    a rule named that: the key under which it may stand in curated memory.
     """
 
     commit: CommitId
@@ -21,6 +24,8 @@ class Origin:
     source: Source
     confidence: float
     claimed_by: str | None = None
+    cites: tuple[str, ...] = ()
+    attribute: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
                 author=commit.author if commit else None,
                 source=origin.source if origin else None,
                 confidence=origin.confidence if origin else None,
+                cites=origin.cites if origin else (),
             )
             lines.append(view)
-        return Blame(path, section.section, tuple(lines), shallow_notes(workspace, trail))
+        return Blame(path=path, section=section.section, lines=tuple(lines), notes=shallow_notes(workspace, trail))

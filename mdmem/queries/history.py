@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import partial
@@ -16,7 +16,7 @@ from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
 from mdmem.fact_names import id_prefix
 from mdmem.history import chains, section_texts
 from mdmem.history.notes import parse_message
-from mdmem.history.sources import line_notes
+from mdmem.history.sources import line_cites, line_notes
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.history import (
     FactHistory,
@@ -181,7 +181,8 @@ def _change_view(workspace: Workspace, trail: Trail, number: int, revision: Revi
 def _revision_view(
     workspace: Workspace, trail: Trail, commit: MainlineCommit, text: str, before: str, path: FilePath, section: SectionPath
 ) -> RevisionView:
-    stating, note = _least_sure_statement(trail, commit, text, before, path)
+    lines_of = _lines_by_commit(trail, commit, text, before, path)
+    stating, note = _least_sure_statement(commit, lines_of)
     return RevisionView(
         commit=commit.commit,
         time=workspace.local_time(commit.time),
@@ -196,17 +197,23 @@ def _revision_view(
         path=path,
         section=section,
         claimed_by=note.claimed_by,
+        cites=tuple(dict.fromkeys(cited for origin, lines in lines_of.items() for cited in line_cites(origin, lines))),
     )
 
 
-def _least_sure_statement(
-    trail: Trail, commit: MainlineCommit, text: str, before: str, path: FilePath
-) -> tuple[MainlineCommit | Commit, history.ParsedNote]:
-    """The commit whose statement a change is, and its note: in a merge or a squash, of those that brought in lines, the least confident."""
+def _lines_by_commit(trail: Trail, commit: MainlineCommit, text: str, before: str, path: FilePath) -> dict[Commit, list[str]]:
+    """The lines that a change brought in, by the commit that they come from: in a merge of several."""
     lines_of: dict[Commit, list[str]] = {}
     for line in history.changed_lines(before, text)[1]:
         if not is_blank(line):
             lines_of.setdefault(origin_commit(trail, commit, path, line), []).append(line)
+    return lines_of
+
+
+def _least_sure_statement(
+    commit: MainlineCommit, lines_of: Mapping[Commit, Sequence[str]]
+) -> tuple[MainlineCommit | Commit, history.ParsedNote]:
+    """The commit whose statement a change is, and its note: in a merge or a squash, of those that brought in lines, the least confident."""
     stating = [(origin, note) for origin, lines in lines_of.items() for note in line_notes(origin, lines)]
     return min(stating, key=lambda each: each[1].provenance.confidence, default=(commit, parse_message(commit.message)))
 
@@ -274,6 +281,7 @@ def _link_view(workspace: Workspace, link: chains.ChainLink, commit: MainlineCom
         op=note.op,
         reason=note.provenance.reason,
         claimed_by=link.claimed_by,
+        cites=link.cites,
     )
 
 

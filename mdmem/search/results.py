@@ -130,6 +130,8 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         since=_moment(origin.time, wanted.zone) if origin else None,
         near=near,
         explanation=None,
+        cites=origin.cites if origin else (),
+        attribute=origin.attribute if origin else None,
     )
 
 

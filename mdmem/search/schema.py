@@ -23,9 +23,9 @@ from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
 from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_words, own_words, with_about
 from mdmem.search.terms import encodable, grams, split_scripts, terms
-from mdmem.startup.records import dataclass, field
+from mdmem.startup.records import dataclass, field, replace
 
-INDEX_VERSION = 13
+INDEX_VERSION = 14
 
 NEIGHBOURS = 2
 """Entries on each side in the same file whose words count for an entry too; see `ranking.FIELD_WEIGHTS`."""
@@ -334,6 +334,8 @@ def _dump(row: IndexRow, lifetime_fields: _LifetimeFields, section_fields: _Sect
 def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> str:
     lifetime_values = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live, life.moved]
     origin_values = origin and [origin.commit, origin.time, origin.source, origin.confidence]
+    if origin and origin_values and origin.cites:
+        origin_values += ["\n".join(origin.cites), origin.attribute]
     return json.dumps(
         [origin_values, uncommitted, kind, lifetime_values[:1] if life == live_since(life.begun) else lifetime_values, last],
         ensure_ascii=False,
@@ -346,9 +348,10 @@ def _day(text: str | None) -> date | None:
 
 
 @lru_cache(maxsize=_KEPT)
-def _origin(commit: str, time: int, source: str, confidence: float) -> Origin:
+def _origin(commit: str, time: int, source: str, confidence: float, cites: str = "", attribute: str | None = None) -> Origin:
     """The origin, cached: one object for all that a commit brought in, since each search makes a dozen."""
-    return Origin(commit=CommitId(commit), time=time, source=Source(source), confidence=confidence)
+    origin = Origin(commit=CommitId(commit), time=time, source=Source(source), confidence=confidence)
+    return replace(origin, cites=tuple(cites.split("\n")), attribute=attribute) if cites else origin
 
 
 def _life(begun: int | None, *rest: Any) -> Lifetime:

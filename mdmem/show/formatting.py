@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _SHORT_ID = 10
 _MOST_NAMES = 10
+_SHORT_SESSION = 13
+"""The characters of a session's id that are shown: those of a UUID that hold its time where it begins with that."""
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -43,6 +45,19 @@ def some_of(names: Sequence[str]) -> tuple[str, ...]:
     if len(names) <= _MOST_NAMES:
         return tuple(names)
     return (*names[: _MOST_NAMES - 1], f"{len(names) - _MOST_NAMES + 1:,} more")
+
+
+def cites_text(cites: Sequence[str], gone: Collection[str] = ()) -> str:
+    """Lines of sessions in parentheses, the ids of the sessions shortened; `gone` ones cannot be read any more. Empty without any."""
+    names = [f"{_short_reference(cited)}{' gone' if cited in gone else ''}" for cited in cites]
+    return f"({', '.join(some_of(names))})" if names else ""
+
+
+def _short_reference(cited: str) -> str:
+    """A line of a session with only so much of the id as names one; it is understood like the whole."""
+    client, _, rest = cited.partition("/")
+    session, _, line = rest.rpartition("#")
+    return f"{client}/{session[:_SHORT_SESSION]}#{line}"
 
 
 def iso(moment: date | None) -> str | None:

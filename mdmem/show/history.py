@@ -12,7 +12,7 @@ from mdmem.errors import printable
 from mdmem.history.differences import DiffKind, line_difference, word_difference
 from mdmem.model import Source
 from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
-from mdmem.show.formatting import PLAIN, dim, iso, one_line, section_line, short_id
+from mdmem.show.formatting import PLAIN, cites_text, dim, iso, one_line, section_line, short_id
 from mdmem.wording import number_of
 
 Marked = tuple[DiffKind, str]
@@ -28,7 +28,8 @@ _INDENT = "    "
 
 def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
     """The past of a section or a fact."""
-    also = {"also": [{"sort": each.sort, "name": each.name} for each in history.also]} if history.also else {}
+    also: dict[str, Any] = {"also": [{"sort": each.sort, "name": each.name} for each in history.also]} if history.also else {}
+    also |= _gone_json(history)
     if isinstance(history, FactHistory):
         return {"fact": history.fact, "status": history.status, "chain": [_link_json(link) for link in history.chain]} | also
     return {
@@ -36,6 +37,11 @@ def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
         "section": join_path(history.section),
         "revisions": [_revision_json(revision) for revision in history.revisions],
     } | also
+
+
+def _gone_json(answer: SectionHistory | FactHistory | Blame) -> dict[str, Any]:
+    """The lines of sessions that cannot be read any more, where there are any."""
+    return {"gone": list(answer.gone)} if answer.gone else {}
 
 
 _ALSO = {"section": "also a section: {}", "key": "also the key of the fact {}", "id": "also the beginning of the id {}"}
@@ -65,13 +71,14 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
         "claimed_by": revision.claimed_by,
         "path": revision.path,
         "section": join_path(revision.section),
+        "cites": list(revision.cites),
     }
 
 
 def history_text(history: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
     """The past of a section or a fact, a line for each commit; with `words` one for each section, and the words that changed in it."""
     if isinstance(history, FactHistory):
-        return "\n".join(_chain_lines(history.chain, words, colour))
+        return "\n".join(_chain_lines(history, words, colour))
     if not words:
         return "\n".join(dim(line, colour) for line in _commit_lines(history))
     lines = (text for revision in history.revisions for text in _revision_lines(revision, history, colour))
@@ -81,7 +88,10 @@ def history_text(history: SectionHistory | FactHistory, words: bool, colour: boo
 def _commit_lines(history: SectionHistory) -> Iterator[str]:
     """A line for each commit, and for each statement in it."""
     for attribution, revisions in groupby(history.revisions, lambda revision: (revision.time, _attribution(revision))):
-        yield one_line(f"{attribution[0]:{_MINUTE}}  {attribution[1]}{_locations(tuple(revisions), history)}")
+        changes = tuple(revisions)
+        cites = tuple(dict.fromkeys(cited for change in changes for cited in change.cites))
+        line = f"{attribution[0]:{_MINUTE}}  {attribution[1]}{_locations(changes, history)}"
+        yield one_line(f"{line}{_where_said(cites, history)}")
 
 
 def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> str:
@@ -96,7 +106,8 @@ def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> st
 
 
 def _revision_lines(revision: RevisionView, history: SectionHistory, colour: bool) -> Iterator[str]:
-    yield dim(one_line(f"{revision.time:{_MINUTE}}  {_attribution(revision)}{_locations((revision,), history)}"), colour)
+    line = f"{revision.time:{_MINUTE}}  {_attribution(revision)}{_locations((revision,), history)}"
+    yield dim(one_line(f"{line}{_where_said(revision.cites, history)}"), colour)
     yield from _changed_lines(revision.before, revision.text, colour)
     yield ""
 
@@ -114,6 +125,11 @@ def _attribution(change: RevisionView | FactLink) -> str:
     )
     reason = f', "{change.reason}"' if change.reason else ""
     return f"{short_id(change.commit)}  {', '.join(filter(None, parts))}{reason}"
+
+
+def _where_said(cites: Sequence[str], answer: SectionHistory | FactHistory | Blame) -> str:
+    """The lines of sessions that something cites, behind all else."""
+    return f"  {cites_text(cites, answer.gone)}" if cites else ""
 
 
 def _tabbed(text: str) -> str:
@@ -145,14 +161,17 @@ def _link_json(link: FactLink) -> dict[str, Any]:
         "op": link.op,
         "reason": link.reason,
         "claimed_by": link.claimed_by,
+        "cites": list(link.cites),
     }
 
 
-def _chain_lines(chain: Sequence[FactLink], words: bool, colour: bool) -> Iterator[str]:
-    for before, link in zip((None, *chain), chain, strict=False):
+def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[str]:
+    for before, link in zip((None, *history.chain), history.chain, strict=False):
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
         yield one_line(f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
-        yield dim(one_line(f"{_INDENT}{_attribution(link)}  {_location(link.path, link.section)}"), colour)
+        yield dim(
+            one_line(f"{_INDENT}{_attribution(link)}  {_location(link.path, link.section)}{_where_said(link.cites, history)}"), colour
+        )
         if words and before is not None and before.end == link.start:
             yield from _changed_lines(before.text, link.text, colour)
 
@@ -207,16 +226,22 @@ def blame_json(blame: Blame) -> dict[str, Any]:
             "author": line.author,
             "source": line.source,
             "confidence": line.confidence,
+            "cites": list(line.cites),
         }
         for line in blame.lines
     )
-    return {"path": blame.path, "section": join_path(blame.section), "lines": list(rows)}
+    return {"path": blame.path, "section": join_path(blame.section), "lines": list(rows)} | _gone_json(blame)
 
 
 def blame_text(blame: Blame, colour: bool) -> str:
     """Each line of a section behind its commit, day and source."""
     width = max((len(line.source or "") for line in blame.lines), default=0)
-    return "\n".join(f"{dim(_origin_columns(line, width), colour)}  {_tabbed(line.text)}".rstrip() for line in blame.lines)
+    return "\n".join(_blamed_line(line, blame, width, colour) for line in blame.lines)
+
+
+def _blamed_line(line: BlamedLine, blame: Blame, width: int, colour: bool) -> str:
+    cites = dim(one_line(_where_said(line.cites, blame)), colour) if line.cites else ""
+    return f"{dim(_origin_columns(line, width), colour)}  {_tabbed(line.text)}{cites}".rstrip()
 
 
 def _origin_columns(line: BlamedLine, width: int) -> str:

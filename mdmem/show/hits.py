@@ -11,7 +11,7 @@ from mdmem.addresses import join_path
 from mdmem.model import Status
 from mdmem.model.searches import ConflictList, Explanation, FactList, Factor, Hit, MessageHit, ScorePart, SearchResult, TagCatalogue
 from mdmem.render import plain
-from mdmem.show.formatting import PLAIN, dim, hit_remarks, iso, one_line, section_line, short_id
+from mdmem.show.formatting import PLAIN, cites_text, dim, hit_remarks, iso, one_line, section_line, short_id
 from mdmem.startup import late
 from mdmem.wording import field
 
@@ -67,6 +67,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "near": hit.near,
         "commit": hit.commit,
         "uncommitted": hit.uncommitted,
+        "cites": list(hit.cites),
     }
     return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
 
@@ -177,6 +178,8 @@ def _why_lines(hit: Hit) -> Iterator[str]:
     for part in hit.explanation.parts:
         by_word.setdefault(part.query_word, []).append(part)
     own = " ".join((hit.text, *hit.section)).casefold()
+    if hit.cites:
+        yield one_line(f"said in {cites_text(hit.cites)[1:-1]}")
     yield f"score {hit.score:.2f}"
     for query_word, parts in by_word.items():
         where = "; ".join(_matched_field(part, own) for part in parts)
@@ -234,6 +237,8 @@ def facts_json(listed: FactList) -> dict[str, Any]:
             "confidence": hit.confidence,
             "status": hit.status,
             "until": iso(hit.until),
+            "cites": list(hit.cites),
+            "attribute": hit.attribute,
         }
         for hit in listed.facts
     )

@@ -86,8 +86,7 @@ def occurrence_columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
         entry = occurrence.entry
         if occurrence.origin is not origin:
             origin = occurrence.origin
-            claimed_by = _maybe_bulk_blob(origin.claimed_by)
-            origin_columns = (bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence, claimed_by)
+            origin_columns = _origin_columns(origin)
         if entry.path is not path:
             path, path_column = entry.path, bulk_blob(entry.path)
         if entry.day is not day:
@@ -105,6 +104,14 @@ def occurrence_columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
         )
 
 
+def _origin_columns(origin: Origin) -> SqlRow:
+    return (
+        *(bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence, _maybe_bulk_blob(origin.claimed_by)),
+        bulk_blob("\n".join(origin.cites)) if origin.cites else None,
+        _maybe_bulk_blob(origin.attribute),
+    )
+
+
 def beginning(text: str) -> bytes:
     """The first bytes of a fact's text, or of a key, in the form in which keys are compared."""
     return blob(normalise_key(text[:_KEY_CHARACTERS]))[:_KEY_BYTES]
@@ -116,7 +123,9 @@ def last_columns(entry: Entry) -> SqlRow:
 
 
 @lru_cache(4096)
-def _origin(commit: bytes, time: int, source: str, confidence: float, claimed_by: bytes | None) -> Origin:
+def _origin(
+    commit: bytes, time: int, source: str, confidence: float, claimed_by: bytes | None, cites: bytes | None, attribute: bytes | None
+) -> Origin:
     """One object for all lines that a commit brought in."""
     return Origin(
         commit=CommitId(decoded(commit)),
@@ -124,6 +133,8 @@ def _origin(commit: bytes, time: int, source: str, confidence: float, claimed_by
         source=Source(source),
         confidence=float(confidence),
         claimed_by=_maybe_text(claimed_by),
+        cites=tuple(decoded(cites).split("\n")) if cites else (),
+        attribute=_maybe_text(attribute),
     )
 
 

@@ -8,7 +8,7 @@ SELECT_COMMITS = "SELECT number, id, time, author, message, merge, dated FROM la
 SELECT_SIDE_COMMITS = "SELECT id, time, author, message FROM sides"
 _WHILE_LIVE = (
     "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"
-    " origin, origin_time, source, confidence, claimed_by, also"
+    " origin, origin_time, source, confidence, claimed_by, cites, attribute, also"
 )
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
 """The number of columns that the row of an occurrence has before it ends."""
@@ -61,6 +61,7 @@ SELECT_STATING_COMMITS = (
 """The commits with marks or reverts whose ids lie in a range."""
 _MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
 SELECT_BEGINNING_WITH = f"{SELECT_OCCURRENCES} WHERE beginning >= ? AND beginning < ? ORDER BY number"
+SELECT_WITH_ATTRIBUTE = f"{SELECT_OCCURRENCES} WHERE attribute = ? ORDER BY number"
 SELECT_PATHS_CHANGED_BETWEEN = f"""
 SELECT path FROM touched WHERE landmark BETWEEN :first AND :last
 UNION SELECT path FROM ({_MARKED_BETWEEN}) WHERE path IS NOT NULL

@@ -104,7 +104,7 @@ def _begin_occurrences(store: Store, number: int, begun: Sequence[Occurrence]) -
         raise ValueError(f"commit {number} begins an occurrence of another one")
     first = _next_row(store, "occurrences")
     store.run_many(
-        f"INSERT INTO occurrences VALUES ({', '.join('?' * 21)}{', NULL' * 7})",
+        f"INSERT INTO occurrences VALUES ({', '.join('?' * 23)}{', NULL' * 7})",
         ((row, number, *columns) for row, columns in enumerate(occurrence_columns(begun), first)),
     )
     return first

@@ -45,6 +45,7 @@ from mdmem.trail.statements import (
     SELECT_SECTION_CHANGES,
     SELECT_SIDE_COMMITS,
     SELECT_STATING_COMMITS,
+    SELECT_WITH_ATTRIBUTE,
 )
 from mdmem.trail.steps import Step
 from mdmem.trail.storage import Store, parse_rows
@@ -205,6 +206,10 @@ class Trail:
         """Every occurrence of facts that begin as those of a key do, bold or not, live or ended, oldest first; the caller looks closer."""
         first = beginning(key)
         return self._store.all(parse_occurrence, SELECT_BEGINNING_WITH, first, first + _LAST_CHARACTER)
+
+    def occurrences_with_attribute(self, attribute: str) -> tuple[Occurrence, ...]:
+        """Every occurrence of facts to which a digest gave an attribute as their key, live or ended, oldest first."""
+        return self._store.all(parse_occurrence, SELECT_WITH_ATTRIBUTE, blob(attribute))
 
     def fact_occurrences(self) -> tuple[Occurrence, ...]:
         """Every occurrence of every fact, live or ended, newest first. All of them are read."""
