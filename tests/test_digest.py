@@ -15,7 +15,7 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest import cursors, news
+from mdmem.digest import news
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.memory import Memory
 from mdmem.model.digests import LINES, Digest
@@ -55,15 +55,6 @@ def test_twice_is_once(at: Desk, transcript: Transcript):
     head = at.git("rev-parse", "HEAD")
     again = digest(at, path)
     assert (again.entries, again.messages, again.commits, at.git("rev-parse", "HEAD")) == ((), 0, (), head)
-
-
-def test_without_its_state_it_reads_again_and_writes_nothing(at: Desk, transcript: Transcript):
-    path = transcript(*TALK)
-    digest(at, path)
-    (at.workspace.state / cursors.CURSORS_NAME).unlink()
-    (at.workspace.state / cursors.MARKS_NAME).unlink()
-    again = digest(at, path)
-    assert (again.entries, again.repeated, again.messages) == ((), 2, 4)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 4])
@@ -248,15 +239,6 @@ class TestSettings:
             assert len(memory.digest(Digest(sessions=("5a1e00",))).entries) == 2
             with pytest.raises(PathProblem):
                 memory.digest(Digest(sessions=("5a1e",)))
-
-
-@pytest.mark.parametrize("damage", ["", "{", '{"version": 1, "values": {"x": 3}}', '{"version": 99, "values": {}}', "[]"])
-def test_damaged_state_costs_only_a_reading(at: Desk, transcript: Transcript, damage: str):
-    path = transcript(*TALK)
-    digest(at, path)
-    for name in (cursors.CURSORS_NAME, cursors.MARKS_NAME):
-        (at.workspace.state / name).write_text(damage)
-    assert digest(at, path).repeated == 2
 
 
 class TestTakenOut:

@@ -1,4 +1,4 @@
-"""Cursors: the end of what is read of each transcript, and the session in which each message was read. A cache: without it all is read again.
+"""Cursors: the end of what is read of each transcript, and the session in which each message was read. A cache: `rebuilding` makes it again.
 
 Two files in the state folder: `transcripts.json`, read by every digest, and `marks.json`, read where there is something new.
 """
@@ -17,17 +17,25 @@ from mdmem.model.sessions import ReadingStart
 from mdmem.startup.records import asdict, dataclass, replace
 
 CURSORS_NAME, MARKS_NAME = "transcripts.json", "marks.json"
-_VERSION = 2
+_VERSION = 3
 _MARK_DAYS = 60
 """A mark is kept for so many days."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEnd:
+    """The last line that was read of a session, and the first 12 hex digits of its SHA-256."""
+
+    line: int
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """The end of what is read of a file.
 
-    - `device`, `inode`, `size`, `changed`: of the file when it was read; `changed` in nanoseconds.
-    - `start`: where the next reading begins (None: from the first byte).
+    - `device`, `inode`, `size`, `changed`: of the file when it was read; `changed` in nanoseconds. `read_size`: of its lines that are read.
+    - `start`: where the next reading begins (None: at the first byte, and only what stands behind `end` is new).
     - `has_entries`: some were drawn from what is read.
     - `settled`: nothing more can be drawn from what is read, were it by permissive rules.
     """
@@ -36,9 +44,16 @@ class Cursor:
     inode: int
     size: int
     changed: int
+    read_size: int = 0
     start: ReadingStart | None = None
+    end: ReadEnd | None = None
     has_entries: bool = False
     settled: bool = False
+
+    @property
+    def read_line(self) -> int:
+        """The last line that is read, 0 where none is."""
+        return self.start.read_line if self.start else self.end.line if self.end else 0
 
     def is_of(self, status: os.stat_result) -> bool:
         """True if a file has not changed since it was read."""
@@ -54,22 +69,39 @@ def cursor_of(status: os.stat_result) -> Cursor:
     return Cursor(device=status.st_dev, inode=status.st_ino, size=status.st_size, changed=status.st_mtime_ns)
 
 
-def read_cursors(state: Path) -> dict[str, Cursor]:
-    """The cursors by the path of their file; none where they cannot be read."""
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """The cursors by the path of their file, and the ends of sessions that commits tell and no cursor has taken over (None: not looked for)."""
+
+    cursors: dict[str, Cursor]
+    ends: dict[str, tuple[ReadEnd, ...]] | None
+
+
+def read_state(state: Path) -> ReadState:
+    """The cursors and ends that are kept; none where they cannot be read."""
     values = _read(state / CURSORS_NAME)
     try:
-        return {path: _parse_cursor(cursor) for path, cursor in values.items()}
+        return ReadState(
+            {path: _parse_cursor(cursor) for path, cursor in values["cursors"].items()},
+            {session: tuple(ReadEnd(line, hash_) for line, hash_ in ends) for session, ends in values["ends"].items()},
+        )
     except (TypeError, ValueError, KeyError, AttributeError):
-        return {}
+        return ReadState({}, None)
 
 
-def write_cursors(state: Path, cursors: Mapping[str, Cursor]) -> None:
-    """Keep the cursors.
+def read_cursors(state: Path) -> dict[str, Cursor]:
+    """The cursors by the path of their file; none where they cannot be read."""
+    return read_state(state).cursors
+
+
+def write_state(state: Path, read: ReadState) -> None:
+    """Keep cursors and ends.
 
     Raises:
         OSError
     """
-    _write(state / CURSORS_NAME, {path: _cursor_values(cursor) for path, cursor in cursors.items()})
+    ends = {session: [[end.line, end.hash] for end in ends] for session, ends in (read.ends or {}).items()}
+    _write(state / CURSORS_NAME, {"cursors": {path: _cursor_values(cursor) for path, cursor in read.cursors.items()}, "ends": ends})
 
 
 def read_marks(state: Path) -> dict[str, tuple[str, int]]:
@@ -104,7 +136,9 @@ def _write(path: Path, values: Mapping[str, Any]) -> None:
 
 
 def _cursor_values(cursor: Cursor) -> dict[str, Any]:
-    values = asdict(replace(cursor, start=None))
+    values = asdict(replace(cursor, start=None, end=None))
+    if cursor.end is not None:
+        values["end"] = asdict(cursor.end)
     if cursor.start is not None:
         start = asdict(cursor.start)
         values["start"] = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in start.items()}
@@ -112,8 +146,8 @@ def _cursor_values(cursor: Cursor) -> dict[str, Any]:
 
 
 def _parse_cursor(values: dict[str, Any]) -> Cursor:
-    start = values.pop("start")
+    start, end = values.pop("start"), values.pop("end")
     if start is not None:
         for name in ("started", "time"):
             start[name] = datetime.fromisoformat(start[name]) if start[name] is not None else None
-    return Cursor(**values, start=None if start is None else ReadingStart(**start))
+    return Cursor(**values, start=None if start is None else ReadingStart(**start), end=None if end is None else ReadEnd(**end))

@@ -12,14 +12,14 @@ from mdmem.model.writes import DayEntry, DigestDay, WriteOptions
 from mdmem.startup.records import replace
 
 
-def session_days(drafts: Sequence[Draft], session: str, run: str, read: str, zone: tzinfo | None) -> tuple[DigestDay, ...]:
+def session_days(drafts: Sequence[Draft], session: str, run: str, read: str | None, zone: tzinfo | None) -> tuple[DigestDay, ...]:
     """Put the entries of a session under the days on which they were said, oldest day first.
 
     Args:
         drafts: in the order in which they were said.
         session: CLIENT/SESSION.
         run: the name of the run.
-        read: how far the transcript is read; the last change says it.
+        read: how far the transcript is read (None: not all of it); the last change says it.
         zone: of the user, whose days count; None is the system's.
     """
     groups: dict[tuple[date, Source, float], list[DayEntry]] = {}

@@ -9,10 +9,11 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 
 from mdmem import config, files
-from mdmem.digest import cursors
-from mdmem.digest.cursors import Cursor
+from mdmem.digest import cursors, rebuilding
+from mdmem.digest.cursors import Cursor, ReadState
 from mdmem.digest.news import News, is_idle, read_news
 from mdmem.digest.sources import due_transcripts, named_transcript
 from mdmem.digest.tally import Tally
@@ -26,6 +27,8 @@ from mdmem.workspace import Say, Workspace
 
 _HOST_DIGITS = 8
 _LOCK_NAME = "run.lock"
+_SAVING_SECONDS = 5.0
+"""The pause between two savings of what is read, in a long run."""
 
 
 def digest(workspace: Workspace, request: Digest, say: Say) -> DigestResult:
@@ -65,9 +68,13 @@ def _alone(workspace: Workspace) -> Iterator[None]:
 def _digest(workspace: Workspace, request: Digest, paths: Iterable[Path], say: Say) -> DigestResult:
     run = f"digest/{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{_host()}"
     work = _Work(workspace, request, run, say)
-    for path in paths:
-        work.digest_file(path)
-    work.finish()
+    is_whole = False
+    try:
+        for path in paths:
+            work.digest_file(path)
+        is_whole = not request.sessions
+    finally:
+        work.finish(is_whole)
     return work.tally.result(run)
 
 
@@ -98,9 +105,10 @@ class _Work:
         self._workspace = workspace
         self._request = request
         self._zone = config.zone(workspace.settings.timezone)
-        self._cursors = cursors.read_cursors(workspace.state)
+        read = cursors.read_state(workspace.state)
+        self._cursors, self._ends = read.cursors, read.ends
         self._marks: dict[str, tuple[str, int]] | None = None
-        self._changed = False
+        self._changed, self._saved = False, monotonic()
         self.tally = Tally()
         self._writer = EntryWriter(workspace, request, run, self._zone, self.tally, say)
 
@@ -109,7 +117,7 @@ class _Work:
         name = str(path.resolve())
         try:
             status = path.stat()
-            cursor = self._cursor(name, status)
+            cursor = self._cursor(path, name, status)
             if cursor is not None and cursor.is_of(status) and (cursor.settled or not is_idle(status)):
                 return
             if self._marks is None:
@@ -130,28 +138,45 @@ class _Work:
                 return
         if not self._request.dry_run and self._request.since is None:  # else what was left out is still to be read
             self._note_read(name, status, news)
+            if monotonic() - self._saved > _SAVING_SECONDS:
+                self._save()
 
-    def _cursor(self, name: str, status: os.stat_result) -> Cursor | None:
-        cursor = self._cursors.get(name)
-        return cursor if cursor is not None and cursor.fits(status) else None
+    def _cursor(self, path: Path, name: str, status: os.stat_result) -> Cursor | None:
+        """The end of what is read of a file (None: nothing); by what commits tell where it was lost."""
+        if (cursor := self._cursors.get(name)) is not None:
+            return cursor if cursor.fits(status) else None
+        if self._ends is None:
+            self._ends, self._changed = rebuilding.committed_ends(self._workspace), True
+        if not self._ends or (cursor := rebuilding.rebuilt_cursor(path, status, self._ends)) is None:
+            return None
+        self._cursors[name], self._changed = cursor, True
+        return cursor
 
     def _note_read(self, name: str, status: os.stat_result, news: News | None) -> None:
         """Note a transcript and its messages as read, now that the entries are written."""
         if news is not None and self._marks is not None:
-            self._marks |= dict.fromkeys((message.mark for message in news.messages), (news.session, _today()))
+            for mark in news.marks:
+                self._marks.setdefault(mark, (news.session, _today()))
         self._cursors[name] = replace(
             cursors.cursor_of(status),
+            read_size=news.transcript.size if news else 0,
             start=news.transcript.next_start if news else None,
             has_entries=news is not None and news.has_entries,
             settled=news is not None and news.settled,
         )
         self._changed = True
 
-    def finish(self) -> None:
-        """Keep how far everything is read."""
-        if self._changed:
+    def finish(self, is_whole: bool) -> None:
+        """Keep the cursors. Where all transcripts were looked at, what commits tell is not needed any more."""
+        if is_whole:
+            self._ends = {}
+        self._save()
+
+    def _save(self) -> None:
+        self._saved = monotonic()
+        if self._changed and not self._request.dry_run:
             self._workspace.ensure_state()
-            cursors.write_cursors(self._workspace.state, self._cursors)
+            cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
             if self._marks is not None:
                 cursors.write_marks(self._workspace.state, self._marks, _today())
 

@@ -13,7 +13,7 @@ from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.noise import REDACTED
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.sessions import Message, Transcript
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.files import read_file
 from mdmem.workspace import Workspace
 
@@ -25,6 +25,7 @@ _IDLE = timedelta(days=1)
 class News:
     """The news of a transcript: the entries that were drawn, and the messages that nobody had read.
 
+    - `marks`: of all messages that are read with it, those that were read before included.
     - `size`: the bytes that are new. `noise`: the messages among the new ones that say nothing.
     - `has_entries`: some were drawn, now or before. `settled`: what is read now gives no more, were it by permissive rules.
     """
@@ -32,6 +33,7 @@ class News:
     transcript: Transcript
     drafts: tuple[Draft, ...] = ()
     messages: tuple[Message, ...] = ()
+    marks: tuple[str, ...] = ()
     size: int = 0
     noise: int = 0
     has_entries: bool = False
@@ -86,6 +88,8 @@ def read_news(
         if status.st_size and request.sessions:
             raise TranscriptProblem("unknown-format", "there is no record in it")
         return None
+    if cursor is not None and cursor.start is None and cursor.end is not None:
+        transcript = replace(transcript, after_line=cursor.end.line)
     if transcript.own or not _is_in_scope(workspace, request, transcript.project):
         return News(transcript=transcript)
     rules = DraftRules(zone=zone, keep_lines=request.keep == LINES, tools_line=transcript.tools_line)
@@ -102,7 +106,8 @@ def read_news(
         transcript=transcript,
         drafts=drafts,
         messages=fresh,
-        size=transcript.size - (cursor.size if cursor and transcript.after_line else 0),
+        marks=tuple(message.mark for message in transcript.messages),
+        size=transcript.size - (cursor.read_size if cursor and transcript.after_line else 0),
         noise=drawn.noise,
         has_entries=has_entries or bool(drafts),
         settled=has_entries or permissive,

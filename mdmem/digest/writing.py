@@ -48,7 +48,7 @@ class EntryWriter:
         transcript = news.transcript
         self._judge.begin_session(news.session, read_record(self._workspace.state, transcript.session).all_given)
         drafts = [draft for draft in self._since(news.drafts) if self._count(self._judge.judge(draft))]
-        read_to = f"{news.session}#{transcript.lines} {transcript.line_hash}"
+        read_to = None if self._request.since else f"{news.session}#{transcript.lines} {transcript.line_hash}"
         for change in session_days(drafts, news.session, self._run, read_to, self._zone):
             self._write_day(change)
 

@@ -1,8 +1,9 @@
-"""The entries that digests wrote into a log."""
+"""The work of digests, as their commits tell it: the entries in a log, and the lines that were read."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -29,3 +30,13 @@ def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[
 
         sessions = [session_of(each.origin.commit) for each in trail.live_occurrences(path) if each.entry.fact is not None]
     return Counter(session for session in sessions if session is not None)
+
+
+def lines_read(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """The last lines that digests read of sessions, as CLIENT/SESSION#LINE, each with its hash; of all commits that led to HEAD, merged ones too."""
+    repository = workspace.repository
+    if repository.head() is None:
+        return
+    command = ("log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%B", "--grep=^Mdmem-Read: ", "HEAD")
+    for message in repository.git(*command).decode("utf-8", "replace").split("\0"):
+        yield from parse_message(message).reads
