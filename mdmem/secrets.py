@@ -33,7 +33,8 @@ class Rule:
     """One kind of secret.
 
     `literals`: every text with such a secret holds one of them (in lower case where the pattern ignores case). `pattern`: its group
-    `secret`, or the whole match, is the secret. `judge`: accepts or rejects a match. `leads`: a match begins with a literal.
+    `secret`, or the whole match, is the secret. `judge`: accepts or rejects a match; `strict_judge` accepts more, where a text is only left out.
+    `leads`: a match begins with a literal.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Rule:
     pattern: str
     judge: Callable[[str], bool] | None = None
     leads: bool = False
+    strict_judge: Callable[[str], bool] | None = None
 
 
 _PLACEHOLDER = late.pattern(
@@ -49,6 +51,8 @@ _PLACEHOLDER = late.pattern(
     r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|settings\.|secrets\.|vault:|::|\(\)|=>|://"
 )
 _CHUNK = late.pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_FORMAT = late.pattern(r"(?i)%[sd]")
+_LONG_BASE64 = late.pattern(r"[A-Za-z0-9+/=]{30,}")
 _HEXADECIMAL = late.pattern(r"[0-9a-f]{16,}")
 _SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (late.pattern(pattern) for pattern in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
 _EXAMPLE = late.pattern(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
@@ -73,7 +77,12 @@ def _is_no_placeholder(value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     """True if a value looks random: no placeholder, no path, no words."""
-    if not _is_no_placeholder(value) or _entropy(value) < _MIN_ENTROPY or value.count("/") > 2:
+    return _is_no_placeholder(value) and value.count("/") <= 2 and _has_no_words(value)
+
+
+def _has_no_words(value: str) -> bool:
+    """True if the letters of a value come in no order that a word has."""
+    if _entropy(value) < _MIN_ENTROPY:
         return False
     chunks = _CHUNK.findall(value)
     letters = sum(len(chunk) for chunk in chunks)
@@ -90,6 +99,21 @@ def _is_password(value: str) -> bool:
     if not _is_no_placeholder(value):
         return False
     return _is_random(value) or bool(_LETTER.search(value) and _DIGIT.search(value) and _SIGN.search(value))
+
+
+def _is_mixed(value: str) -> bool:
+    """True if a value mixes letters and digits, or capitals and small letters other than at its beginning, as no word does."""
+    plain = _FORMAT.sub("", value)
+    if not _is_no_placeholder(plain):
+        return False
+    return bool(
+        (_LETTER.search(plain) and (_DIGIT.search(plain) or _SIGN.search(plain))) or (_SMALL.search(plain) and _CAPITAL.search(plain, 1))
+    )
+
+
+def _is_random_at_length(value: str) -> bool:
+    """True if a value looks random and is too long for a placeholder or a path to look so."""
+    return _LONG_BASE64.fullmatch(value) is not None and _has_no_words(value.replace("/", ""))
 
 
 _WORD = r"(?<![A-Za-z0-9])"
@@ -207,12 +231,14 @@ RULES: tuple[Rule, ...] = (
         literals=("passw", "passphrase", "pwd", "passcode"),
         pattern=rf"(?i)(?:passw(?:or)?d|passphrase|pwd|passcode){_NAME_END}{_VALUE}",
         judge=_is_password,
+        strict_judge=_is_mixed,
     ),
     Rule(
         kind="password",
         literals=("password", "passphrase", "passcode"),
         pattern=r"(?i)\b(?:password|passphrase|passcode)\s{1,3}(?:is|was|are|=|to)\s{0,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{8,100})",
         judge=_is_password,
+        strict_judge=_is_mixed,
     ),
     Rule(
         kind="key",
@@ -221,12 +247,14 @@ RULES: tuple[Rule, ...] = (
         + _NAME_END
         + _VALUE,
         judge=_is_random,
+        strict_judge=_is_random_at_length,
     ),
     Rule(
         kind="key",
         literals=("secret", "token", "key"),
         pattern=r"(?i)\b(?:secret|token|key)\s{1,3}(?:is|was)\s{1,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{16,200})",
         judge=_is_random,
+        strict_judge=_is_random_at_length,
     ),
 )
 
@@ -236,16 +264,21 @@ _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: al
 """The comments that exempt a line: mdmem's own, and those of widely used scanners."""
 
 
-def find(text: str, *, all_lines: bool = False) -> tuple[Secret, ...]:
-    """The secrets of a text in their order; those that overlap count as one. Lines with an allow comment are exempt, but for `all_lines`."""
-    escaped = _matches_without_escapes(text) if "\\" in text else ()
-    matches = sorted([*_matches(text), *escaped], key=lambda match: (match[1], -match[2]))
+def find(text: str, *, strict: bool = False) -> tuple[Secret, ...]:
+    """The secrets of a text in their order; those that overlap count as one. Lines with an allow comment are exempt.
+
+    Args:
+        text: any text.
+        strict: no line is exempt, and what is called a password need not look random. For texts that are better left out than stored.
+    """
+    escaped = _matches_without_escapes(text, strict) if "\\" in text else ()
+    matches = sorted([*_matches(text, strict), *escaped], key=lambda match: (match[1], -match[2]))
     if not matches:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     lines = [bisect_right(starts, start) for _, start, _ in matches]
     allowed: set[int] = set()
-    if not all_lines:
+    if not strict:
         allowed = {
             line for line in set(lines) if _ALLOWED.search(text, starts[line - 1], starts[line] if line < len(starts) else len(text))
         }
@@ -260,15 +293,15 @@ def find(text: str, *, all_lines: bool = False) -> tuple[Secret, ...]:
     return tuple(result)
 
 
-def _matches(text: str) -> Iterator[tuple[str, int, int]]:
-    return (match for rule in _possible_rules(text) for match in _matches_of(rule, text))
+def _matches(text: str, strict: bool) -> Iterator[tuple[str, int, int]]:
+    return (match for rule in _possible_rules(text) for match in _matches_of(rule, text, strict))
 
 
-def _matches_without_escapes(text: str) -> Iterator[tuple[str, int, int]]:
+def _matches_without_escapes(text: str, strict: bool) -> Iterator[tuple[str, int, int]]:
     """The matches of the rules in the text as Markdown shows it: formatters write `ghp\\_…`."""
     escapes = [match.start() for match in _ESCAPE.finditer(text)]
     removed = [start - number for number, start in enumerate(escapes)]
-    for kind, start, end in _matches(_ESCAPE.sub(r"\1", text)) if escapes else ():
+    for kind, start, end in _matches(_ESCAPE.sub(r"\1", text), strict) if escapes else ():
         yield kind, start + bisect_right(removed, start), end + bisect_right(removed, end - 1)
 
 
@@ -281,16 +314,20 @@ def _possible_rules(text: str) -> Iterator[Rule]:
             yield rule
 
 
-def _matches_of(rule: Rule, text: str) -> Iterator[tuple[str, int, int]]:
+def _matches_of(rule: Rule, text: str, strict: bool) -> Iterator[tuple[str, int, int]]:
     """The kind, start and end of what a rule takes for secrets."""
     last_end = 0
     for match in _pattern_matches(rule, text):
         group: str | int = "secret" if "secret" in match.re.groupindex else 0
         start = match.start(group)
         # A match that overlaps a secret is not judged: that would take long where one prefix stands thousands of times.
-        if rule.judge is None or start < last_end or rule.judge(match[group].rstrip(".,:)]}")):
+        if start < last_end or _is_accepted(rule, match[group].rstrip(".,:)]}"), strict):
             last_end = start + len(match[group].rstrip("."))
             yield rule.kind, start, last_end
+
+
+def _is_accepted(rule: Rule, value: str, strict: bool) -> bool:
+    return rule.judge is None or rule.judge(value) or bool(strict and rule.strict_judge and rule.strict_judge(value))
 
 
 def _pattern_matches(rule: Rule, text: str) -> Iterator[Match[str]]:
@@ -322,10 +359,10 @@ def _starts(literal: str, text: str) -> Iterator[int]:
         start = text.find(literal, start + 1)
 
 
-def redact(text: str, *, all_lines: bool = False) -> str:
-    """The text with each secret replaced by `[REDACTED:kind]`; also in lines with an allow comment where `all_lines` says so."""
+def redact(text: str, *, strict: bool = False) -> str:
+    """The text with each secret replaced by `[REDACTED:kind]`; `strict` as in `find`."""
     parts, end = [], 0
-    for secret in find(text, all_lines=all_lines):
+    for secret in find(text, strict=strict):
         parts += [text[end : secret.start], f"[REDACTED:{secret.kind}]"]
         end = secret.end
     return "".join([*parts, text[end:]])

@@ -199,6 +199,24 @@ def test_other_kinds(kind: str, text: str):
     assert [secret.kind for secret in find(f"- see {text} there")] == [kind]
 
 
+STRICT = [
+    ("the wifi password is {}", "ORCDUAcUygis"),
+    ("the wifi password is {}", "hdqirrczqnjJ"),
+    ("DB_PASSWORD={}", "QbGcAjBuxwwdaa"),
+    ("DB_PASSWORD={}", "2p%sE4ss0gz167"),
+    ("passwd: {}", "R6Km5hp%DMa40E"),
+    ("aws_secret_access_key = {}", "/7czVG73WDg54/PjadYTmKc/vDJ0nUfIpi+gttrg"),
+    ("secret: {}", "qq0qNlQqCvnZ3Rk//zjAk6LFoEPr/2xSRF/2Vilq"),
+]
+"""Values that are taken for secrets where a text is only left out: they are called so, and are no word."""
+
+
+@pytest.mark.parametrize(("text", "value"), STRICT)
+def test_what_is_called_a_password_need_not_look_random_where_a_text_is_left_out(text: str, value: str):
+    assert value in redact(text.format(value))
+    assert value not in redact(text.format(value), strict=True)
+
+
 def test_every_rule_has_its_example():
     texts = [text for _, text in EVERYTHING]
     assert [rule.pattern for rule in RULES if not any(re.search(rule.pattern, text) for text in texts)] == []
@@ -281,6 +299,7 @@ def test_look_alikes_pass(text: str, context: str):
     whole = context.format(text)
     assert find(whole) == ()
     assert redact(whole) == whole
+    assert redact(whole, strict=True) == whole
 
 
 TOKEN = next(token for kind, token in TOKENS if kind == "github-token")

@@ -22,11 +22,11 @@ def clean(text: str) -> str:
     """A text without client and memory tags' blocks, each secret as `[REDACTED:kind]`, without control characters.
 
     Control characters go first: they could hide a tag or a secret from what looks for these. A comment that exempts a line from the search for
-    secrets counts for nothing here: whoever wrote it was not asked whether the text is to be stored.
+    secrets counts for nothing here: whoever wrote it was not asked whether the text is to be stored. For the same reason more is taken for a password here.
     """
     plain = remove_control_characters(text)
     joined = _JOINER.sub("", plain)
-    without = redact(strip_blocks(joined), all_lines=True)
+    without = redact(strip_blocks(joined), strict=True)
     # Joiners stay where they hide nothing.
     return (plain if without == joined else without).strip()
 
