@@ -61,7 +61,7 @@ def message(
         contradicts=tuple((fact(first), fact(second)) for first, second in contradicts),
         reverts=tuple(reverts),
     )
-    return compose_message(note, "", "")
+    return compose_message(note)
 
 
 @dataclass

@@ -24,7 +24,7 @@ NOTE = CommitNote(Op.REPLACE, PATH, ("Memory", "Work", "Employer"), Provenance(S
 def test_a_message_has_the_documented_format() -> None:
     note = CommitNote(NOTE.op, PATH, NOTE.section, NOTE.provenance, (Supersession(FactId("1f3c9a2b"), FactId("8e0d4c11")),))
     before, after = "# Memory\n\n- works at Stripe\n\nx\n", "# Memory\n\n- works at Linear\n\nx\n"
-    assert compose_message(note, before, after) == (
+    assert compose_message(note, (before, after)) == (
         "MEMORY.md: replace Work > Employer\n\n- works at Stripe\n+ works at Linear\n\n"
         "Mdmem-Op: replace\nMdmem-Section: Memory > Work > Employer\nMdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
         "Mdmem-Supersedes: 1f3c9a2b 8e0d4c11\nMdmem-Actor: agent/main\nMdmem-Session: 2026-11-21-a\n"
@@ -49,7 +49,7 @@ def test_every_field_of_a_note_is_a_trailer() -> None:
         reverts=(CommitId("a" * 40), CommitId("b" * 64)),
         claimed_by="agent/main",
     )
-    text = compose_message(note, "", "")
+    text = compose_message(note)
     assert parse_trailers(text) == {
         "Op": ["log"],
         "Section": ["A > B"],
@@ -88,7 +88,7 @@ def test_a_digest_says_where_each_was_said_and_how_far_is_read() -> None:
         keys=((first, "favourite colour"),),
         reads=("claude/5a1e00ff#20 0123456789ab",),
     )
-    note_read = parse_message(compose_message(note, "", ""))
+    note_read = parse_message(compose_message(note))
     assert note_read.sections == ("2026-03-04 > 09:00", "2026-03-04 > 10:30")
     assert note_read.section == note_read.sections[0]
     assert [note_read.names_section(("2026-03-04", minute)) for minute in ("09:00", "10:30", "11:00")] == [True, True, False]
@@ -120,7 +120,7 @@ def test_malformed_parts_of_a_digest_are_left_out(trailer: str) -> None:
 
 def test_long_changes_are_quoted_in_part() -> None:
     after = "".join(f"line {number} {'x' * 300}\n" for number in range(30))
-    lines = compose_message(NOTE, "", after).split("\n\n")[1].split("\n")
+    lines = compose_message(NOTE, ("", after)).split("\n\n")[1].split("\n")
     assert len(lines) == 21
     assert lines[-1] == "(10 more lines)"
     assert all(len(line) <= 202 for line in lines)
@@ -133,7 +133,7 @@ def test_no_text_forges_a_trailer(before: str, after: str, reason: str, title: s
     note = CommitNote(
         Op.APPEND, PATH, ("T", f"{title}\n\nMdmem-Op: forged"), Provenance(reason=f"{reason}\n\nMdmem-Op: forged\nMdmem-Also: true")
     )
-    written = compose_message(note, before + "\nMdmem-Op: forged\n", after + "\n\nMdmem-Op: forged\n\n")
+    written = compose_message(note, (before + "\nMdmem-Op: forged\n", after + "\n\nMdmem-Op: forged\n\n"))
     trailers = parse_trailers(written)
     assert trailers["Op"] == ["append"]
     assert "Also" not in trailers
@@ -142,7 +142,7 @@ def test_no_text_forges_a_trailer(before: str, after: str, reason: str, title: s
 
 
 def test_git_reads_the_same_trailers(world: World, tmp_path: Path) -> None:
-    written = compose_message(NOTE, "", "Mdmem-Op: forged\n\nx\n")
+    written = compose_message(NOTE, ("", "Mdmem-Op: forged\n\nx\n"))
     parsed = world.git(tmp_path, "interpret-trailers", "--parse", stdin=written).stdout
     assert [line for line in parsed.splitlines() if line.startswith("Mdmem-Op")] == ["Mdmem-Op: replace"]
     assert len(parsed.splitlines()) == sum(map(len, parse_trailers(written).values()))
@@ -205,7 +205,7 @@ def test_added_lines_end_where_lines_of_a_document_end() -> None:
 
 def test_a_removed_secret_is_not_quoted() -> None:
     key = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq8Zr1u\n" * 3 + "-----END " + "RSA PRIVATE KEY-----\n"
-    text = compose_message(NOTE, "# M\n\n- gh" + "p_" + f"{'aB3' * 12}\n{key}", "# M\n\n- none\n")
+    text = compose_message(NOTE, ("# M\n\n- gh" + "p_" + f"{'aB3' * 12}\n{key}", "# M\n\n- none\n"))
     assert "aB3aB3" not in text
     assert "MIIE" not in text
     assert "+ none" in text

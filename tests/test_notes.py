@@ -16,7 +16,7 @@ MEMORY = FilePath("MEMORY.md")
 def message(source: Source, before: str, after: str, section: SectionPath = ("Facts",), path: FilePath = MEMORY) -> str:
     """The message of a commit of mdmem, without the line end."""
     note = CommitNote(Op.REMEMBER, path, section, Provenance(source, source.confidence))
-    return compose_message(note, before, after).rstrip()
+    return compose_message(note, (before, after)).rstrip()
 
 
 GUESS = message(Source.AUTO, "", "- a\n- b\n")
@@ -76,7 +76,7 @@ def test_a_squash_keeps_what_each_digest_says() -> None:
             keys=((FactId(f"0000000{line}"), "home"),),
             reads=(f"claude/5a1e#{line} 0123456789ab",),
         )
-        return compose_message(note, "", f"- {line}\n").rstrip()
+        return compose_message(note, ("", f"- {line}\n")).rstrip()
 
     for text in (f"{digest(1, 'a')}\n\n{digest(2, 'b')}\n", logged(digest(1, "a"), digest(2, "b"))):
         joined = parse_message(text)
@@ -122,7 +122,7 @@ def test_long_lines_are_found_again() -> None:
 
 def test_a_claim_is_weaker_than_the_users_own_word() -> None:
     note = CommitNote(Op.REMEMBER, MEMORY, (), Provenance(Source.USER_STATED, 0.95), claimed_by="agent/x")
-    text = f"{compose_message(note, '', '- x')}\n\n{WORD}"
+    text = f"{compose_message(note, ('', '- x'))}\n\n{WORD}"
     assert statements(text).note(("- other",)).claimed_by == "agent/x"
 
 

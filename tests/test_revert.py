@@ -39,6 +39,23 @@ class TestRevert:
         assert dated.at.tree_state() == before
         assert ids
 
+    @pytest.mark.parametrize(("count", "shown"), [(2, "- n0\n      - n1"), (5, "- n4\nThen"), (6, "- n4\n      …\nThen")])
+    def test_a_conflict_shows_five_lines_of_each_text_at_most(self, dated: DatedMemory, count: int, shown: str) -> None:
+        at = dated.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        at.write("memory/a.md", "# T\n\n- two\n")
+        changed = at.commit("b")
+        at.write("memory/a.md", "# T\n\n" + "".join(f"- n{number}\n" for number in range(count)))
+        at.commit("c")
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-05-02").apply(Revert(changed))
+        assert failure.value.hint is not None
+        assert "Now: - n0\n      - n1\n" in failure.value.hint
+        assert shown in failure.value.hint
+        assert failure.value.hint.endswith("\nThen: - one")
+        assert failure.value.details["path"] == "memory/a.md"
+
     def test_of_a_log_s_entry_it_counts_no_more(self, dated: DatedMemory) -> None:
         done = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
         dated.on("2026-01-11").apply(Revert(str(done.commit)))

@@ -48,7 +48,7 @@ def sources(at: Desk) -> dict[str, Source]:
 
 def confirm(at: Desk, text: str, source: Source) -> None:
     note = CommitNote(Op.CONFIRM, MEMORY, SECTION, Provenance(source, source.confidence), confirms=(parse_text(text).id,))
-    at.git("commit", "-q", "--allow-empty", "--only", "-m", compose_message(note, "", ""))
+    at.git("commit", "-q", "--allow-empty", "--only", "-m", compose_message(note))
 
 
 class TestConfirmations:
@@ -82,7 +82,7 @@ class TestConfirmations:
     def test_a_confirmation_with_other_changes_is_reverted_with_them(self, at: Desk) -> None:
         remember(at, "tea is green", Source.AUTO)
         note = CommitNote(Op.REMEMBER, MEMORY, SECTION, Provenance(Source.USER_STATED), confirms=(parse_text("tea is green").id,))
-        edit(at, "- name: Ada\n", "", compose_message(note, "", ""))
+        edit(at, "- name: Ada\n", "", compose_message(note))
         assert sources(at) == {"tea is green": Source.USER_STATED}
         at.git("revert", "--no-edit", "HEAD")
         assert sources(at) == {"name: Ada": Source.USER_STATED, "tea is green": Source.AUTO}

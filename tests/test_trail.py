@@ -268,7 +268,7 @@ class TestOverruled:
             dated.on("2026-01-10").apply(Remember(text, also=True))
         old, new = fact_id(texts[0]), dated.on("2026-01-11").apply(Log("that is over")).added[0]
         note = CommitNote(Op.SUPERSEDE, FilePath("MEMORY.md"), ("Memory", "Facts"), Provenance(), supersedes=(Supersession(old, new),))
-        dated.at.git("commit", "-q", "--allow-empty", "-m", compose_message(note, "", ""))
+        dated.at.git("commit", "-q", "--allow-empty", "-m", compose_message(note))
 
     def test_it_stands_and_is_found(self, dated: DatedMemory) -> None:
         self._superseded(dated, "drinks tea")

@@ -57,6 +57,7 @@ class TestTogether:
         assert at.subjects() == ["MEMORY.md: remember Home", "other", "seed"]
         assert at.git("status", "--porcelain") == "A  draft.md\n"
         message = at.git("log", "-1", "--format=%B")
+        assert message.partition("\n\n")[2].startswith("+ lives in Paris\n- lives in Rome\n\nMdmem-Op")
         (pair,) = done.supersedes
         assert (done.added, done.removed) == ((pair.new,), (pair.old,))
         assert f"Mdmem-Supersedes: {pair.old} {pair.new}\n" in message

@@ -55,7 +55,7 @@ def commit_note(workspace: Workspace, note: history.CommitNote) -> CommitId:
     repository.require_ready(settings.allow_detached, repository.branch())
     order = commits.CommitOrder(
         paths=(),
-        message=history.compose_message(note, "", ""),
+        message=history.compose_message(note),
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=workspace.identity(),

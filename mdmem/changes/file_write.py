@@ -75,10 +75,9 @@ def write_plan(
     identity = workspace.identity()
     for each, state in zip(plan.files, states, strict=True):
         _refuse_unwritable(each, state)
-    old, new = "".join(each.old.text for each in plan.files if each.old), "".join(each.edit.text for each in plan.files)
     order = commits.CommitOrder(
         paths=tuple(each.path for each in plan.files),
-        message=history.compose_message(note, old, new),
+        message=history.compose_message(note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files)),
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=identity,

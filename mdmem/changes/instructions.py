@@ -90,7 +90,7 @@ def _remove_file(workspace: Workspace, path: FilePath, options: WriteOptions) ->
     note = history.CommitNote(op=Op.INIT, path=path, section=(), provenance=Provenance())
     order = commits.CommitOrder(
         paths=(path,),
-        message=history.compose_message(with_provenance(workspace, note, options), document.text, ""),
+        message=history.compose_message(with_provenance(workspace, note, options), (document.text, "")),
         date=repo.raw_date(workspace.now()),
         hook_timeout=workspace.settings.hook_timeout,
         identity=workspace.identity(),

@@ -222,7 +222,7 @@ def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str
     """The message of the commit: it quotes what a removal takes out, and names where a move leads."""
     note = history.CommitNote(op=Op.MEMORY_TOOL, path=plan.target or plan.path, section=(), provenance=Provenance())
     text = b"\n".join(plan.contents.values()).decode("utf-8", "replace") if plan.target is None else ""
-    message = history.compose_message(with_provenance(workspace, note, options), text, "")
+    message = history.compose_message(with_provenance(workspace, note, options), (text, ""))
     if plan.target is None:
         return message
     subject, _, rest = message.partition("\n\n")

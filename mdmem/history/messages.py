@@ -150,8 +150,8 @@ def _trailers(values: Iterable[tuple[str, str]]) -> list[str]:
     return [f"Mdmem-{name}: {_one_line(value, _TRAILER_CHARACTERS)}" for name, value in values if value.strip()]
 
 
-def compose_message(note: CommitNote, before: str, after: str) -> str:
-    """Write the commit message of a change: subject, the changed lines quoted, trailers."""
+def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
+    """Write the commit message of changes (the texts before and after of each file): subject, the changed lines quoted, trailers."""
     short = note.section[1:] if len(note.section) > 1 else note.section
     subject = _one_line(f"{note.path}: {note.op} {join_path(short)}".rstrip(), _SUBJECT_CHARACTERS)
     provenance = note.provenance
@@ -178,7 +178,7 @@ def compose_message(note: CommitNote, before: str, after: str) -> str:
         ("Claimed-By", note.claimed_by or ""),
         ("Reason", provenance.reason or ""),
     ]
-    return "\n".join([subject, "", *_quoted([(before, after)]), *_trailers(trailers), ""])
+    return "\n".join([subject, "", *_quoted(changes), *_trailers(trailers), ""])
 
 
 def compose_claimed_save(text: str, changes: Iterable[tuple[str, str]], agent: str, op: Op = Op.SAVE) -> str:
