@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "task note": ("tasks", "task_note"),
     "task done": ("tasks", "task_done"),
     "task show": ("tasks", "task_show"),
+    "sessions": ("pipelines", "sessions"),
     "digest": ("pipelines", "digest"),
     "schedule": ("pipelines", "schedule"),
     "flush": ("contexts", "flush"),

@@ -57,6 +57,7 @@ COMMANDS: Mapping[str, str] = _table(
         "memory mem memories-search mdmem": "mdmem search QUERY, mdmem log TEXT, or mdmem remember TEXT",
         "export backup dump archive": "mdmem show FILE (all of it is Markdown, in a git repository)",
         "import ingest upload": "mdmem init DIR (adopts a folder of Markdown), or mdmem edit-section SECTION --create --body - (reads a text)",
+        "transcripts transcript conversations chats session": "mdmem sessions [SESSION] (mdmem search QUERY --sessions searches in them)",
         "serve server mcp-server serve-mcp": "mdmem mcp",
         "version": "mdmem --version",
         "fix repair diagnose health troubleshoot fsck": "mdmem doctor [--fix]",

@@ -204,6 +204,14 @@ TABLE: ParameterTable = {
         ("dry_run", ("--dry-run",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "sessions": (
+        ("reference", (), str, None, False),
+        ("client", ("--client",), str, None, False),
+        ("since", ("--since",), str, None, False),
+        ("limit", ("-n",), int, 40, False),
+        ("chars", ("--chars",), int, 2000, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "digest": (
         ("sessions", (), list, None, False),
         ("since", ("--since",), str, None, False),

@@ -4,17 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, open_memory
+from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.cli.flags import in_flags
 from mdmem.model.digests import FACTS, Digest
 from mdmem.model.schedules import Schedule
+from mdmem.model.session_lists import ShowSessions
 from mdmem.show import digests, schedules
+from mdmem.show import sessions as show
 from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import Json
+
+
+def sessions(
+    call: Call,
+    reference: Annotated[
+        str | None, typer.Argument(metavar="SESSION", help="A session, its id's beginning or its file, with #LINE or #LINE-LINE.")
+    ] = None,
+    client: Annotated[str | None, typer.Option("--client", metavar="CLIENT", help="Only claude, codex, openclaw or gemini.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DATE", help="Only those in which something was said since this day.")
+    ] = None,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most sessions or messages, the newest.")] = 40,
+    chars: Annotated[int, typer.Option("--chars", metavar="N", help="The most characters of a message.")] = 2000,
+    as_json: Json = False,
+) -> Answer:
+    """List the sessions that may be read, or show one.
+
+    A list tells how much of each the last digest has read. Of one session the newest messages are shown, or those around a line.
+    """
+    request = ShowSessions(reference=reference, client=client, since=since, limit=limit, chars=chars)
+    memory = open_memory(call)
+    if reference is None:
+        listed = memory.sessions(request)
+        return Answer(show.sessions_json(listed), show.sessions_text(listed, use_colour()), show.sessions_notes(listed))
+    view = memory.session(request, reference)
+    return Answer(show.session_view_json(view), show.session_view_text(view, use_colour()), show.session_view_notes(view))
 
 
 def digest(

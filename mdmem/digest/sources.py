@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mdmem.errors import PathProblem, TranscriptProblem, UsageProblem, WorkspaceProblem
@@ -96,9 +96,14 @@ def _only(name: SessionName, transcripts: list[NamedTranscript]) -> NamedTranscr
         return transcripts[0]
     sessions = sorted({each.session for each in transcripts})
     names = sessions if len(sessions) > 1 else sorted(str(each.path) for each in transcripts)
+    raise ambiguous(name, names)
+
+
+def ambiguous(name: SessionName, names: Sequence[str]) -> TranscriptProblem:
+    """The failure that a name fits several sessions, or several files of one."""
     named = ", ".join((*names[:_MOST_NAMED], *(["…"] if len(names) > _MOST_NAMED else [])))
-    message = f"{name.session[:80]} fits several {'sessions' if len(sessions) > 1 else 'files'}: {named}"
-    raise TranscriptProblem("ambiguous", message, "Name one of them, with more characters or by its file.", sessions=names)
+    message = f"{name.session[:80]} fits several: {named}"
+    return TranscriptProblem("ambiguous", message, "Name one of them, with more characters or by its file.", sessions=list(names))
 
 
 def _heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
@@ -113,8 +118,13 @@ def _heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
 
 def _may_be_of(path: Path, session: str) -> bool:
     """True if a file may be named after a session that begins so. Some files have only the beginning of an id in their name."""
-    parts = [path.stem[at:] for at in (0, *(match.end() for match in _BEFORE_ID.finditer(path.stem)))]
+    parts = name_parts(path.stem)
     return any(part.startswith(session) or (len(part) >= FEWEST_CHARACTERS and session.startswith(part)) for part in parts)
+
+
+def name_parts(stem: str) -> list[str]:
+    """The name of a file, and its parts that may be the id of a session: `rollout-TIME-ID`, `TIME_ID`, `session-TIME-ID`."""
+    return [stem[at:] for at in (0, *(match.end() for match in _BEFORE_ID.finditer(stem)))]
 
 
 def named_transcript(workspace: Workspace, name: str) -> Path:

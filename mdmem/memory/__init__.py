@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mdmem import doctor, secrets, stats
     from mdmem.catchup import background, index
     from mdmem.changes import pending, purge, review, whole_files
-    from mdmem.digest import digesting, starting
+    from mdmem.digest import digesting, session_views, starting
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, tasks
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
+    from mdmem.model.session_lists import SessionList, SessionView, ShowSessions
     from mdmem.model.whole_files import MovePath, WholeFileEdit
     from mdmem.queries import blame, folders, history, labels, search, session_search, show
     from mdmem.queries.folders import FolderView
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 else:
     digesting = late.module("mdmem.digest.digesting")
     starting = late.module("mdmem.digest.starting")
+    session_views = late.module("mdmem.digest.session_views")
     doctor = late.module("mdmem.doctor")
     hooks = late.module("mdmem.memory.hooks")
     pipelines = late.module("mdmem.memory.pipelines")
@@ -253,6 +255,24 @@ class Memory:
     def flush_prompts(self) -> FlushPrompts:
         """The prompts that have a session write down what it knows, whether or not it is near its compaction; nothing is marked."""
         return flushing.write_prompts(self.workspace)
+
+    def sessions(self, request: ShowSessions) -> SessionList:
+        """List the sessions whose transcripts may be read, the newest first.
+
+        Raises:
+            UsageProblem: there is no such client, or no such day.
+        """
+        with self._record_event("sessions"):
+            return session_views.list_sessions(self.workspace, request)
+
+    def session(self, request: ShowSessions, reference: str) -> SessionView:
+        """Show messages of one session: the newest, or those around a line.
+
+        Raises:
+            PathProblem, TranscriptProblem: there is no such session, several fit, or its transcript cannot be read.
+        """
+        with self._record_event("sessions"):
+            return session_views.show_session(self.workspace, request, reference)
 
     def digest(self, request: Digest) -> DigestResult:
         """Write what is new in transcripts into the logs of the days on which it was said.

@@ -40,6 +40,7 @@ MODULES = frozenset(
         "mdmem.cli.editor",
         "mdmem.cli.terminal",
         "mdmem.digest.digesting",
+        "mdmem.digest.session_views",
         "mdmem.digest.starting",
         "mdmem.doctor",
         "mdmem.fact_names",

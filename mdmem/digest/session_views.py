@@ -1,0 +1,187 @@
+"""Look at sessions: list those that count, or show the messages of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time, tzinfo
+from pathlib import Path
+
+from mdmem import config
+from mdmem.catchup.session_messages import read_purged
+from mdmem.digest import sources
+from mdmem.digest.known_sessions import KnownSessions
+from mdmem.digest.sources import SessionName
+from mdmem.errors import TranscriptProblem, UsageProblem
+from mdmem.model.session_lists import ClientFolder, SessionList, SessionSummary, SessionView, ShownMessage, ShowSessions
+from mdmem.model.sessions import Message
+from mdmem.queries import dates
+from mdmem.transcripts.clients import Scope, settings_hint
+from mdmem.transcripts.files import TranscriptFile, find_files, read_file, read_head, searched_folders
+from mdmem.transcripts.reading import CLIENTS
+from mdmem.wording import field, number_of
+from mdmem.workspace import Workspace
+
+_AROUND = 5
+"""Messages that are shown before and behind the lines that are named."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
+    """List the sessions that the settings name, the newest first. Where they name none, tell what there could be; no transcript is read.
+
+    Raises:
+        UsageProblem: there is no such client, or `since` is no day.
+    """
+    if request.client is not None and request.client not in CLIENTS:
+        raise UsageProblem(f"{field('client')} is {request.client[:80]!r}", f"The clients are {', '.join(CLIENTS)}.")
+    settings, environment = workspace.settings, workspace.environment
+    if not settings.sessions:
+        hints = ("nothing is read until your own settings name a client", settings_hint(environment))
+        return SessionList((), folders=tuple(_folders(workspace)), notes=hints)
+    listing = _Listing(workspace, request)
+    sessions = list(listing.newest_first())
+    notes = listing.notes
+    if not listing.files:
+        notes = (*notes, f"there are no transcripts in {', '.join(searched_folders(settings.sessions, environment))}")
+    if request.client is not None and not sessions and request.client not in settings.sessions:
+        notes = (*notes, f"the setting sessions does not name {request.client}")
+    shown = sorted(sessions[: request.limit], key=lambda session: session.ended or session.started or _LONG_AGO, reverse=True)
+    return SessionList(tuple(shown), left_out=len(sessions) > request.limit, notes=notes)
+
+
+def _folders(workspace: Workspace) -> Iterator[ClientFolder]:
+    """The folders of all clients in which there are transcripts, or could be."""
+    for client in CLIENTS:
+        paths = [file.path for file in find_files((client,), workspace.environment)]
+        for folder in searched_folders((client,), workspace.environment):
+            yield ClientFolder(client, folder, sum(path.startswith(f"{folder}/") for path in paths))
+
+
+class _Listing:
+    """The sessions that count, read one after another until there are enough."""
+
+    def __init__(self, workspace: Workspace, request: ShowSessions) -> None:
+        self._workspace = workspace
+        self._request = request
+        self._scope = Scope(workspace.settings.session_scope, workspace.repository.root)
+        self._since = _LONG_AGO
+        if request.since is not None:
+            day = dates.past_day(workspace, request.since, "since")
+            self._since = datetime.combine(day, time.min, tzinfo=config.zone(workspace.settings.timezone)).astimezone(UTC)
+        self.files = sorted(find_files(workspace.settings.sessions, workspace.environment), key=lambda file: (-file.modified, file.path))
+        self._known = KnownSessions(workspace)
+        self._unread: list[str] = []
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for the user about transcripts that could not be read."""
+        if not self._unread:
+            return ()
+        return (f"{number_of(len(self._unread), 'transcript')} could not be read, such as {self._unread[0]}",)
+
+    def newest_first(self) -> Iterator[SessionSummary]:
+        """The sessions by the time of the last change, one more than are to be shown; those that are gone stand among them."""
+        gone = [session for session in self._known.gone(self.files) if self._counts(session)]
+        gone.sort(key=lambda session: session.ended or _LONG_AGO, reverse=True)
+        count = 0
+        for session, modified in self._existing():
+            while gone and (gone[0].ended or _LONG_AGO) > modified:
+                yield gone.pop(0)
+                count += 1
+            if count > self._request.limit:
+                return
+            yield session
+            count += 1
+            if count > self._request.limit:
+                return
+        yield from gone
+
+    def _counts(self, session: SessionSummary) -> bool:
+        is_in_scope = session.project is None or self._scope.includes(session.project)
+        return is_in_scope and self._request.client in (None, session.client) and (session.ended or _LONG_AGO) >= self._since
+
+    def _existing(self) -> Iterator[tuple[SessionSummary, datetime]]:
+        """The sessions whose transcripts are there, each with the time at which its file was changed."""
+        for file in self.files:
+            modified = datetime.fromtimestamp(file.modified / 1e9, UTC)
+            if modified < self._since:
+                return
+            try:
+                session = self._summary(file)
+            except TranscriptProblem as problem:
+                self._unread.append(f"{file.path} ({problem.code})")
+                continue
+            except OSError as problem:
+                self._unread.append(f"{file.path} ({problem.strerror})")
+                continue
+            if session is not None and (session.ended or modified) >= self._since:
+                yield session, modified
+
+    def _summary(self, file: TranscriptFile) -> SessionSummary | None:
+        """The summary of a session; None where it does not count, or nothing is in it yet."""
+        head = read_head(file.path)
+        if head is None or self._request.client not in (None, head.client):
+            return None
+        if head.project is not None and not self._scope.includes(head.project):
+            return None
+        transcript = read_file(file.path, None, self._workspace.settings.owner)
+        if transcript is None or transcript.own or not self._scope.includes(transcript.project):
+            return None
+        return self._known.summary(Path(file.path), transcript)
+
+
+def show_session(workspace: Workspace, request: ShowSessions, reference: str) -> SessionView:
+    """Show the newest messages of a session, or those around the lines that are named.
+
+    Raises:
+        PathProblem: `file-not-found`: there is no such session. TranscriptProblem: `ambiguous`, `unknown-format`, `bad-line`.
+    """
+    known, zone = KnownSessions(workspace), config.zone(workspace.settings.timezone)
+    if Path(reference).is_file():
+        path, name = Path(reference), SessionName(None, reference)
+    else:
+        name = sources.parse_name(reference)
+        transcript_file = sources.find_transcript(workspace, name)
+        if transcript_file is None:
+            return SessionView(known.gone_session(name, reference), ())
+        path = transcript_file.path
+    transcript = read_file(str(path), None, workspace.settings.owner)
+    if transcript is None:
+        raise sources.not_found(reference)
+    if name.first_line is not None and name.first_line > transcript.lines:
+        message = f"there is no line {name.first_line} in {path}"
+        raise TranscriptProblem("bad-line", message, f"It has {number_of(transcript.lines, 'line')}.", last=transcript.lines)
+    purged = read_purged(workspace.state)
+    messages = [message for message in transcript.messages if message.mark not in purged]
+    first, last = _part(messages, name, request.limit)
+    return SessionView(
+        session=known.summary(path, transcript),
+        messages=tuple(_shown(message, name, request.chars, zone) for message in messages[first:last]),
+        older=first,
+        newer=len(messages) - last,
+    )
+
+
+def _part(messages: Sequence[Message], name: SessionName, limit: int) -> tuple[int, int]:
+    """The positions between which messages are shown: the newest, or those in the lines that are named and a few around them."""
+    if name.first_line is None or name.last_line is None:
+        return max(0, len(messages) - limit), len(messages)
+    positions = [number for number, message in enumerate(messages) if name.first_line <= message.line <= name.last_line]
+    behind = next((number for number, message in enumerate(messages) if message.line > name.last_line), len(messages))
+    first, last = (positions[0], positions[-1] + 1) if positions else (behind, behind)
+    first = max(first, last - limit)
+    room = limit - (last - first)
+    return max(0, first - min(_AROUND, room // 2)), min(len(messages), last + min(_AROUND, room - room // 2))
+
+
+def _shown(message: Message, name: SessionName, chars: int, zone: tzinfo | None) -> ShownMessage:
+    return ShownMessage(
+        line=message.line,
+        time=message.time.astimezone(zone) if message.time else None,
+        speaker=message.speaker.value,
+        sender=message.sender,
+        typed=message.typed,
+        text=message.text[:chars],
+        cut=max(0, len(message.text) - chars),
+        is_named=name.first_line is not None and name.last_line is not None and name.first_line <= message.line <= name.last_line,
+    )
