@@ -1,17 +1,20 @@
 """The lines of sessions that a digest's entries cite, and the keys that it gave them: told by every verb that tells the source."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 from conftest import World
+from pi_sessions import write_session
 from workspaces import NOW, Desk, desk
 
 from mdmem.catchup.trail_update import fresh_trail
 from mdmem.changes import apply
 from mdmem.memory import Memory
 from mdmem.model import FactId, Source
+from mdmem.model.digests import Digest
 from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import DayEntry, DigestDay, Log, Remember, Revert, WriteOptions
@@ -69,6 +72,7 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
         listed = show_hits.facts_json(memory.facts(ListFacts(limit=0)))["facts"]
         found = memory.search(Search(query="leaks", explain=True))
     assert isinstance(section, SectionHistory)
+    blame, fact, whole = replace(blame, gone=()), replace(fact, gone=()), replace(whole, gone=())  # no transcript is there
     assert [revision.cites for revision in section.revisions] == [(f"{SESSION}#7",)]
     assert whole.cites == (f"{SESSION}#8", f"{SESSION}#7")
     assert [line.cites for line in blame.lines] == [(), (), (f"{SESSION}#8",)]
@@ -157,3 +161,33 @@ def test_what_a_person_states_is_theirs(at: Desk):
     assert cites(at)[WORDS] == ()
     at.apply(Remember("it leaks", section="Work"))
     assert cites(at)["it leaks"] == ()
+
+
+def test_what_cannot_be_read_any_more_is_gone(at: Desk):
+    (first,) = digest(at, entry())
+    folder = at.world.home / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+    transcript = folder / f"{SESSION.partition('/')[2]}.jsonl"
+    with closing(Memory(at.workspace)) as memory:
+        for is_there in (False, True):
+            if is_there:
+                transcript.write_text("{}")
+            gone = () if is_there else (f"{SESSION}#7",)
+            fact, blame = memory.history(ShowHistory(first)), memory.blame(ShowBlame("09:00", file=LOG))
+            assert (fact.gone, blame.gone) == (gone, gone)
+            mark = "" if is_there else " gone"
+            assert f"(claude/5a1e0012-3456#7{mark})" in show_history.history_text(fact, words=False, colour=False)
+            assert f"(claude/5a1e0012-3456#7{mark})" in show_history.blame_text(blame, colour=False)
+            assert show_history.history_json(fact).get("gone", []) == list(gone)
+            assert show_history.blame_json(blame).get("gone", []) == list(gone)
+
+
+def test_a_transcript_of_another_name_is_not_gone(at: Desk, tmp_path: Path):
+    path = write_session(tmp_path, "I work at Stripe.").rename(tmp_path / "export.jsonl")
+    with closing(Memory(at.workspace)) as memory:
+        (written,) = memory.digest(Digest(sessions=(str(path),))).entries
+        assert written.cites == ("openclaw/5a1e0000#2",)
+        for is_there in (True, False):
+            history = memory.history(ShowHistory(written.fact))
+            assert (history.cites, history.gone) == (written.cites, () if is_there else written.cites)
+            path.unlink(missing_ok=True)

@@ -79,9 +79,9 @@ def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript 
     if not name.session:
         return None
     files = [Path(file.path) for file in find_files((*workspace.settings.sessions, *CLIENTS), workspace.environment)]
-    likely = [path for path in files if _may_be_of(path, name.session)]
+    likely = [path for path in files if may_be_of(path, name.session)]
     for paths in (likely, [path for path in files if path not in set(likely)]):
-        transcripts = [each for each in _heads(paths) if name.fits(each.head.client, each.head.session)]
+        transcripts = [each for each in read_heads(paths) if name.fits(each.head.client, each.head.session)]
         exact = [each for each in transcripts if each.head.session == name.session]
         if transcripts:
             return _only(name, exact or transcripts)
@@ -106,7 +106,8 @@ def ambiguous(name: SessionName, names: Sequence[str]) -> TranscriptProblem:
     return TranscriptProblem("ambiguous", message, "Name one of them, with more characters or by its file.", sessions=list(names))
 
 
-def _heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
+def read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
+    """The transcripts of which the first records can be read."""
     for path in paths:
         try:
             head = read_head(str(path))
@@ -116,7 +117,7 @@ def _heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
             yield NamedTranscript(path, head)
 
 
-def _may_be_of(path: Path, session: str) -> bool:
+def may_be_of(path: Path, session: str) -> bool:
     """True if a file may be named after a session that begins so. Some files have only the beginning of an id in their name."""
     parts = name_parts(path.stem)
     return any(part.startswith(session) or (len(part) >= FEWEST_CHARACTERS and session.startswith(part)) for part in parts)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mdmem import doctor, secrets, stats
     from mdmem.catchup import background, index
     from mdmem.changes import pending, purge, review, whole_files
-    from mdmem.digest import digesting, session_views, starting
+    from mdmem.digest import citations, digesting, session_views, starting
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, tasks
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mdmem.queries.folders import FolderView
     from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
+    citations = late.module("mdmem.digest.citations")  # only where an answer cites sessions
     digesting = late.module("mdmem.digest.digesting")
     starting = late.module("mdmem.digest.starting")
     session_views = late.module("mdmem.digest.session_views")
@@ -303,7 +304,8 @@ class Memory:
             SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
         """
         with self._record_event("history"):
-            return history.show_history(self.workspace, request, self._say)
+            answer = history.show_history(self.workspace, request, self._say)
+            return citations.with_gone(self.workspace, answer) if answer.cites else answer
 
     def blame(self, request: ShowBlame) -> Blame:
         """Name the commit that brought in each line of a section, or of the text before the first heading.
@@ -312,7 +314,8 @@ class Memory:
             SectionProblem, PathProblem: there is no such section.
         """
         with self._record_event("blame"):
-            return blame.show_blame(self.workspace, request, self._say)
+            answer = blame.show_blame(self.workspace, request, self._say)
+            return citations.with_gone(self.workspace, answer) if answer.cites else answer
 
     def when(self, text: str) -> TextHistory:
         """List the periods in which sections held a text, oldest first.

@@ -39,6 +39,7 @@ MODULES = frozenset(
         "mdmem.cli.app",  # with Typer: 150
         "mdmem.cli.editor",
         "mdmem.cli.terminal",
+        "mdmem.digest.citations",
         "mdmem.digest.digesting",
         "mdmem.digest.session_views",
         "mdmem.digest.starting",
