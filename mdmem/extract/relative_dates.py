@@ -2,7 +2,8 @@
 
 The day of the message is where all of them count from. Vague ones (`recently`, `the other day`) stay as they are, and so do spans of time
 (`over the last year`), which mean no day. A week runs from Monday to Sunday; `last Friday` is the nearest one before the day of the message,
-`next Monday` the nearest one behind it.
+`next Monday` the nearest one behind it. `on Friday` is one or the other, by its clause; where that tells neither what happened nor what is to
+come, it stays.
 """
 
 from __future__ import annotations
@@ -14,26 +15,45 @@ from mdmem.startup import late
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
-_NUMBERS = {
-    name: number
-    for number, name in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )  # noqa: SIM905: as it is read
-} | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
-_OF_DAY = r"(?:['’]s)?(?:\ (?:night|morning|afternoon|evening))?"
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_SEASONS = {"spring": 5, "summer": 8, "autumn": 11, "fall": 11}
+"""The last month of each, north of the equator. Winter lies in two years."""
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+_NUMBERS = (
+    {name: number for number, name in enumerate(_ONES.split())}
+    | {"thirty": 30, "forty": 40, "fifty": 50}
+    | dict.fromkeys(("a", "an"), 1)
+    | dict.fromkeys(("a couple of", "couple of", "a pair of"), 2)
+)
+_OF_DAY = r"(?:['’]s)?+(?:\ (?:night|morning|afternoon|evening))?+"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True)).replace(' ', '[ ]')})"
 _DAY = "|".join((*_WEEKDAYS, *(name[:3] for name in _WEEKDAYS), "tues", "thur", "thurs"))
 _PHRASE = late.pattern(
     rf"""(?ix)(?<![\w-])(?:
-    (?P<before>the\ day\ before\ yesterday)|(?P<after>the\ day\ after\ tomorrow)|
+    (?P<before>the\ (?:day\ before\ yesterday|night\ before\ last))|(?P<after>the\ day\ after\ tomorrow)|
     (?P<day>yesterday|tomorrow|last\ night|tonight|today|this\ (?:morning|afternoon|evening)){_OF_DAY}|
-    (?P<which>last|next|this|this\ past|this\ coming|the\ previous)\ (?P<unit>week-?end|week|month|year|{"|".join(_MONTHS)}|(?:{_DAY})){_OF_DAY}|
-    {_COUNT}\ (?P<units>day|week-?end|week|month|year)s?\ (?:ago|back|earlier)|
-    in\ {_COUNT.replace("count", "ahead")}\ (?P<ahead_units>day|week|month|year)s?(?:['’]\ time)?
+    the\ (?P<second>week-?end|week|month|year)\ (?P<side>before\ last|after\ next)|
+    (?P<which>last|next|this|this\ past|(?:this\ )?coming|the\ previous)\ (?P<unit>week-?end|week|month|year|{"|".join((*_SEASONS, *_MONTHS))}|(?:{_DAY})){_OF_DAY}|
+    {_COUNT}\ (?P<units>day|night|evening|week-?end|week|fortnight|month|year|decade)s?\ (?:ago|back|earlier)|
+    in\ {_COUNT.replace("count", "ahead")}\ (?P<ahead_units>day|week|fortnight|month|year)s?(?:['’]s?\ time)?+|
+    {_COUNT.replace("count", "from_now")}\ (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now|today)|
+    on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
     )(?![\w-])(?!\ \(\d{{4}})"""
 )
-_HINT = late.pattern(r"(?i)yesterday|tomorrow|night|today|last|next|this|previous|ago|back|earlier|\bin (?:\d|a|[tfsone])")
+_HINT = late.pattern(
+    r"(?i)yesterday|tomorrow|night|today|last|next|this|previous|coming|ago|back|earlier|from (?:now|today)|\bin (?:\d|a|[tfsone])|on \w{3,6}day"
+)
 _SPAN = late.pattern(r"(?i)(?:\b(?:over|during|for|in|within|of|throughout|across)\s+the|\bthe\s+whole)\s+$")
+_CLAUSE_END = late.pattern(r"[.!?;\n]\s|[.!?;\n]$")
+_PAST = late.pattern(
+    r"(?i)\b(?:was|were|had|did|went|got|won|met|saw|bought|made|took|gave|came|left|lost|found|began|ran|wrote|read|ate|drank|spoke|told|said|held|sent|spent|"
+    r"broke|fell|flew|drove|sold|built|taught|brought|caught|heard|paid|chose|threw|\w{2,}ed)\b"
+)
+_FUTURE = late.pattern(
+    r"(?i)\b(?:will|going to|gonna|is|are|am|have to|has to|need to|needs to|must|should|can|could|may|might|let's|let us|plan|plans|planning|want|hope|"
+    r"due|deadline|by|until|before|remind|please|tomorrow|next|upcoming)\b|'(?:ll|re|m|s)\b"
+)
+_TO_COME = late.pattern(r"(?i)\b(?:will|must|shall|should|going to|have to|has to|needs? to|due|deadline)\b|'ll\b")
+_REPEATED = late.pattern(r"(?i)\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b")
 
 
 def annotate(text: str, day: date) -> str:
@@ -43,6 +63,8 @@ def annotate(text: str, day: date) -> str:
 
     def write(match: Match[str]) -> str:
         meant = _meaning(match, day)
+        if match["weekday"]:
+            meant = _of_weekday(match, day)
         return match[0] if meant is None or _is_span(match, text) else f"{match[0]} ({meant})"
 
     return _PHRASE.sub(write, text)
@@ -64,20 +86,42 @@ def _meaning(match: Match[str], day: date) -> str | None:
         return _days(day + timedelta(days=2))
     if match["day"]:
         return _days(day + timedelta(days={"yesterday": -1, "last night": -1, "tomorrow": 1}.get(match["day"].casefold(), 0)))
+    if match["second"]:
+        return _moved(match["second"].casefold(), -2 if match["side"].casefold().startswith("before") else 2, day)
     if match["unit"]:
         return _of_unit(match["which"].casefold(), match["unit"].casefold(), day)
     if match["count"]:
         return _moved(match["units"].casefold(), -_number(match["count"]), day)
-    return _moved(match["ahead_units"].casefold(), _number(match["ahead"]), day)
+    if match["ahead"]:
+        return _moved(match["ahead_units"].casefold(), _number(match["ahead"]), day)
+    if match["from_now"]:
+        return _moved(match["from_now_units"].casefold(), _number(match["from_now"]), day)
+    return None
+
+
+def _of_weekday(match: Match[str], day: date) -> str | None:
+    """The meaning of `on Friday`: the last one where its clause tells what happened, the next one where it tells what is to come."""
+    text = match.string
+    start = max((end.end() for end in _CLAUSE_END.finditer(text, 0, match.start())), default=0)
+    end = _CLAUSE_END.search(text, match.end())
+    clause = text[start : end.start() if end else len(text)].replace("\u2019", "'")
+    future = _FUTURE.search(clause) is not None
+    past = _PAST.search(clause) is not None and not _TO_COME.search(clause)
+    weekday = _WEEKDAYS.index(match["weekday"].casefold())
+    if past is future or weekday == day.weekday() or _REPEATED.search(clause):
+        return None
+    return _of_unit("last" if past else "next", match["weekday"].casefold(), day)
 
 
 def _of_unit(which: str, unit: str, day: date) -> str | None:
     """The meaning of `last week`, `next Friday`, `this March`."""
-    step = {"next": 1, "this coming": 1, "this": 0}.get(which, -1)
+    step = {"next": 1, "this coming": 1, "coming": 1, "this": 0}.get(which, -1)
     if unit in ("week", "weekend", "week-end", "month", "year"):
-        return _moved(unit, 0 if which == "this coming" else step, day)
+        return _moved(unit, 0 if which.endswith("coming") else step, day)
     if unit in _MONTHS:
         return _month(unit, step, day)
+    if unit in _SEASONS:
+        return _season(unit, step, day)
     weekday = next(number for number, name in enumerate(_WEEKDAYS) if name.startswith(unit[:3]))
     if step > 0:
         return _days(day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1))
@@ -97,10 +141,21 @@ def _month(name: str, step: int, day: date) -> str:
     return f"{year:04}-{number:02}"
 
 
+def _season(name: str, step: int, day: date) -> str:
+    ended = day.month > _SEASONS[name]
+    if step > 0:
+        return f"{day.year + ended:04}"
+    return f"{day.year:04}" if step == 0 or ended else f"{day.year - 1:04}"
+
+
 def _moved(unit: str, count: int, day: date) -> str | None:
     """The day, week, weekend, month or year so many of them away; None where that is out of the calendar."""
     try:
-        if unit == "day":
+        if unit == "fortnight":
+            unit, count = "week", count * 2
+        elif unit == "decade":
+            unit, count = "year", count * 10
+        if unit in ("day", "night", "evening"):
             return _days(day + timedelta(days=count))
         if unit == "week":
             monday = day - timedelta(days=day.weekday()) + timedelta(weeks=count)
