@@ -37,7 +37,8 @@ def killed_at_every_step(at: "Desk", folder: Path, change: Change, now: str) -> 
     return [(replace(at, root=copy), status == "1") for copy, status in zip(copies, statuses, strict=True)][: killed + 1]
 
 
-def _is_step(event: str, arguments: Sequence[Any]) -> bool:
+def is_step(event: str, arguments: Sequence[Any]) -> bool:
+    """True for an audit event that changes something on disk, or starts a git that does."""
     if event == "open":
         path, _, flags = arguments
         is_file = not isinstance(path, int) and path != os.devnull  # a number is open already
@@ -53,7 +54,7 @@ def _write(folder: str, change: Change, steps: int) -> NoReturn:
 
     def count(event: str, arguments: Sequence[Any]) -> None:
         nonlocal done
-        if _is_step(event, arguments):
+        if is_step(event, arguments):
             done += 1
             if done > steps:
                 os._exit(1)
