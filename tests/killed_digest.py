@@ -77,8 +77,8 @@ def _main(folder: Path, sessions: Path, kills: int, lots: random.Random) -> None
             count = lots.randint(1, 3)
             grow(path, left[path][:count])
             del left[path][:count]
-        if not lots.randrange(3) and state.exists():
-            shutil.rmtree(state)
+        while not lots.randrange(3) and state.exists():
+            shutil.rmtree(state, ignore_errors=True)  # a catch-up in the background may still write into it
         steps = lots.randrange(_MOST_STEPS)
         if is_killed := _is_killed(folder, sorted(path for path in left if path.exists()), steps):
             kills -= 1

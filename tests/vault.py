@@ -11,7 +11,8 @@ from workspaces import STATE
 
 from mdmem import facts, repo
 from mdmem.changes import purge_history
-from mdmem.changes.purge_history import PurgeNote, PurgeScope
+from mdmem.changes.purge_history import HeldTranscripts, PurgeNote, PurgeScope
+from mdmem.changes.purge_target import PurgeTarget
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.repo import Repository
 
@@ -19,6 +20,10 @@ WORDS = "secret plan of Zoë"
 FACT = facts.fact_id(WORDS)
 WHEN = "@1780000000 +0200"
 OTHER = "# Memory\n\n## Work\n\n- works at Stripe\n"
+
+
+def no_transcripts(_: PurgeTarget) -> HeldTranscripts:
+    return HeldTranscripts()
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,13 @@ class Vault:
         return repo.discover(self.root)
 
     def plan(self) -> PurgePlan:
-        return purge_history.plan_rewrite(self.scope(), WORDS, FACT)
+        return purge_history.plan_rewrite(self.scope(), WORDS, FACT, no_transcripts)
 
     def scope(self, *memory: Path) -> PurgeScope:
         return PurgeScope(self.repository, self.repository.root / STATE, memory)
 
     def purge(self, reason: str = "") -> PurgeResult:
-        return purge_history.purge_everywhere(self.scope(), WORDS, FACT, PurgeNote(WHEN, reason=reason))
+        return purge_history.purge_everywhere(self.scope(), WORDS, FACT, PurgeNote(WHEN, reason=reason), no_transcripts)
 
     def everything(self) -> bytes:
         """Every object, and every file of git's folder that is no object."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem import repo
 from mdmem.changes import purge_history
-from mdmem.changes.purge_history import PurgeNote, PurgeScope
+from mdmem.changes.purge_history import FindTranscripts, PurgeNote, PurgeScope
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.errors import FactProblem
@@ -17,7 +17,7 @@ from mdmem.queries import lookup
 from mdmem.workspace import Say, Workspace
 
 
-def plan_purge(workspace: Workspace, arguments: Purge) -> PurgePlan:
+def plan_purge(workspace: Workspace, arguments: Purge, find_transcripts: FindTranscripts) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
     Raises:
@@ -25,11 +25,11 @@ def plan_purge(workspace: Workspace, arguments: Purge) -> PurgePlan:
         RefusedChange: `secret-found`: the note would hold a secret.
     """
     _require_clean_note(arguments)
-    return purge_history.plan_rewrite(_scope(workspace), *_words_and_fact(workspace, arguments.fact))
+    return purge_history.plan_rewrite(_scope(workspace), *_words_and_fact(workspace, arguments.fact), find_transcripts)
 
 
-def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
-    """Take a text out of files, index and all history. It cannot be undone.
+def run_purge(workspace: Workspace, arguments: Purge, say: Say, find_transcripts: FindTranscripts) -> PurgeResult:
+    """Take a text out of files, index and all history. It cannot be undone. What `find_transcripts` finds is not changed, but named.
 
     Raises:
         FactProblem: no such fact, or several. MdmemError: it cannot be purged, or not to the end; running it again completes it.
@@ -46,7 +46,7 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
             session=arguments.session,
             reason=arguments.reason,
         )
-        return purge_history.purge_everywhere(_scope(workspace), words, fact, note)
+        return purge_history.purge_everywhere(_scope(workspace), words, fact, note, find_transcripts)
 
 
 def _scope(workspace: Workspace) -> PurgeScope:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from mdmem import events, files, write_ahead
@@ -76,8 +76,11 @@ def require_no_record(repository: Repository, state: Path, target: PurgeTarget) 
             )
 
 
-def empty_state(repository: Repository, target: PurgeTarget) -> None:
-    """Remove the index and every other cache, to be built again from the files and from history; locks, records and events stay."""
+def empty_state(repository: Repository, target: PurgeTarget, kept: Collection[str]) -> None:
+    """Remove the index and every other cache, to be built again from the files and from history; locks, records and events stay.
+
+    Files with the names `kept` stay too, unless they hold the target.
+    """
     for state in _state_folders(repository):
         with files.lock(state / files.INDEX_LOCK, _LOCK_SECONDS), files.lock(state / files.TRAIL_LOCK, _LOCK_SECONDS):
             for path in state.iterdir():
@@ -85,7 +88,7 @@ def empty_state(repository: Repository, target: PurgeTarget) -> None:
                     continue
                 if path.is_dir():
                     shutil.rmtree(path)
-                elif (not path.match("*.tmp") and not path.match("events*.jsonl")) or _may_hold(path.read_bytes(), target):
+                elif not (path.name in kept or path.match("*.tmp") or path.match("events*.jsonl")) or _may_hold(path.read_bytes(), target):
                     path.unlink(missing_ok=True)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from mdmem.changes.purge_files import empty_state, files_holding, purge_file, require_no_record
 from mdmem.changes.purge_target import PurgeTarget, purge_rules, purge_target, purged_message
@@ -15,7 +16,7 @@ from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite
 from mdmem.repo.history_rewrite import LinkedWorktree, RewriteRules, RewrittenHistory
 from mdmem.repo.objects import Objects, git
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.wording import number_of, verb
 
 _MANY_FILES = 100
@@ -32,6 +33,23 @@ class PurgeScope:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldTranscripts:
+    """The transcripts of sessions that still hold the words, and what keeps a digest from bringing them back.
+
+    - `reads`: their last lines, for the note. `purged`: the number of the words and a short hash of them, for the note (empty: none is left).
+    - `kept_state`: the files of the state folder that tell what is read. They stay, unless they hold the words.
+    """
+
+    paths: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    purged: str = ""
+    kept_state: frozenset[str] = frozenset()
+
+
+FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
+
+
+@dataclass(frozen=True, slots=True)
 class PurgeNote:
     """The note that a purge leaves in a commit: when (in git's raw form), who (`identity` where git does not know), and why."""
 
@@ -42,16 +60,18 @@ class PurgeNote:
     reason: str | None = None
 
 
-def plan_rewrite(scope: PurgeScope, words: str, fact: FactId | None) -> PurgePlan:
+def plan_rewrite(scope: PurgeScope, words: str, fact: FactId | None, find_transcripts: FindTranscripts) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
     Raises:
         TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, or git failed.
     """
-    return _plan(scope, purge_target(words, fact), Objects(scope.repository.root, keep=False))[0]
+    target = purge_target(words, fact)
+    plan = _plan(scope, target, Objects(scope.repository.root, keep=False))[0]
+    return replace(plan, notices=(*plan.notices, *_transcript_notices(find_transcripts(target))))
 
 
-def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: PurgeNote) -> PurgeResult:
+def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: PurgeNote, find_transcripts: FindTranscripts) -> PurgeResult:
     """Take words out everywhere, and leave a commit that says that something was purged.
 
     The caller holds the workspace lock, has settled the write-ahead record, and has seen that the repository is not busy. Killed before
@@ -62,6 +82,7 @@ def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: P
         words: the text to purge.
         fact: its id, where it is a fact.
         note: for the commit.
+        find_transcripts: finds the transcripts of sessions that hold the words.
 
     Raises:
         TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, `repository-busy`: nothing has changed.
@@ -71,15 +92,17 @@ def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: P
     rules = purge_rules(target)
     objects = Objects(repository.root, keep=True)
     plan, rewrite = _plan(scope, target, objects)
-    commit = _move_refs(repository, target, rewrite, objects, note)
+    transcripts = find_transcripts(target)
+    commit = _move_refs(repository, rewrite, objects, note, _note_message(note, target, transcripts))
     ref_rewrite.update_index_entries(repository, rewrite)
     for full_path, data in list(files_holding(repository.root, history_rewrite.worktree_files(repository.root), target)):
         if data is not None:
             purge_file(full_path, target)
     ref_rewrite.refresh_index(repository)
-    empty_state(repository, target)
+    empty_state(repository, target, transcripts.kept_state)
     ref_rewrite.drop_old_objects(repository, rules, started)
-    return PurgeResult(plan, commit, (*plan.notices, *_remaining_notices(repository, rules)))
+    notices = (*plan.notices, *_transcript_notices(transcripts), *_remaining_notices(repository, rules))
+    return PurgeResult(plan, commit, notices)
 
 
 # The plan.
@@ -208,6 +231,13 @@ def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable
     yield "Other clones, bundles, backups and caches of any kind cannot be known from here, nor can text in another encoding than UTF-8."
 
 
+def _transcript_notices(transcripts: HeldTranscripts) -> Iterator[str]:
+    for path in transcripts.paths:
+        yield f"Left as it is in the transcript {path}, which its client keeps; it counts as read to its end."
+    if transcripts.purged:
+        yield "A short hash of the words stays in the note, so that no digest writes them again: who guesses them can tell that they were meant."
+
+
 def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[str]:
     """Notices of what still holds the words, counted."""
     if count := len(ref_rewrite.objects_holding(repository, rules)):
@@ -222,24 +252,23 @@ def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[
 # The commit with the note.
 
 
-def _move_refs(
-    repository: Repository, target: PurgeTarget, rewrite: RewrittenHistory, objects: Objects, note: PurgeNote
-) -> CommitId | None:
+def _move_refs(repository: Repository, rewrite: RewrittenHistory, objects: Objects, note: PurgeNote, message: str) -> CommitId | None:
     """Move the refs, with the note on HEAD; where an earlier run has done so and was killed, its note stands already."""
     has_note = not rewrite.moved and has_purge_note(repository)
-    message = _note_message(note, target)
     tips = {} if has_note else ref_rewrite.add_purge_note(repository, rewrite, objects, message, note.date, note.identity)
     objects.flush()
     ref_rewrite.move_refs(repository, rewrite, tips)
     return repository.head()
 
 
-def _note_message(note: PurgeNote, target: PurgeTarget) -> str:
+def _note_message(note: PurgeNote, target: PurgeTarget, transcripts: HeldTranscripts) -> str:
     """The message of the commit that says that something was purged."""
     trailers = [_TRAILER]
     for name, value in (("Actor", note.actor), ("Session", note.session), ("Reason", note.reason)):
         text = " ".join(purged_message(target, (value or "").encode("utf-8", "replace")).decode().split())
         trailers += [f"Mdmem-{name}: {text}"] if text else []
+    trailers += [f"Mdmem-Read: {read}" for read in transcripts.reads]
+    trailers += [f"Mdmem-Purged: {transcripts.purged}"] if transcripts.purged else []
     return "\n".join(["Purged a text from history", "", *trailers, ""])
 
 

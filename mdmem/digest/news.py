@@ -14,7 +14,7 @@ from mdmem.extract.noise import REDACTED
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.sessions import Message, Transcript
 from mdmem.startup.records import dataclass, replace
-from mdmem.transcripts.files import read_file
+from mdmem.transcripts.files import has_line, read_file
 from mdmem.workspace import Workspace
 
 _IDLE = timedelta(days=1)
@@ -88,7 +88,7 @@ def read_news(
         if status.st_size and request.sessions:
             raise TranscriptProblem("unknown-format", "there is no record in it")
         return None
-    if cursor is not None and cursor.start is None and cursor.end is not None:
+    if cursor is not None and cursor.start is None and cursor.end is not None and has_line(str(path), cursor.end.line, cursor.end.hash):
         transcript = replace(transcript, after_line=cursor.end.line)
     if transcript.own or not _is_in_scope(workspace, request, transcript.project):
         return News(transcript=transcript)

@@ -19,8 +19,8 @@ from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, r
 if TYPE_CHECKING:
     from mdmem import doctor, secrets, stats
     from mdmem.catchup import background, index
-    from mdmem.changes import pending, purge, review, whole_files
-    from mdmem.digest import citations, digesting, session_views, starting
+    from mdmem.changes import pending, review, whole_files
+    from mdmem.digest import citations, digesting, purging, session_views, starting
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, tasks
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 else:
     citations = late.module("mdmem.digest.citations")  # only where an answer cites sessions
     digesting = late.module("mdmem.digest.digesting")
+    purging = late.module("mdmem.digest.purging")
     starting = late.module("mdmem.digest.starting")
     session_views = late.module("mdmem.digest.session_views")
     doctor = late.module("mdmem.doctor")
@@ -59,7 +60,6 @@ else:
     blame = late.module("mdmem.queries.blame")
     history = late.module("mdmem.queries.history")
     labels = late.module("mdmem.queries.labels")
-    purge = late.module("mdmem.changes.purge")
     whole_files = late.module("mdmem.changes.whole_files")
     folders = late.module("mdmem.queries.folders")
     show = late.module("mdmem.queries.show")
@@ -162,7 +162,7 @@ class Memory:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
         with self._record_event("plan-purge", WriteOptions(actor=request.actor, session=request.session)) as event:
-            plan = purge.plan_purge(self.workspace, request)
+            plan = purging.plan_purge(self.workspace, request)
             event.done(False)
         return plan
 
@@ -173,7 +173,7 @@ class Memory:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
         with self._record_event("purge", WriteOptions(actor=request.actor, session=request.session)) as event:
-            done = purge.run_purge(self.workspace, request, self._say)
+            done = purging.run_purge(self.workspace, request, self._say)
             event.done(done.plan.has_changes, commit=done.commit)
         _catch_up(self.workspace)
         return done

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mdmem.history.notes import parse_message
-from mdmem.model import CommitId, FilePath, Op
+from mdmem.model import CommitId, FactId, FilePath, Op
 from mdmem.startup import late
 from mdmem.workspace import Say, Workspace
 
@@ -33,10 +33,20 @@ def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[
 
 
 def lines_read(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """The last lines that digests read of sessions, as CLIENT/SESSION#LINE, each with its hash; of all commits that led to HEAD, merged ones too."""
+    """The last lines that were read of sessions, as CLIENT/SESSION#LINE, each with its hash; by all commits that led to HEAD, merged ones too."""
+    return (read for message in _messages_with(workspace, "Mdmem-Read: ") for read in parse_message(message).reads)
+
+
+def sessions_cited(workspace: Workspace, fact: FactId) -> frozenset[str]:
+    """The sessions in which a fact was said, as CLIENT/SESSION, by all commits that led to HEAD."""
+    notes = (parse_message(message) for message in _messages_with(workspace, f"Mdmem-Cites: {fact} "))
+    return frozenset(lines.rpartition("#")[0] for note in notes for cited, lines in note.cites if cited == fact)
+
+
+def _messages_with(workspace: Workspace, beginning: str) -> Iterator[str]:
+    """The messages of commits that led to HEAD and have a line that begins so."""
     repository = workspace.repository
     if repository.head() is None:
         return
-    command = ("log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%B", "--grep=^Mdmem-Read: ", "HEAD")
-    for message in repository.git(*command).decode("utf-8", "replace").split("\0"):
-        yield from parse_message(message).reads
+    command = ("log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%B", f"--grep=^{beginning}", "HEAD")
+    yield from repository.git(*command).decode("utf-8", "replace").split("\0")

@@ -17,6 +17,7 @@ from mdmem.history.notes import parse_message
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FactId
 from mdmem.model.trail import Fate, MarkKind
+from mdmem.queries.purged import PurgedWords, holds_purged, purged_words
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
@@ -39,23 +40,25 @@ class TakenOut:
 
 @dataclass(frozen=True, slots=True)
 class TakenOutFacts:
-    """Every fact that a person had taken out of memory by a commit (None: there is none)."""
+    """Every fact that a person had taken out of memory by a commit (None: there is none), and the words that were purged."""
 
     facts: tuple[TakenOut, ...]
+    purged: tuple[PurgedWords, ...]
     commit: CommitId | None
 
     def holds(self, text: str, fact: FactId, said: datetime) -> bool:
         """True if a person took out what a text says, in these or nearly these words, and has not said it again since."""
         later = [each for each in self.facts if said <= each.time]
-        return any(each.fact == fact or likeness.resemble(text, each.text) for each in later)
+        return any(each.fact == fact or likeness.resemble(text, each.text) for each in later) or holds_purged(text, said, self.purged)
 
 
 def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
     """Every fact that a person took out: its lines went, in commits or in edits that are not committed, or a line of a log was retracted."""
     with trail_update.fresh_trail(workspace, say) as trail:
         newest = trail.newest_commit
-        taken_out = (*_removed(workspace, trail), *_retracted(workspace, trail))
-    return TakenOutFacts((*taken_out, *_removed_by_hand(workspace)), newest.commit if newest else None)
+        facts = (*_removed(workspace, trail), *_retracted(workspace, trail))
+        purged = purged_words(trail)
+    return TakenOutFacts((*facts, *_removed_by_hand(workspace)), purged, newest.commit if newest else None)
 
 
 def _removed(workspace: Workspace, trail: Trail) -> list[TakenOut]:

@@ -172,6 +172,10 @@ class Trail:
         statement = f"{SELECT_COMMITS} WHERE number > ? ORDER BY number LIMIT ?"
         return self._store.all(parse_commit, statement, number, _NO_LIMIT if limit is None else limit)
 
+    def commits_stating(self, text: str) -> tuple[MainlineCommit, ...]:
+        """The mainline commits whose message holds a text, oldest first. All messages are read."""
+        return self._store.all(parse_commit, f"{SELECT_COMMITS} WHERE instr(message, ?) ORDER BY number", blob(text))
+
     def side_commit(self, commit: CommitId) -> Commit | None:
         """The side commit with this id, if a merge has a line from it."""
         return self._side_commit(f"{SELECT_SIDE_COMMITS} WHERE id = ?", blob(commit))

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import translate
+from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mdmem.model.sessions import ReadingStart, Transcript
 from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.transcripts.lines import whole_lines
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -106,6 +108,17 @@ def read_file(path: str, start: ReadingStart | None = None, owners: Collection[s
     if transcript is not None and transcript.client == _GEMINI and transcript.project is None:
         return replace(transcript, project=_gemini_project(Path(path)))
     return transcript
+
+
+def has_line(path: str, number: int, line_hash: str) -> bool:
+    """True if the line with a number still has a hash (see `reading.line_hash`).
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        line = next(islice(whole_lines(file.read()), number - 1, None), None)
+    return line is not None and reading.line_hash(line.data) == line_hash
 
 
 def read_head(path: str) -> TranscriptHead | None:

@@ -27,6 +27,13 @@ def whole_lines(data: bytes, number: int = 1, offset: int = 0) -> Iterator[Line]
         start, number = end + 1, number + 1
 
 
+def last_line(data: bytes) -> Line | None:
+    """The last whole line of a file; None where there is none."""
+    end = data.rfind(b"\n")
+    start = data.rfind(b"\n", 0, max(end, 0)) + 1
+    return Line(data.count(b"\n"), start, data[start:end]) if end >= 0 else None
+
+
 def parse_object(data: bytes) -> dict[str, Any] | None:
     """The JSON object of a line (None: it is none)."""
     try:

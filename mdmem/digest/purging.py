@@ -1,0 +1,135 @@
+"""Purge a text, and see to it that no digest brings it back: transcripts that still hold it count as read to their end.
+
+Their last lines stand in the note of the purge as those of a digest do, so that this holds without the state folder too; and the note keeps a short
+hash of the words, so that it holds for a transcript that is rewritten later.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mdmem.changes import purge
+from mdmem.changes.purge_history import HeldTranscripts
+from mdmem.changes.purge_target import PurgeTarget
+from mdmem.digest import cursors
+from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
+from mdmem.errors import TranscriptProblem
+from mdmem.facts import fact_id, normalise
+from mdmem.model.purges import PurgePlan, PurgeResult
+from mdmem.model.writes import Purge
+from mdmem.queries import digested
+from mdmem.queries.purged import purged_trailer, without_meant_days
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
+from mdmem.transcripts.files import find_files, read_head
+from mdmem.transcripts.lines import last_line, parse_object, whole_lines
+from mdmem.transcripts.reading import line_hash
+from mdmem.workspace import Say, Workspace
+
+_ASCII_RUN = late.pattern(rb"[a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A transcript that holds a purged text, with its last line and the end of that."""
+
+    path: Path
+    session: str
+    end: ReadEnd
+    size: int
+
+
+def plan_purge(workspace: Workspace, arguments: Purge) -> PurgePlan:
+    """Plan a purge; nothing is changed.
+
+    Raises:
+        MdmemError: as `changes.purge.plan_purge`.
+    """
+    return purge.plan_purge(workspace, arguments, lambda target: _for_note(workspace, target, list(_held(workspace, target))))
+
+
+def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
+    """Take a text out of files, index and all history, and count the transcripts that hold it as read to their end.
+
+    Raises:
+        MdmemError: as `changes.purge.run_purge`.
+    """
+    held: list[_Held] = []
+
+    def find(target: PurgeTarget) -> HeldTranscripts:
+        held[:] = _held(workspace, target)
+        return _for_note(workspace, target, held)
+
+    result = purge.run_purge(workspace, arguments, say, find)
+    if held:
+        _count_as_read(workspace, held)
+    return result
+
+
+def _for_note(workspace: Workspace, target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
+    """The part of a purge's note that is about transcripts; nothing of it where sessions are not digested here."""
+    in_use = bool(held or workspace.settings.sessions or (workspace.state / cursors.CURSORS_NAME).exists())
+    return HeldTranscripts(
+        paths=tuple(str(each.path) for each in held),
+        reads=tuple(dict.fromkeys(f"{each.session}#{each.end.line} {each.end.hash}" for each in held)),
+        purged=purged_trailer(target.words) if in_use else "",
+        kept_state=frozenset((cursors.CURSORS_NAME, cursors.MARKS_NAME)),
+    )
+
+
+def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
+    """The transcripts that the settings name, or that were digested, and that hold a text or were cited for it."""
+    cited = digested.sessions_cited(workspace, target.fact or fact_id(target.words))
+    named = (file.path for file in find_files(workspace.settings.sessions, workspace.environment))
+    paths = dict.fromkeys((*map(os.path.realpath, named), *cursors.read_cursors(workspace.state)))
+    for path in map(Path, paths):
+        with suppress(OSError, TranscriptProblem):
+            head, data = read_head(str(path)), path.read_bytes()
+            last = last_line(data)
+            if head is None or last is None:
+                continue
+            session = f"{head.client}/{head.session}"
+            if session in cited or _holds(data, target):
+                yield _Held(path, session, ReadEnd(last.number, line_hash(last.data)), last.offset + len(last.data) + 1)
+
+
+def _holds(data: bytes, target: PurgeTarget) -> bool:
+    """True if a string of a transcript holds words, with or without the days that a digest added to them."""
+    words = normalise(without_meant_days(target.words))
+    anchor = max(_ASCII_RUN.findall(words.encode()), key=len, default=b"")
+    folded = tuple(dict.fromkeys((words, normalise(target.words))))
+    for line in whole_lines(data):
+        if anchor in line.data.lower() and (record := parse_object(line.data)) is not None:
+            for text in _strings(record):
+                normalised = normalise(text)
+                if any(each in normalised for each in folded):
+                    return True
+    return False
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """All strings in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each)
+
+
+def _count_as_read(workspace: Workspace, held: list[_Held]) -> None:
+    """Move the cursors of transcripts to their end."""
+    read = cursors.read_state(workspace.state)
+    for each in held:
+        with suppress(OSError):
+            cursor = cursor_of(each.path.stat())
+            read.cursors[str(each.path)] = replace(
+                cursor, changed=0, size=each.size, read_size=each.size, end=each.end, has_entries=True, settled=True
+            )
+    cursors.write_state(workspace.state, ReadState(read.cursors, read.ends))

@@ -1,0 +1,67 @@
+"""Words that were purged from history, by the short hash that the purge left: whoever has them can tell that they are meant, and nobody else."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+
+from mdmem.facts import normalise
+from mdmem.history.messages import parse_trailers
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.trail import Trail
+
+_TRAILER = "Purged"
+_DIGITS = 8
+_WORD = late.pattern(r"\w+")
+_MEANT_DAY = late.pattern(r"\s*\(\d{4}(?:-\d\d(?:-\d\d)?)?(?: to \d{4}-\d\d-\d\d)?\)")
+"""A day in parentheses, as a digest adds it to a relative one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgedWords:
+    """The number of words that were purged, their hash, and when."""
+
+    count: int
+    hash: str
+    time: datetime
+
+    def stand_in(self, words: list[str]) -> bool:
+        """True if they stand among words, one behind the other."""
+        return any(_hash(words[at : at + self.count]) == self.hash for at in range(len(words) - self.count + 1))
+
+
+def purged_trailer(text: str) -> str:
+    """The value of the trailer `Mdmem-Purged` for words: their number and hash; empty where there are none."""
+    words = _words(without_meant_days(text))
+    return f"{len(words)} {_hash(words)}" if words else ""
+
+
+def purged_words(trail: Trail) -> tuple[PurgedWords, ...]:
+    """The words that were purged, by the commits that record it."""
+    return tuple(
+        PurgedWords(int(words[0]), words[1], datetime.fromtimestamp(commit.time, UTC))
+        for commit in trail.commits_stating(f"Mdmem-{_TRAILER}: ")
+        for words in map(str.split, parse_trailers(commit.message).get(_TRAILER, ()))
+        if len(words) == 2 and words[0].isdecimal() and int(words[0])
+    )
+
+
+def holds_purged(text: str, said: datetime, purged: tuple[PurgedWords, ...]) -> bool:
+    """True if words stand in a text that were purged after it was said."""
+    later = [each for each in purged if said <= each.time]
+    words = _words(without_meant_days(text)) if later else []
+    return any(each.stand_in(words) for each in later)
+
+
+def without_meant_days(text: str) -> str:
+    """A text without the days that a digest added to relative ones."""
+    return _MEANT_DAY.sub("", text)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(normalise(text))
+
+
+def _hash(words: list[str]) -> str:
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()[:_DIGITS]
