@@ -11,7 +11,7 @@ from mdmem.errors import RepositoryProblem, StorageProblem, TranscriptProblem
 from mdmem.files import MESSAGES_LOCK
 from mdmem.model.sessions import Transcript
 from mdmem.search.messages import MESSAGES_NAME, MessageIndex, TranscriptMessages
-from mdmem.search.seen_transcripts import SeenTranscript, Stamp, stamps_digest
+from mdmem.search.seen_transcripts import SeenTranscript, Stamp, stamps_digest, start_values
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.clients import Scope, require_sources
 from mdmem.transcripts.files import find_files, read_file, read_head, searched_folders
@@ -196,7 +196,7 @@ class _Update:
             return TranscriptMessages(path=path, seen=SeenTranscript(stamp, counts=transcript.project is None))
         return TranscriptMessages(
             path=path,
-            seen=SeenTranscript(stamp, transcript.next_start),
+            seen=SeenTranscript(stamp, start_values(transcript.next_start)),
             session=f"{transcript.client}/{transcript.session}",
             project=transcript.project,
             started=transcript.started,

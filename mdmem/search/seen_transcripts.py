@@ -30,15 +30,20 @@ Stamp = tuple[int, int, int, int]
 class SeenTranscript:
     """A transcript as it was read.
 
-    - `start`: where the next reading begins (None: from the first byte).
+    - `start_values`: where the next reading begins, as it is stored (None: from the first byte).
     - `counts`: False for a session out of scope; nothing of it is indexed.
     - `problem`: why it could not be read.
     """
 
     stamp: Stamp
-    start: ReadingStart | None = None
+    start_values: list[Any] | None = None
     counts: bool = True
     problem: str | None = None
+
+    @property
+    def start(self) -> ReadingStart | None:
+        """The place where the next reading begins."""
+        return _parsed_start(self.start_values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +84,18 @@ class _StoredTranscripts(Mapping[str, SeenTranscript]):
         self._text = text
 
     @cached_property
-    def _values(self) -> dict[str, list[Any]]:
+    def _transcripts(self) -> dict[str, SeenTranscript]:
         values: dict[str, list[Any]] = json.loads(self._text.decode("utf-8", "surrogatepass"))
-        return values
+        return {path: SeenTranscript(tuple(stamp), start, counts, problem) for path, (stamp, start, counts, problem) in values.items()}
 
     def __getitem__(self, path: str) -> SeenTranscript:
-        stamp, start, counts, problem = self._values[path]
-        return SeenTranscript(tuple(stamp), _parsed_start(start), counts, problem)
+        return self._transcripts[path]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter(self._transcripts)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._transcripts)
 
 
 def read_seen(folder: Path) -> Seen | None:
@@ -123,10 +127,11 @@ def write_seen(folder: Path, seen: Seen) -> None:
 
 
 def _values(transcript: SeenTranscript) -> list[Any]:
-    return [transcript.stamp, _start_values(transcript.start), transcript.counts, transcript.problem]
+    return [transcript.stamp, transcript.start_values, transcript.counts, transcript.problem]
 
 
-def _start_values(start: ReadingStart | None) -> list[Any] | None:
+def start_values(start: ReadingStart | None) -> list[Any] | None:
+    """A place to begin reading at, as it is stored."""
     if start is None:
         return None
     values = [getattr(start, name) for name in _START_FIELDS]

@@ -93,6 +93,7 @@ def message_json(message: MessageHit, query: str) -> dict[str, Any]:
         "near": False,
         "commit": None,
         "uncommitted": False,
+        "cites": [],
         "reference": message.reference,
         "speaker": message.speaker,
         "sender": message.sender,
