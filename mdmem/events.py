@@ -90,7 +90,7 @@ def record_event(state: Path, event: Event) -> None:
     refused, and an error now would make a success look like a failure.
     """
     with suppress(OSError):
-        _append(state, _format_line(event))
+        append_line(state / EVENTS_NAME, state / OLDER_EVENTS_NAME, _format_line(event), MAX_BYTES)
 
 
 def _format_line(event: Event) -> bytes:
@@ -105,9 +105,13 @@ def _format_line(event: Event) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def _append(state: Path, line: bytes) -> None:
-    """Append a line in one write, which the kernel does not mix with those of others."""
-    descriptor = _open_for(state, len(line))
+def append_line(path: Path, older: Path, line: bytes, most: int) -> None:
+    """Append a line in one write, which the kernel does not mix with those of others. A file that would have more bytes becomes the older one.
+
+    Raises:
+        OSError
+    """
+    descriptor = _open_for(path, older, len(line), most)
     try:
         os.write(descriptor, line if _ends_whole(descriptor) else b"\n" + line)
     finally:
@@ -124,19 +128,19 @@ def _open_to_append(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, _MODE)
 
 
-def _open_for(state: Path, more: int) -> int:
+def _open_for(path: Path, older: Path, more: int, most: int) -> int:
     """Open the file for `more` bytes; a full one is moved out of the way first."""
-    descriptor = _open_to_append(state / EVENTS_NAME)
-    if os.fstat(descriptor).st_size + more <= MAX_BYTES:
+    descriptor = _open_to_append(path)
+    if os.fstat(descriptor).st_size + more <= most:
         return descriptor
     try:
-        _rotate(state, descriptor)
+        _rotate(path, older, descriptor)
     finally:
         os.close(descriptor)
-    return _open_to_append(state / EVENTS_NAME)
+    return _open_to_append(path)
 
 
-def _rotate(state: Path, descriptor: int) -> None:
+def _rotate(path: Path, older: Path, descriptor: int) -> None:
     """Make the open file the older one.
 
     The lock is on the file itself: only its holder may move the file, and only while it still has its name. So no file is moved over one
@@ -144,8 +148,8 @@ def _rotate(state: Path, descriptor: int) -> None:
     """
     with suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), (state / EVENTS_NAME).lstat()):
-            (state / EVENTS_NAME).rename(state / OLDER_EVENTS_NAME)
+        if os.path.samestat(os.fstat(descriptor), path.lstat()):
+            path.rename(older)
 
 
 # Timing.
@@ -182,12 +186,12 @@ class EventRecorder:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         event = replace(self._event, ms=round((time.monotonic() - self._started) * 1000, 1), time=_now())
         if problem is not None:
-            outcome, code = _outcome_of(problem)
+            outcome, code = outcome_of(problem)
             event = replace(event, outcome=outcome, code=code, bug=_raised_at(problem) if outcome is Outcome.BUG else None)
         record_event(self._state, event)
 
 
-def _outcome_of(problem: BaseException) -> tuple[Outcome, str]:
+def outcome_of(problem: BaseException) -> tuple[Outcome, str]:
     """The outcome of a verb that failed, and the stable code of its error, as in `errors.report`."""
     match problem:
         case StorageProblem():
@@ -227,7 +231,7 @@ def read_log(state: Path) -> EventLog:
     Raises:
         OSError: they cannot be read.
     """
-    lines = [line for data in _files(state) for line in data.split(b"\n") if line]
+    lines = read_lines(state / EVENTS_NAME, state / OLDER_EVENTS_NAME)
     parsed = tuple(event for event in map(_parse_event, lines) if event is not None)
     return EventLog(parsed, len(lines) - len(parsed))
 
@@ -241,19 +245,28 @@ def read_events(state: Path) -> tuple[Event, ...]:
     return read_log(state).events
 
 
+def read_lines(path: Path, older: Path) -> list[bytes]:
+    """The lines that were appended to a file, oldest first.
+
+    Raises:
+        OSError: they cannot be read.
+    """
+    return [line for data in _files(path, older) for line in data.split(b"\n") if line]
+
+
 def holds_queries(data: bytes) -> bool:
     """True if a file of events has queries in it."""
     return _QUERY in data
 
 
-def _files(state: Path) -> tuple[bytes, ...]:
+def _files(path: Path, older: Path) -> tuple[bytes, ...]:
     """The bytes of the older file and the newer. Both are opened before either is read, so that a rotation meanwhile hides nothing."""
     with ExitStack() as stack:
-        newer = _open_to_read(stack, state / EVENTS_NAME)
-        older = _open_to_read(stack, state / OLDER_EVENTS_NAME)
-        if newer is not None and older is not None and os.path.samestat(os.fstat(newer), os.fstat(older)):
-            newer = _open_to_read(stack, state / EVENTS_NAME)
-        return tuple(_read_all(descriptor) for descriptor in (older, newer) if descriptor is not None)
+        new = _open_to_read(stack, path)
+        old = _open_to_read(stack, older)
+        if new is not None and old is not None and os.path.samestat(os.fstat(new), os.fstat(old)):
+            new = _open_to_read(stack, path)
+        return tuple(_read_all(descriptor) for descriptor in (old, new) if descriptor is not None)
 
 
 def _open_to_read(stack: ExitStack, path: Path) -> int | None:

@@ -294,10 +294,10 @@ def test_a_file_that_another_process_is_moving_is_left_to_it(tmp_path: Path, sma
 def test_who_comes_late_does_not_move_the_new_file_over_the_older(tmp_path: Path, small: int):
     events.record_event(tmp_path, event(1))
     first, late = events._open_to_append(tmp_path / events.EVENTS_NAME), events._open_to_append(tmp_path / events.EVENTS_NAME)
-    events._rotate(tmp_path, first)
+    events._rotate(tmp_path / events.EVENTS_NAME, tmp_path / events.OLDER_EVENTS_NAME, first)
     os.close(first)
     events.record_event(tmp_path, event(2))
-    events._rotate(tmp_path, late)
+    events._rotate(tmp_path / events.EVENTS_NAME, tmp_path / events.OLDER_EVENTS_NAME, late)
     os.close(late)
     assert [recorded.session for recorded in events.read_events(tmp_path)] == ["s-1", "s-2"]
 

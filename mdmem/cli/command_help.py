@@ -22,7 +22,7 @@ HEADINGS: Mapping[str, Sequence[str]] = {
     "Brief an agent": ("context", "sessions", "digest", "flush", "mcp", "memory-tool", "plugin", "agent-hook"),
     "Look back": ("history", "blame", "when"),
     "Tidy": ("review", "conflicts", "contradicts", "check", "redact"),
-    "Look after": ("doctor", "reindex", "hooks", "schedule", "stats"),
+    "Look after": ("doctor", "reindex", "hooks", "run", "schedule", "stats"),
 }
 """The commands in the groups of the help."""
 
@@ -51,6 +51,7 @@ EXAMPLES: Mapping[str, str] = {
     "task show": 'mdmem task show "Move the sessions"',
     "sessions": "mdmem sessions claude/5a1e0000#214",
     "digest": "mdmem digest ~/.claude/projects/-home-ada-notes/5a1e.jsonl",
+    "run": "mdmem run --quiet",
     "schedule": "mdmem schedule systemd --install",
     "flush": "mdmem flush --transcript session.jsonl --window 200000",
     "mcp": "mdmem -C ~/notes mcp",

@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "task show": ("tasks", "task_show"),
     "sessions": ("pipelines", "sessions"),
     "digest": ("pipelines", "digest"),
+    "run": ("pipelines", "run"),
     "schedule": ("pipelines", "schedule"),
     "flush": ("contexts", "flush"),
     "mcp": ("contexts", "mcp"),

@@ -220,6 +220,10 @@ TABLE: ParameterTable = {
         ("dry_run", ("--dry-run",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "run": (
+        ("only_failures", ("--quiet",), bool, False, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "schedule": (
         ("system", (), str, None, False),
         ("install", ("--install",), bool, False, False),

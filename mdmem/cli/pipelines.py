@@ -9,7 +9,7 @@ from mdmem.cli.flags import in_flags
 from mdmem.model.digests import FACTS, Digest
 from mdmem.model.schedules import Schedule
 from mdmem.model.session_lists import ShowSessions
-from mdmem.show import digests, schedules
+from mdmem.show import digests, runs, schedules
 from mdmem.show import sessions as show
 from mdmem.startup.records import replace
 
@@ -67,6 +67,21 @@ def digest(
     request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run)
     result = open_memory(call).digest(request)
     return Answer(digests.digest_json(result), digests.digest_text(result), status=1 if result.left else 0)
+
+
+def run(
+    call: Call,
+    only_failures: Annotated[bool, typer.Option("--quiet", help="Print failures alone.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Do what is due: digest what is new in agents' sessions.
+
+    For timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1 if one has failed. Of two at once one works.
+    Nothing is read until your own settings name a client, as in sessions = ["claude"].
+    """
+    result = open_memory(call).pipelines.run()
+    result = replace(result, steps=tuple(replace(step, message=in_flags(step.message), hint=in_flags(step.hint)) for step in result.steps))
+    return Answer(runs.run_json(result), runs.run_text(result, only_failures), status=1 if result.failed else 0)
 
 
 def schedule(

@@ -4,78 +4,109 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
-from mdmem import config, files
+from mdmem import config
 from mdmem.digest import cursors, rebuilding
 from mdmem.digest.cursors import Cursor, ReadState
 from mdmem.digest.news import News, is_idle, read_news
+from mdmem.digest.runs import StepRecorder
 from mdmem.digest.sources import due_transcripts, named_transcript
 from mdmem.digest.tally import Tally
+from mdmem.digest.turns import in_turn
 from mdmem.digest.writing import EntryWriter
-from mdmem.errors import PathProblem, RefusedChange, RepositoryProblem, SectionProblem, TextProblem, TranscriptProblem
+from mdmem.errors import PathProblem, RefusedChange, SectionProblem, TextProblem, TranscriptProblem
 from mdmem.model.digests import Digest, DigestResult, LeftSession
 from mdmem.model.rules import is_iso_day
 from mdmem.queries import dates
 from mdmem.startup.records import replace
-from mdmem.workspace import Say, Workspace
+from mdmem.transcripts.clients import require_sources
+from mdmem.workspace import Progress, Say, Workspace
 
+_STEP = "digest"
 _HOST_DIGITS = 8
-_LOCK_NAME = "run.lock"
 _SAVING_SECONDS = 5.0
 """The pause between two savings of what is read, in a long run."""
+_BY_HOOK = "MDMEM_RUN"
+"""The variable that is set for a digest which a hook of an agent's host started."""
 
 
-def digest(workspace: Workspace, request: Digest, say: Say) -> DigestResult:
+def digest(workspace: Workspace, request: Digest, say: Say, progress: Progress | None = None) -> DigestResult:
     """Digest what is new in transcripts, one after another.
 
-    A transcript that cannot be read is left alone and named; the others are done.
+    A transcript that cannot be read is left alone and named; the others are done. What a hook reports meanwhile is digested too, as a step of
+    its own.
 
     Raises:
-        PathProblem: `file-not-found`: there is no such transcript. TranscriptProblem: `ambiguous`: several fit a name. RepositoryProblem: `running`: another digest is at work.
+        PathProblem: `file-not-found`: there is no such transcript. TranscriptProblem: `ambiguous`: several fit a name.
+        RepositoryProblem: `running`: another digest is at work.
         MdmemError: the workspace cannot be written.
     """
-    names = request.sessions
-    paths = [named_transcript(workspace, name) for name in names] if names else due_transcripts(workspace)
+    paths = [named_transcript(workspace, name) for name in request.sessions]
+    if not request.sessions and workspace.settings.digest != "off":
+        require_sources(workspace.settings, workspace.environment)
     if request.since is not None and not is_iso_day(request.since):
         request = replace(request, since=dates.past_day(workspace, request.since, "since").isoformat())
     workspace.ensure_state()
-    with _alone(workspace):
-        return _digest(workspace, request, paths, say)
+
+    def work() -> DigestResult:
+        with StepRecorder(workspace.state, _STEP, keep=not request.dry_run) as step:
+            return _digest(workspace, request, paths if request.sessions else None, step, say, progress)
+
+    def look_again(transcripts: tuple[str, ...]) -> bool:
+        if request.dry_run:
+            return False
+        with StepRecorder(workspace.state, _STEP) as step:
+            digest_reported(transcripts)(workspace, step, say, progress)
+        return True
+
+    is_reported = workspace.environment.get(_BY_HOOK) and not request.dry_run
+    return in_turn(workspace.state, work, look_again, [str(path.absolute()) for path in paths] if is_reported else ())
 
 
-@contextmanager
-def _alone(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of runs, so that of two digests one works.
+def is_due(workspace: Workspace) -> bool:
+    """True if the settings have sessions digested."""
+    return bool(workspace.settings.sessions) and workspace.settings.digest != "off"
+
+
+def digest_due(workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None) -> DigestResult:
+    """Digest what is new in the transcripts that the settings name, in the turn of the caller.
 
     Raises:
-        RepositoryProblem: `running`.
+        MdmemError: there are none, or the workspace cannot be written.
     """
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(files.lock(workspace.state / _LOCK_NAME, 0))
-        except RepositoryProblem as problem:
-            message = "another digest of this workspace is at work"
-            raise RepositoryProblem("running", message, "It reads what is new; what comes meanwhile is read by the next one.") from problem
-        yield
+    return _digest(workspace, Digest(), None, step, say, progress)
 
 
-def _digest(workspace: Workspace, request: Digest, paths: Iterable[Path], say: Say) -> DigestResult:
-    run = f"digest/{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{_host()}"
-    work = _Work(workspace, request, run, say)
+def digest_reported(transcripts: Sequence[str]) -> Callable[[Workspace, StepRecorder, Say, Progress | None], DigestResult]:
+    """A function that does the same with the transcripts that a hook reported, as far as they are still there."""
+    paths = [Path(path) for path in transcripts if Path(path).is_file()]
+
+    def digest_them(workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None) -> DigestResult:
+        return _digest(workspace, Digest(sessions=tuple(map(str, paths))), paths, step, say, progress)
+
+    return digest_them
+
+
+def _digest(
+    workspace: Workspace, request: Digest, paths: Sequence[Path] | None, step: StepRecorder, say: Say, progress: Progress | None
+) -> DigestResult:
+    """Digest some transcripts (None: those that the settings name), and give the step its figures, whatever ends it."""
+    step.run = f"digest/{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{_host()}"
+    work = _Work(workspace, request, step.run, say)
     is_whole = False
     try:
-        for path in paths:
-            work.digest_file(path)
-        is_whole = not request.sessions
+        work.digest_files(due_transcripts(workspace) if paths is None else paths, progress)
+        is_whole = paths is None
     finally:
+        step.figures = work.tally.figures()
         work.finish(is_whole)
-    return work.tally.result(run)
+    step.outcome = work.tally.outcome
+    return work.tally.result(step.run)
 
 
 def figures(result: DigestResult) -> Mapping[str, int]:
@@ -111,6 +142,13 @@ class _Work:
         self._changed, self._saved = False, monotonic()
         self.tally = Tally()
         self._writer = EntryWriter(workspace, request, run, self._zone, self.tally, say)
+
+    def digest_files(self, paths: Sequence[Path], progress: Progress | None) -> None:
+        """Digest what is new in transcripts, one after another."""
+        for number, path in enumerate(paths, 1):
+            self.digest_file(path)
+            if progress is not None:
+                progress(number, len(paths))
 
     def digest_file(self, path: Path) -> None:
         """Digest what is new in one transcript, or note why it is left alone."""

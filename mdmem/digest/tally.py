@@ -5,7 +5,10 @@ from __future__ import annotations
 from mdmem.digest.news import News
 from mdmem.model import CommitId
 from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession
+from mdmem.model.runs import DONE, UNCHANGED
 from mdmem.startup.records import dataclass, field
+
+_UNKNOWN_FORMAT, _UNREADABLE = "unknown-format", "unreadable"
 
 
 @dataclass(slots=True)
@@ -20,6 +23,7 @@ class Tally:
     redacted: int = 0
     refused: int = 0
     surplus: int = 0
+    skipped: int = 0
     entries: list[DigestedEntry] = field(default_factory=list)
     commits: list[CommitId] = field(default_factory=list)
     left: list[LeftSession] = field(default_factory=list)
@@ -31,6 +35,31 @@ class Tally:
         self.size += news.size
         self.noise += news.noise
         self.redacted += news.redacted
+        self.skipped += sum(skipped.line > news.transcript.after_line for skipped in news.transcript.skipped)
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of a step with these figures."""
+        if self.left:
+            return _UNKNOWN_FORMAT if any(left.why == _UNKNOWN_FORMAT for left in self.left) else _UNREADABLE
+        return DONE if self.commits or self.messages else UNCHANGED
+
+    def figures(self) -> dict[str, int]:
+        """The figures as the record of a step has them."""
+        return {
+            "sessions": self.sessions,
+            "size": self.size,
+            "messages": self.messages,
+            "noise": self.noise,
+            "by_rule": len(self.entries),
+            "entries": len(self.entries),
+            "doubled": self.repeated,
+            "redacted": self.redacted,
+            "refused": self.refused,
+            "surplus": self.surplus,
+            "skipped": self.skipped,
+            "left": len(self.left),
+        }
 
     def result(self, run: str) -> DigestResult:
         """The figures as the result of a run."""

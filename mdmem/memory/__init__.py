@@ -282,7 +282,7 @@ class Memory:
             MdmemError: a transcript that was named is not there, or the workspace cannot be written.
         """
         with self._record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
-            result = digesting.digest(self.workspace, request, self._say)
+            result = digesting.digest(self.workspace, request, self._say, self._progress)
             event.done(bool(result.commits))
             event.measured(digesting.figures(result))
         if result.commits:
@@ -411,7 +411,7 @@ class Memory:
     @property
     def pipelines(self) -> Pipelines:
         """The pipelines, which make memory of sessions without being asked."""
-        return pipelines.Pipelines(self.workspace, self._record_event)
+        return pipelines.Pipelines(self.workspace, self._record_event, self._say, self._progress)
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:

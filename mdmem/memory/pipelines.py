@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mdmem.events import EventRecorder
+from mdmem.model.runs import RunResult
 from mdmem.model.schedules import Schedule, ScheduleResult
-from mdmem.schedule import placing
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.workspace import Workspace
+from mdmem.workspace import Progress, Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.catchup import background
+    from mdmem.digest import running
+    from mdmem.schedule import placing
+else:
+    background = late.module("mdmem.catchup.background")
+    running = late.module("mdmem.digest.running")
+    placing = late.module("mdmem.schedule.placing")
 
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """The schedule of a workspace. `record_event` makes an event recorder for a verb."""
+    """The pipelines of a workspace, and their schedule. `record_event` makes an event recorder for a verb."""
 
     workspace: Workspace
     record_event: Callable[[str], EventRecorder]
+    say: Say
+    progress: Progress | None
+
+    def run(self) -> RunResult:
+        """Carry out what is due. A step that fails is in the result.
+
+        Raises:
+            RepositoryProblem: `running`: another run or digest is at work.
+        """
+        with self.record_event("run") as event:
+            result = running.run(self.workspace, self.say, self.progress)
+            has_written = any(step.record.entries for step in result.steps)
+            event.done(has_written)
+            event.measured({"steps": len(result.steps), "failed_steps": sum(step.record.failed for step in result.steps)})
+        if has_written:
+            background.start_catching_up(self.workspace)
+        return result
 
     def schedule(self, request: Schedule) -> ScheduleResult:
         """Say how `run` is called every five minutes, or see to it, or to the end of it.

@@ -42,6 +42,7 @@ MODULES = frozenset(
         "mdmem.digest.citations",
         "mdmem.digest.digesting",
         "mdmem.digest.purging",
+        "mdmem.digest.running",
         "mdmem.digest.session_views",
         "mdmem.digest.starting",
         "mdmem.doctor",
@@ -111,6 +112,7 @@ MODULES = frozenset(
         "mdmem.repo.locks",
         "mdmem.repo.mixed_commits",
         "mdmem.repo.staged_changes",
+        "mdmem.schedule.placing",
         "mdmem.search.explanation",
         "mdmem.search.gate",
         "mdmem.secrets",  # a hundred regular expressions
