@@ -25,7 +25,7 @@ from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.files import MESSAGES_LOCK
 from mdmem.memory import Memory
 from mdmem.model.searches import MessageHit, Search, SearchResult
-from mdmem.model.writes import Remember
+from mdmem.model.writes import Purge, Remember
 from mdmem.search.messages import MESSAGES_NAME
 from mdmem.search.seen_transcripts import SEEN_NAME
 from mdmem.transcripts import files as transcript_files
@@ -361,6 +361,60 @@ class TestFaults:
         result = search(at, "pump")
         assert [message.text for message in result.messages] == ["the old pump"]
         assert any("in memory" in note for note in result.notes)
+
+
+class TestPurge:
+    WORDS = "We decided to sell the boat to Zoë."
+
+    def purge(self, at: Desk) -> None:
+        at.apply(Remember(self.WORDS))
+        with closing(Memory(at.workspace)) as memory:
+            memory.purge(Purge(self.WORDS))
+
+    @pytest.mark.parametrize("lose", [False, True])
+    def test_it_goes_though_the_transcript_holds_it(self, at: Desk, home: Path, lose: bool):
+        path = pi(home, f"Well. {self.WORDS} And so on.", "agent: The boat will be missed.")
+        assert len(messages(at, "boat")) == 2
+        self.purge(at)
+        assert not (at.workspace.state / MESSAGES_NAME).exists()
+        if lose:
+            shutil.rmtree(at.workspace.state)
+        assert messages(at, "boat") == ["The boat will be missed."]
+        append(path, pi_row(2, "What of the boat?"))
+        assert sorted(messages(at, "boat")) == ["The boat will be missed.", "What of the boat?"]
+        for file in (at.workspace.state / MESSAGES_NAME).rglob("*"):
+            assert not file.is_file() or "Zoë".encode() not in file.read_bytes()
+
+    def test_a_copy_elsewhere_goes_too(self, at: Desk, home: Path):
+        self.purge(at)
+        pi(home, self.WORDS, "agent: The boat will be missed.")
+        assert messages(at, "boat") == ["The boat will be missed."]
+
+    def test_a_purge_that_came_from_another_clone(self, at: Desk, home: Path, tmp_path: Path):
+        pi(home, self.WORDS, "agent: The boat will be missed.")
+        at.apply(Remember(self.WORDS))
+        other = Desk(at.world, tmp_path / "other")
+        at.git("clone", "-q", at.root, other.root)
+        for name, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
+            other.git("config", name, value)
+        assert len(messages(at, "boat")) == 2
+        with closing(Memory(other.workspace)) as memory:
+            memory.purge(Purge(self.WORDS))
+        at.git("fetch", "-q", other.root)
+        at.git("reset", "-q", "--hard", "FETCH_HEAD")
+        assert messages(at, "boat") == ["The boat will be missed."]
+
+    def test_said_again_later_it_is_found(self, at: Desk, home: Path):
+        self.purge(at)
+        pi(home, self.WORDS, start=START + timedelta(days=9))
+        assert messages(at, "boat") == [self.WORDS]
+
+    def test_commits_alone_do_not_have_transcripts_read_again(self, at: Desk, home: Path, read_parts: list[tuple[str, int]]):
+        pi(home, "the pump is blue")
+        assert len(messages(at, "pump")) == 1
+        at.apply(Remember("the boat is red"))
+        assert len(messages(at, "pump")) == 1
+        assert len(read_parts) == 1
 
 
 def test_as_a_program_reads_it(at: Desk, home: Path):

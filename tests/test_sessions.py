@@ -20,6 +20,7 @@ from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model.digests import Digest
 from mdmem.model.session_lists import SessionList, SessionView, ShowSessions
+from mdmem.model.writes import Purge, Remember
 from mdmem.show import sessions as show
 
 OTHER = "6b2f0000-1111-4222-8333-444455556666"
@@ -248,6 +249,13 @@ class TestOne:
         assert TOKEN not in first.text
         assert "[REDACTED:" in first.text
         assert (len(second.text), second.cut) == (30, 469)
+
+    def test_what_was_purged_is_not_shown(self, at: Desk, home: Path):
+        pi(home, f"Well. {KEPT}", "agent: Noted.")
+        at.apply(Remember(KEPT))
+        with closing(Memory(at.workspace)) as memory:
+            memory.purge(Purge(KEPT))
+        assert [message.text for message in shown(at, SESSION).messages] == ["Noted."]
 
     def test_by_its_file_whatever_the_settings_say(self, at: Desk, home: Path):
         path = pi(home, "the pump")

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from mdmem import files
 from mdmem.errors import RepositoryProblem, StorageProblem, TranscriptProblem
 from mdmem.files import MESSAGES_LOCK
-from mdmem.model.sessions import Transcript
+from mdmem.history.purged import PurgedWords, holds_purged, purged_words
+from mdmem.model.sessions import Message, Transcript
 from mdmem.search.messages import MESSAGES_NAME, MessageIndex, TranscriptMessages
 from mdmem.search.seen_transcripts import SeenTranscript, Stamp, stamps_digest, start_values
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.clients import Scope, require_sources
 from mdmem.transcripts.files import find_files, read_file, read_head, searched_folders
 from mdmem.wording import number_of
 from mdmem.workspace import Progress, Say, Workspace
 
-PURGED_NAME = "purged-messages"
-"""The file in the state folder with the marks of messages that are not indexed any more; it survives a purge."""
+if TYPE_CHECKING:
+    from mdmem.catchup import trail_update
+else:
+    trail_update = late.module("mdmem.catchup.trail_update")
+
+_DIGEST_DIGITS = 16
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _PART_BYTES = 128 * 1024 * 1024
 """So much of transcripts is read before it is committed: an interruption loses no more, and another process waits no longer for the lock."""
 
@@ -31,6 +39,25 @@ class FreshMessages:
     index: MessageIndex
     stale: bool = False
     notes: tuple[str, ...] = ()
+
+
+class PurgedTexts:
+    """The texts that were purged. A transcript may still hold them; nothing that is read of it does."""
+
+    def __init__(self, texts: tuple[PurgedWords, ...]) -> None:
+        self._texts = texts
+        self.digest = hashlib.sha256(repr(sorted((text.count, text.hash) for text in texts)).encode()).hexdigest()[:_DIGEST_DIGITS]
+        """A digest of them."""
+
+    def hold(self, message: Message) -> bool:
+        """True if a message holds one that was purged after it was said."""
+        return holds_purged(message.text, message.time or _LONG_AGO, self._texts)
+
+
+def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
+    """The texts that were purged, by the commits that led to HEAD."""
+    with trail_update.fresh_trail(workspace, say) as trail:
+        return PurgedTexts(purged_words(trail))
 
 
 def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False) -> FreshMessages:
@@ -54,8 +81,8 @@ def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = N
         return FreshMessages(index, stale=True, notes=(note,))
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
-        index = MessageIndex.in_memory(workspace.settings.language)
-        update = _Update(survey, index, progress)
+        index, purged = MessageIndex.in_memory(workspace.settings.language), purged_texts(workspace, say)
+        update = _Update(survey, index, purged, progress)
         update.run(survey.stamps)
         note = f"the index of messages cannot be written ({reason}); searched one in memory"
         return FreshMessages(index, notes=(note, *update.notes, *survey.notes(index)))
@@ -67,14 +94,15 @@ def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool
     while True:
         with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):
             index = _opened(workspace, full)
-            if index.seen.settings != survey.settings:
+            purged = purged_texts(workspace, say)
+            if (index.seen.settings, index.seen.purged) != (survey.settings, purged.digest):
                 index = _opened(workspace, full=True)
-            update = _Update(survey, index, progress)
+            update = _Update(survey, index, purged, progress)
             try:
                 is_done = update.run_part()
             except StorageProblem:  # what is there is damaged, or the disk does not take it
                 index = _opened(workspace, full=True)
-                update = _Update(survey, index, progress)
+                update = _Update(survey, index, purged, progress)
                 is_done = update.run_part()
         if is_done:
             return FreshMessages(index, notes=(*update.notes, *survey.notes(index)))
@@ -95,11 +123,14 @@ class _Survey:
         }
         own = workspace.settings
         values = repr((own.language, own.session_scope, own.owner, str(workspace.repository.root)))
-        self.settings = hashlib.sha256(values.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        self.settings = hashlib.sha256(values.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_DIGITS]
+
+        self.commit = workspace.repository.head() or ""
 
     def is_of(self, index: MessageIndex) -> bool:
         """True if an index has read all of this."""
-        return (index.seen.settings, index.seen.stamps) == (self.settings, stamps_digest(self.stamps))
+        seen = index.seen
+        return (seen.settings, seen.commit, seen.stamps) == (self.settings, self.commit, stamps_digest(self.stamps))
 
     def notes(self, index: MessageIndex) -> tuple[str, ...]:
         """Lines for the user: there are no transcripts, or some in a format that is not known."""
@@ -115,14 +146,14 @@ class _Survey:
 class _Update:
     """One update of an index of messages. The caller holds the lock."""
 
-    def __init__(self, survey: _Survey, index: MessageIndex, progress: Progress | None) -> None:
+    def __init__(self, survey: _Survey, index: MessageIndex, purged: PurgedTexts, progress: Progress | None) -> None:
         workspace = survey.workspace
         self._survey = survey
         self._index = index
         self._progress = progress
         self._owners = workspace.settings.owner
         self._scope = Scope(workspace.settings.session_scope, workspace.repository.root)
-        self._purged = read_purged(workspace.state)
+        self._purged = purged
         self._unreadable = 0
 
     @property
@@ -160,7 +191,7 @@ class _Update:
                     self._progress(number, total)
 
         removed = [path for path in self._index.seen.transcripts if path not in self._survey.stamps]
-        self._index.update(changed(), removed, self._survey.settings)
+        self._index.update(changed(), removed, self._survey.settings, self._purged.digest, self._survey.commit)
 
     def _read(self, path: str, seen: SeenTranscript | None) -> TranscriptMessages | None:
         """Read the new part of a transcript; None where it cannot be read now."""
@@ -201,22 +232,5 @@ class _Update:
             project=transcript.project,
             started=transcript.started,
             from_line=transcript.from_line,
-            messages=[message for message in transcript.messages if message.mark not in self._purged],
+            messages=[message for message in transcript.messages if not self._purged.hold(message)],
         )
-
-
-def read_purged(state: Path) -> frozenset[str]:
-    """The marks of messages with a text that was purged. A transcript may still hold them; no index does."""
-    try:
-        return frozenset((state / PURGED_NAME).read_text(encoding="ascii", errors="replace").split())
-    except FileNotFoundError:
-        return frozenset()
-
-
-def add_purged(state: Path, marks: Iterable[str]) -> None:
-    """Have messages left out of the index from now on.
-
-    Raises:
-        OSError
-    """
-    files.write_cache(state / PURGED_NAME, "\n".join(sorted({*read_purged(state), *marks})))

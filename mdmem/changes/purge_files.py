@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from mdmem import events, files, write_ahead
@@ -82,7 +83,9 @@ def empty_state(repository: Repository, target: PurgeTarget, kept: Collection[st
     Files with the names `kept` stay too, unless they hold the target.
     """
     for state in _state_folders(repository):
-        with files.lock(state / files.INDEX_LOCK, _LOCK_SECONDS), files.lock(state / files.TRAIL_LOCK, _LOCK_SECONDS):
+        with ExitStack() as locks:
+            for name in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK):
+                locks.enter_context(files.lock(state / name, _LOCK_SECONDS))
             for path in state.iterdir():
                 if path.name in _KEPT_STATE or path.suffix == ".lock":
                     continue

@@ -19,10 +19,10 @@ from mdmem.digest import cursors
 from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
 from mdmem.errors import TranscriptProblem
 from mdmem.facts import fact_id, normalise
+from mdmem.history.purged import purged_trailer, without_meant_days
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.model.writes import Purge
 from mdmem.queries import digested
-from mdmem.queries.purged import purged_trailer, without_meant_days
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.files import find_files, read_head

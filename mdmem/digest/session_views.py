@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
 
 from mdmem import config
-from mdmem.catchup.session_messages import read_purged
+from mdmem.catchup.session_messages import purged_texts
 from mdmem.digest import sources
 from mdmem.digest.known_sessions import KnownSessions
 from mdmem.digest.sources import SessionName
@@ -19,7 +19,7 @@ from mdmem.transcripts.clients import Scope, settings_hint
 from mdmem.transcripts.files import TranscriptFile, find_files, read_file, read_head, searched_folders
 from mdmem.transcripts.reading import CLIENTS
 from mdmem.wording import field, number_of
-from mdmem.workspace import Workspace
+from mdmem.workspace import Say, Workspace
 
 _AROUND = 5
 """Messages that are shown before and behind the lines that are named."""
@@ -130,7 +130,7 @@ class _Listing:
         return self._known.summary(Path(file.path), transcript)
 
 
-def show_session(workspace: Workspace, request: ShowSessions, reference: str) -> SessionView:
+def show_session(workspace: Workspace, request: ShowSessions, reference: str, say: Say) -> SessionView:
     """Show the newest messages of a session, or those around the lines that are named.
 
     Raises:
@@ -151,8 +151,8 @@ def show_session(workspace: Workspace, request: ShowSessions, reference: str) ->
     if name.first_line is not None and name.first_line > transcript.lines:
         message = f"there is no line {name.first_line} in {path}"
         raise TranscriptProblem("bad-line", message, f"It has {number_of(transcript.lines, 'line')}.", last=transcript.lines)
-    purged = read_purged(workspace.state)
-    messages = [message for message in transcript.messages if message.mark not in purged]
+    purged = purged_texts(workspace, say)
+    messages = [message for message in transcript.messages if not purged.hold(message)]
     first, last = _part(messages, name, request.limit)
     return SessionView(
         session=known.summary(path, transcript),

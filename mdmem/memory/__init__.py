@@ -273,7 +273,7 @@ class Memory:
             PathProblem, TranscriptProblem: there is no such session, several fit, or its transcript cannot be read.
         """
         with self._record_event("sessions"):
-            return session_views.show_session(self.workspace, request, reference)
+            return session_views.show_session(self.workspace, request, reference, self._say)
 
     def digest(self, request: Digest) -> DigestResult:
         """Write what is new in transcripts into the logs of the days on which it was said.

@@ -14,10 +14,10 @@ from mdmem.editors import likeness
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import PathProblem
 from mdmem.history.notes import parse_message
+from mdmem.history.purged import PurgedWords, holds_purged, purged_words
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FactId
 from mdmem.model.trail import Fate, MarkKind
-from mdmem.queries.purged import PurgedWords, holds_purged, purged_words
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace

@@ -14,7 +14,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,13 +109,15 @@ class MessageIndex:
         """An empty index in memory."""
         return cls(None, schema.prepare(tantivy.Index(_schema())), Seen(), language)
 
-    def update(self, changed: Iterable[TranscriptMessages], removed: Collection[str], settings: str) -> None:
+    def update(
+        self, changed: Iterable[TranscriptMessages], removed: Collection[str], settings: str, purged: str = "", commit: str = ""
+    ) -> None:
         """Bring the index to a new state of the transcripts. The caller holds the lock.
 
         Args:
             changed: transcripts with what is new in them; iterated once, so that they need not be in memory together.
             removed: paths of transcripts whose messages go.
-            settings: see `Seen`.
+            settings, purged, commit: see `Seen`.
 
         Raises:
             StorageProblem, OSError: the disk does not take it, or another process is writing; the index is as it was or behind.
@@ -123,8 +125,11 @@ class MessageIndex:
         if self._index is None:
             self._start_anew()
         kept = {path: seen for path, seen in self.seen.transcripts.items() if path not in removed}
-        kept |= self._change(changed, removed)
-        self.seen = seen_of(kept, settings)
+        rest = iter(changed)
+        first = next(rest, None)
+        if removed or first is not None:
+            kept |= self._change(chain([first] if first else [], rest), removed)
+        self.seen = seen_of(kept, settings, purged, commit)
         if self._folder is not None:
             write_seen(self._folder, self.seen)
 

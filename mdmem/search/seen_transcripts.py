@@ -17,7 +17,7 @@ from mdmem.model.sessions import ReadingStart
 from mdmem.startup.records import dataclass, field
 
 SEEN_NAME = "seen.json"
-_VERSION = 1
+_VERSION = 2
 _DIGEST_BYTES = 16
 _START_FIELDS = ReadingStart.__match_args__
 _TIMES = tuple(_START_FIELDS.index(name) for name in ("started", "time"))
@@ -50,22 +50,26 @@ class SeenTranscript:
 class Seen:
     """The transcripts as they were read.
 
-    - `settings`: a digest of what else the index depends on.
+    - `settings`, `purged`: digests of what else the index depends on. `commit`: the one that told what was purged.
     - `stamps`: a digest of all stamps.
     - `unknown`: the paths of those in an unknown format.
     """
 
     transcripts: Mapping[str, SeenTranscript] = field(default_factory=dict)
     settings: str = ""
+    purged: str = ""
+    commit: str = ""
     stamps: str = ""
     unknown: tuple[str, ...] = ()
 
 
-def seen_of(transcripts: Mapping[str, SeenTranscript], settings: str) -> Seen:
+def seen_of(transcripts: Mapping[str, SeenTranscript], settings: str, purged: str, commit: str) -> Seen:
     """The transcripts, with their digests."""
     return Seen(
         transcripts=transcripts,
         settings=settings,
+        purged=purged,
+        commit=commit,
         stamps=stamps_digest({path: transcript.stamp for path, transcript in transcripts.items()}),
         unknown=tuple(path for path, transcript in transcripts.items() if transcript.problem),
     )
@@ -105,7 +109,14 @@ def read_seen(folder: Path) -> Seen | None:
             header, text = json.loads(file.readline()), file.read()
         if header["version"] != _VERSION or header["check"] != crc32(text):
             return None
-        return Seen(_StoredTranscripts(text), header["settings"], header["stamps"], tuple(header["unknown"]))
+        return Seen(
+            transcripts=_StoredTranscripts(text),
+            settings=header["settings"],
+            purged=header["purged"],
+            commit=header["commit"],
+            stamps=header["stamps"],
+            unknown=tuple(header["unknown"]),
+        )
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError, KeyError):  # half written, or another program's
@@ -115,7 +126,15 @@ def read_seen(folder: Path) -> Seen | None:
 def write_seen(folder: Path, seen: Seen) -> None:
     """Write them whole or not at all, for its owner alone, and durably."""
     text = _json({path: _values(transcript) for path, transcript in seen.transcripts.items()})
-    header = {"version": _VERSION, "settings": seen.settings, "stamps": seen.stamps, "unknown": seen.unknown, "check": crc32(text)}
+    header = {
+        "version": _VERSION,
+        "settings": seen.settings,
+        "purged": seen.purged,
+        "commit": seen.commit,
+        "stamps": seen.stamps,
+        "unknown": seen.unknown,
+        "check": crc32(text),
+    }
     new = folder / f"{SEEN_NAME}.new"
     with new.open("wb") as file:
         os.fchmod(file.fileno(), 0o600)
