@@ -156,6 +156,10 @@ class TestList:
         claude(home, "mdmem-extract/1 pump")
         assert listed(at).sessions == ()
 
+    def test_a_session_in_which_nothing_is_said_is_none(self, at: Desk, home: Path):
+        pi(home)
+        assert listed(at).sessions == ()
+
     def test_none(self, at: Desk):
         result = listed(at)
         assert result.sessions == ()

@@ -118,14 +118,14 @@ class _Listing:
                 yield session, modified
 
     def _summary(self, file: TranscriptFile) -> SessionSummary | None:
-        """The summary of a session; None where it does not count, or nothing is in it yet."""
+        """The summary of a session; None where it does not count, or nothing is said in it yet."""
         head = read_head(file.path)
         if head is None or self._request.client not in (None, head.client):
             return None
         if head.project is not None and not self._scope.includes(head.project):
             return None
         transcript = read_file(file.path, None, self._workspace.settings.owner)
-        if transcript is None or transcript.own or not self._scope.includes(transcript.project):
+        if transcript is None or transcript.own or not transcript.messages or not self._scope.includes(transcript.project):
             return None
         return self._known.summary(Path(file.path), transcript)
 

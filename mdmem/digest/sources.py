@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from mdmem.errors import PathProblem, TranscriptProblem, UsageProblem, WorkspaceProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.clients import require_sources
-from mdmem.transcripts.files import TranscriptHead, find_files, read_head, searched_folders
+from mdmem.transcripts.files import TranscriptHead, find_files, read_file, read_head, searched_folders
 from mdmem.transcripts.reading import CLIENTS
 from mdmem.workspace import Workspace
 
@@ -89,9 +90,11 @@ def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript 
 
 
 def _only(name: SessionName, transcripts: list[NamedTranscript]) -> NamedTranscript:
-    """The only transcript of a session; of several, the one whose file is named after it (others are copies that go on elsewhere)."""
+    """The only transcript of a session; of several, the one whose file is named after it, or the one in which something is said."""
     if len({each.session for each in transcripts}) == 1 and len(transcripts) > 1:
         transcripts = [each for each in transcripts if each.head.session in each.path.stem] or transcripts
+        if len(transcripts) > 1:  # what a sub-agent did has the id of its session
+            transcripts = list(filter(_has_messages, transcripts)) or transcripts
     if len(transcripts) == 1:
         return transcripts[0]
     sessions = sorted({each.session for each in transcripts})
@@ -104,6 +107,13 @@ def ambiguous(name: SessionName, names: Sequence[str]) -> TranscriptProblem:
     named = ", ".join((*names[:_MOST_NAMED], *(["…"] if len(names) > _MOST_NAMED else [])))
     message = f"{name.session[:80]} fits several: {named}"
     return TranscriptProblem("ambiguous", message, "Name one of them, with more characters or by its file.", sessions=list(names))
+
+
+def _has_messages(transcript: NamedTranscript) -> bool:
+    with suppress(TranscriptProblem, OSError):
+        read = read_file(str(transcript.path))
+        return read is not None and bool(read.messages)
+    return False
 
 
 def read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
