@@ -305,6 +305,15 @@ class TestFaults:
             assert sorted(message.text for message in result.messages) == ["the new pump"] * grown + ["the old pump"]
             assert result.notes == ()
 
+    def test_reindex(self, at: Desk, home: Path, read_parts: list[tuple[str, int]]):
+        pi(home, "the old pump")
+        messages(at, "pump")
+        for full in (False, True):
+            with closing(Memory(at.workspace)) as memory:
+                memory.reindex(full)
+            assert messages(at, "pump") == ["the old pump"]
+            assert len(read_parts) == 1 + full
+
     def test_a_kill_between_documents_and_what_was_seen(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch):
         path = pi(home, "the old pump")
         messages(at, "pump")

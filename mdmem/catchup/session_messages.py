@@ -22,9 +22,12 @@ from mdmem.wording import number_of
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
+    import shutil
+
     from mdmem.catchup import trail_update
 else:
     trail_update = late.module("mdmem.catchup.trail_update")
+    shutil = late.module("shutil")
 
 _DIGEST_DIGITS = 16
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -86,6 +89,14 @@ def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = N
         update.run(survey.stamps)
         note = f"the index of messages cannot be written ({reason}); searched one in memory"
         return FreshMessages(index, notes=(note, *update.notes, *survey.notes(index)))
+
+
+def discard_messages(workspace: Workspace, say: Say) -> None:
+    """Delete the index; the next search of sessions builds it again."""
+    folder = workspace.state / MESSAGES_NAME
+    if folder.exists():
+        with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):
+            shutil.rmtree(folder)
 
 
 def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool) -> FreshMessages:

@@ -18,7 +18,7 @@ from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, r
 
 if TYPE_CHECKING:
     from mdmem import doctor, secrets, stats
-    from mdmem.catchup import background, index
+    from mdmem.catchup import background, index, session_messages
     from mdmem.changes import pending, review, whole_files
     from mdmem.digest import citations, digesting, purging, session_views, starting
     from mdmem.doctor import Finding
@@ -56,6 +56,7 @@ else:
     background = late.module("mdmem.catchup.background")
     figures = late.module("mdmem.memory.figures")
     index = late.module("mdmem.catchup.index")
+    session_messages = late.module("mdmem.catchup.session_messages")
     guards = late.module("mdmem.memory.guards")
     blame = late.module("mdmem.queries.blame")
     history = late.module("mdmem.queries.history")
@@ -376,12 +377,14 @@ class Memory:
         return search.status(self.workspace)
 
     def reindex(self, full: bool = False) -> int:
-        """Bring the index up to date, or rebuild it; return the number of its entries.
+        """Bring the index up to date, or rebuild it; return the number of its entries. That of messages is then built by their next search.
 
         Raises:
             RepositoryProblem: `busy`. StorageProblem: it cannot be written.
         """
         with self._record_event("reindex"):
+            if full:
+                session_messages.discard_messages(self.workspace, self._say)
             return index.rebuild_index(self.workspace, full, self._say, self._progress).index.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:

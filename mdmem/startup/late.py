@@ -70,6 +70,7 @@ MODULES = frozenset(
         "mdmem.memory.flushing",
         "mdmem.model.actors",  # only where an actor is named
         "mdmem.catchup.index",
+        "mdmem.catchup.session_messages",
         "mdmem.memory.guards",
         "mdmem.memory.hooks",
         "mdmem.memory.pipelines",
