@@ -20,7 +20,7 @@ from mdmem.memory import Memory
 from mdmem.model.digests import Digest
 from mdmem.workspace import open_at
 
-_MOST_STEPS = 70
+_MOST_STEPS = 45
 GROWING = "growing"
 
 
@@ -74,7 +74,7 @@ def _main(folder: Path, sessions: Path, kills: int, lots: random.Random) -> None
     while kills:
         if is_growing:
             path = lots.choice([path for path, lines in left.items() if lines])
-            count = lots.randint(1, 3)
+            count = lots.randint(1, 2)
             grow(path, left[path][:count])
             del left[path][:count]
         while not lots.randrange(3) and state.exists():
@@ -83,7 +83,7 @@ def _main(folder: Path, sessions: Path, kills: int, lots: random.Random) -> None
         if is_killed := _is_killed(folder, sorted(path for path in left if path.exists()), steps):
             kills -= 1
             print(steps, flush=True)
-        is_growing = any(left.values()) and (not is_killed or not lots.randrange(3))
+        is_growing = any(left.values()) and (not is_killed or not lots.randrange(4))
 
 
 if __name__ == "__main__":

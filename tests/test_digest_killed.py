@@ -15,8 +15,8 @@ from workspaces import NOW, Desk, desk
 from mdmem.document import parse
 from mdmem.facts import items
 
-SESSIONS, MESSAGES = 4, 60
-KILLS_AT_ONCE = 20
+SESSIONS, MESSAGES = 8, 60
+KILLS_AT_ONCE = 10
 SAYINGS = (
     "We decided to keep pump number {}.",
     "agent: Root cause: valve number {} was closed.",

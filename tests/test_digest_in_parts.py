@@ -1,0 +1,167 @@
+"""A session that is digested as it grows gives the same entries as one that is digested at its end, whatever its client."""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import World
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pi_sessions import digest
+from workspaces import NOW, Desk, desk
+
+from mdmem.digest.cursors import Cursor
+from mdmem.digest.news import cursor_after, read_news
+from mdmem.extract.drafts import Draft
+from mdmem.model.digests import FACTS, LINES, Digest
+
+TOOL = "tool"
+PERSON = (
+    "We decided to keep the old pump.",
+    "Remember that the exam is on 3 December.",
+    "Actually the exam is on 4 December.",
+    "I prefer calls before noon.",
+    "I work at Stripe and live in Oslo.",
+    "Actually I work at Linear now.",
+    "No, drop it next Monday.",
+    "yes",
+    "The second one, please.",
+    "What is the name of the boat?",
+    "Yesterday I bought two red chairs in Bergen for 40 euros.",
+    "My sister Ana joined Acme last week because she likes chemistry.",
+    "ok thanks",
+    "The garden is calm and the old roses bloom.",
+    "use the steel pipes instead of the brass ones",
+)
+AGENT = (
+    "Should we keep the MySQL dump?",
+    "Which of the three plans do you like best?",
+    "Noted.",
+    "Root cause: the brass valve in the cellar was closed.",
+    "The change is merged and all tests pass.",
+    "Let me look at the files first.",
+    "When did you buy the chairs?",
+)
+Steps = Sequence[tuple[str, str]]
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("user"), st.sampled_from(PERSON)),
+        st.tuples(st.just("agent"), st.sampled_from(AGENT)),
+        st.tuples(st.just(TOOL), st.just("remember that I prefer tabs")),
+    ),
+    min_size=2,
+    max_size=40,
+)
+
+
+def at_minute(number: int) -> str:
+    return f"{datetime(2026, 3, 4, 22, 30, tzinfo=UTC) + timedelta(minutes=4 * number):%Y-%m-%dT%H:%M:%S.000Z}"
+
+
+def of_claude(steps: Steps) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = [{"type": "mode", "sessionId": "5a1e0000", "mode": "normal"}]
+    for number, (who, text) in enumerate(steps):
+        content: Any = text
+        if who == TOOL:
+            content = [{"type": "tool_use", "name": "Bash", "input": {}}] if number % 2 else [{"type": "tool_result", "content": text}]
+        kind = "assistant" if who == "agent" or (who == TOOL and number % 2) else "user"
+        record = {"type": kind, "sessionId": "5a1e0000", "cwd": "/w", "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None}
+        record |= {"timestamp": at_minute(number), "message": {"role": kind, "content": content}}
+        records.append(record | ({"origin": {"kind": "human"}, "promptSource": "typed"} if who == "user" else {}))
+    return records
+
+
+def of_codex(steps: Steps) -> list[dict[str, Any]]:
+    meta = {"id": "5a1e0000", "cwd": "/w", "source": "cli"}
+    records: list[dict[str, Any]] = [{"timestamp": at_minute(0), "type": "session_meta", "payload": meta}]
+    for number, (who, text) in enumerate(steps):
+        role = "assistant" if who == "agent" else "user"
+        payload: dict[str, Any] = {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+        if who == TOOL:
+            payload = {"type": "function_call", "name": "shell"} if number % 2 else {"type": "function_call_output", "output": text}
+        records.append({"timestamp": at_minute(number), "type": "response_item", "payload": payload})
+    return records
+
+
+def of_openclaw(steps: Steps) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": "5a1e0000", "timestamp": at_minute(0), "cwd": "/w"}]
+    for number, (who, text) in enumerate(steps):
+        role = {"agent": "assistant", TOOL: "toolResult"}.get(who, "user")
+        record = {"type": "message", "id": f"m{number}", "parentId": f"m{number - 1}" if number else None, "timestamp": at_minute(number)}
+        records.append(record | {"message": {"role": role, "content": [{"type": "text", "text": text}]}})
+    return records
+
+
+def of_gemini(steps: Steps) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = [{"sessionId": "5a1e0000", "projectHash": "0", "startTime": at_minute(0), "kind": "main"}]
+    for number, (who, text) in enumerate(steps):
+        record: dict[str, Any] = {"id": f"m{number}", "timestamp": at_minute(number), "type": "user" if who == "user" else "gemini"}
+        record |= {"content": [], "toolCalls": [{"name": "shell", "result": text}]} if who == TOOL else {"content": [{"text": text}]}
+        records.append(record)
+    return records
+
+
+CLIENTS = {"claude": of_claude, "codex": of_codex, "openclaw": of_openclaw, "gemini": of_gemini}
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    return desk(world, repository)
+
+
+def lines_of(client: str, steps: Steps) -> list[bytes]:
+    return [json.dumps(record).encode() + b"\n" for record in CLIENTS[client](steps)]
+
+
+def drawn(at: Desk, path: Path, contents: Sequence[bytes], keep: str) -> list[Draft]:
+    """The entries that are drawn from a file that has these contents, one after the other."""
+    drafts: list[Draft] = []
+    cursor: Cursor | None = None
+    marks: dict[str, tuple[str, int]] = {}
+    for data in contents:
+        path.write_bytes(data)
+        status = path.stat()
+        news = read_news(at.workspace, Digest(sessions=(str(path),), keep=keep), path, status, cursor, marks, UTC)
+        if news is not None:
+            drafts += news.drafts
+            marks |= dict.fromkeys(news.marks, (news.session, 0))
+        cursor = cursor_after(status, news)
+    return drafts
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, derandomize=True)
+@given(steps=STEPS, torn=st.integers(0, 60), keep=st.sampled_from([FACTS, LINES]))
+def test_drawn_line_by_line(at: Desk, tmp_path: Path, client: str, steps: Steps, torn: int, keep: str):
+    lines = lines_of(client, steps)
+    parts = [b"".join(lines[: number + 1]) + b"".join(lines[number + 1 : number + 2])[:torn].rstrip(b"\n") for number in range(len(lines))]
+    path = tmp_path / "session.jsonl"
+    assert drawn(at, path, [parts[0], *parts], keep) == drawn(at, path, [b"".join(lines)], keep)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_written_in_parts(at: Desk, tmp_path: Path, client: str):
+    steps = [("user" if text in PERSON else "agent", text) for pair in zip(PERSON, AGENT * 3, strict=False) for text in pair]
+    steps[21:21] = [(TOOL, "output")] * 2
+    lines = lines_of(client, steps)
+    path = tmp_path / "session.jsonl"
+    start = at.git("rev-parse", "HEAD").strip()
+    logs = []
+    for cuts in ([len(lines)], [*range(3, len(lines), 5), len(lines)]):
+        at.git("reset", "-q", "--hard", start)
+        for file in at.workspace.state.glob("*.json"):
+            file.unlink()
+        for cut in cuts:
+            path.write_bytes(b"".join(lines[:cut]))
+            digest(at, path)
+        logs.append([(at.root / "memory" / f"2026-03-0{day}.md").read_text() for day in (4, 5)])
+    assert logs[0] == logs[1]
+    assert logs[0][0].count("\n- ") + logs[0][1].count("\n- ") > 10
