@@ -99,7 +99,9 @@ def with_a_line_before(path: Path) -> Path:
 
 @pytest.mark.parametrize("loses", [False, True])
 @pytest.mark.parametrize(
-    "change", [same_again, grown, other_inode, shrunk, shrunk_and_grown, torn, copied, forked, with_a_line_before], ids=lambda each: each.__name__
+    "change",
+    [same_again, grown, other_inode, shrunk, shrunk_and_grown, torn, copied, forked, with_a_line_before],
+    ids=lambda each: each.__name__,
 )
 def test_nothing_is_doubled_and_nothing_lost(at: Desk, tmp_path: Path, change: Callable[[Path], Path], loses: bool):
     path = write_session(tmp_path, *SAID)

@@ -13,7 +13,7 @@ from time import monotonic
 from mdmem import config
 from mdmem.digest import cursors, rebuilding
 from mdmem.digest.cursors import Cursor, ReadState
-from mdmem.digest.news import News, is_idle, read_news
+from mdmem.digest.news import News, cursor_after, is_idle, read_news
 from mdmem.digest.runs import StepRecorder
 from mdmem.digest.sources import due_transcripts, named_transcript
 from mdmem.digest.tally import Tally
@@ -195,13 +195,7 @@ class _Work:
         if news is not None and self._marks is not None:
             for mark in news.marks:
                 self._marks.setdefault(mark, (news.session, _today()))
-        self._cursors[name] = replace(
-            cursors.cursor_of(status),
-            read_size=news.transcript.size if news else 0,
-            start=news.transcript.next_start if news else None,
-            has_entries=news is not None and news.has_entries,
-            settled=news is not None and news.settled,
-        )
+        self._cursors[name] = cursor_after(status, news)
         self._changed = True
 
     def finish(self, is_whole: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
-from mdmem.digest.cursors import Cursor
+from mdmem.digest.cursors import Cursor, cursor_of
 from mdmem.errors import TranscriptProblem
 from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.noise import REDACTED
@@ -112,6 +112,15 @@ def read_news(
         has_entries=has_entries or bool(drafts),
         settled=has_entries or permissive,
     )
+
+
+def cursor_after(status: os.stat_result, news: News | None) -> Cursor:
+    """The cursor once the news of a file are written; `status` is that of the file before it was read."""
+    cursor = cursor_of(status)
+    if news is None:
+        return cursor
+    transcript = news.transcript
+    return replace(cursor, read_size=transcript.size, start=transcript.next_start, has_entries=news.has_entries, settled=news.settled)
 
 
 def _draw_permissively(transcript: Transcript, rules: DraftRules, marks: Mapping[str, tuple[str, int]]) -> tuple[Draft, ...]:
