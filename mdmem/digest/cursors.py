@@ -6,18 +6,19 @@ Two files in the state folder: `transcripts.json`, read by every digest, and `ma
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from mdmem import files
 from mdmem.model.sessions import ReadingStart
-from mdmem.startup.records import asdict, dataclass, replace
+from mdmem.startup.records import dataclass
+from mdmem.transcripts.files import TranscriptFile
 
 CURSORS_NAME, MARKS_NAME = "transcripts.json", "marks.json"
-_VERSION = 3
+_VERSION = 4
+OTHER_PROJECT = "other-project"
 _MARK_DAYS = 60
 """A mark is kept for so many days."""
 
@@ -38,6 +39,7 @@ class Cursor:
     - `start`: where the next reading begins (None: at the first byte, and only what stands behind `end` is new).
     - `has_entries`: some were drawn from what is read.
     - `settled`: nothing more can be drawn from what is read, were it by permissive rules.
+    - `problem`: the code of why nothing of it is read (empty: it is); `OTHER_PROJECT` if it is the session of another project.
     """
 
     device: int
@@ -49,31 +51,66 @@ class Cursor:
     end: ReadEnd | None = None
     has_entries: bool = False
     settled: bool = False
+    problem: str = ""
 
     @property
     def read_line(self) -> int:
         """The last line that is read, 0 where none is."""
         return self.start.read_line if self.start else self.end.line if self.end else 0
 
-    def is_of(self, status: os.stat_result) -> bool:
-        """True if a file has not changed since it was read."""
-        return self.fits(status) and (self.size, self.changed) == (status.st_size, status.st_mtime_ns)
-
-    def fits(self, status: os.stat_result) -> bool:
+    def fits(self, file: TranscriptFile) -> bool:
         """True if a file is the one that was read, and has not become shorter."""
-        return (self.device, self.inode) == (status.st_dev, status.st_ino) and status.st_size >= self.size
+        return (self.device, self.inode) == (file.device, file.inode) and file.size >= self.size
 
 
-def cursor_of(status: os.stat_result) -> Cursor:
+def cursor_of(file: TranscriptFile) -> Cursor:
     """A cursor at the start of a file."""
-    return Cursor(device=status.st_dev, inode=status.st_ino, size=status.st_size, changed=status.st_mtime_ns)
+    return Cursor(device=file.device, inode=file.inode, size=file.size, changed=file.modified)
+
+
+class Cursors(MutableMapping[str, Cursor]):
+    """Cursors by the path of their file, each parsed when it is asked for: most files have nothing new, which the first values of a row tell."""
+
+    def __init__(self, rows: dict[str, list[Any]]) -> None:
+        if not all(isinstance(row, list) and len(row) == _WIDTH for row in rows.values()):
+            raise ValueError("a row of another form")
+        self.rows = rows
+        """The cursors as they are kept."""
+
+    def problem(self, file: TranscriptFile) -> str:
+        """The code of why nothing was read of a file that is as it was then; else empty."""
+        row = self.rows.get(file.path)
+        return row[_STAMP] if row is not None and isinstance(row[_STAMP], str) and row[:_STAMP] == list(file[1:]) else ""
+
+    def is_read(self, file: TranscriptFile, ended: int) -> bool:
+        """True if nothing can be new in a file. Sessions whose files were last written before `ended` (ns) are over."""
+        row = self.rows.get(file.path)
+        return row is not None and row[:_STAMP] == list(file[1:]) and (row[_STAMP] or file.modified > ended)
+
+    def __getitem__(self, path: str) -> Cursor:
+        try:
+            return _parse_cursor(self.rows[path])
+        except (TypeError, ValueError, AttributeError) as problem:
+            raise KeyError(path) from problem
+
+    def __setitem__(self, path: str, cursor: Cursor) -> None:
+        self.rows[path] = _row(cursor)
+
+    def __delitem__(self, path: str) -> None:
+        del self.rows[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
     """The cursors by the path of their file, and the ends of sessions that commits tell and no cursor has taken over (None: not looked for)."""
 
-    cursors: dict[str, Cursor]
+    cursors: Cursors
     ends: dict[str, tuple[ReadEnd, ...]] | None
 
 
@@ -81,15 +118,13 @@ def read_state(state: Path) -> ReadState:
     """The cursors and ends that are kept; none where they cannot be read."""
     values = _read(state / CURSORS_NAME)
     try:
-        return ReadState(
-            {path: _parse_cursor(cursor) for path, cursor in values["cursors"].items()},
-            {session: tuple(ReadEnd(line, hash_) for line, hash_ in ends) for session, ends in values["ends"].items()},
-        )
+        ends = {session: tuple(ReadEnd(line, hash_) for line, hash_ in ends) for session, ends in values["ends"].items()}
+        return ReadState(Cursors(values["cursors"]), ends)
     except (TypeError, ValueError, KeyError, AttributeError):
-        return ReadState({}, None)
+        return ReadState(Cursors({}), None)
 
 
-def read_cursors(state: Path) -> dict[str, Cursor]:
+def read_cursors(state: Path) -> Cursors:
     """The cursors by the path of their file; none where they cannot be read."""
     return read_state(state).cursors
 
@@ -101,7 +136,7 @@ def write_state(state: Path, read: ReadState) -> None:
         OSError
     """
     ends = {session: [[end.line, end.hash] for end in ends] for session, ends in (read.ends or {}).items()}
-    _write(state / CURSORS_NAME, {"cursors": {path: _cursor_values(cursor) for path, cursor in read.cursors.items()}, "ends": ends})
+    _write(state / CURSORS_NAME, {"cursors": read.cursors.rows, "ends": ends})
 
 
 def read_marks(state: Path) -> dict[str, tuple[str, int]]:
@@ -132,22 +167,82 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, values: Mapping[str, Any]) -> None:
-    files.write_cache(path, json.dumps({"version": _VERSION, "values": values}))
+    files.write_cache(path, json.dumps({"version": _VERSION, "values": values}, separators=(",", ":")))
 
 
-def _cursor_values(cursor: Cursor) -> dict[str, Any]:
-    values = asdict(replace(cursor, start=None, end=None))
-    if cursor.end is not None:
-        values["end"] = asdict(cursor.end)
-    if cursor.start is not None:
-        start = asdict(cursor.start)
-        values["start"] = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in start.items()}
-    return values
+_STAMP, _WIDTH = 4, 6
+"""The values of a row that are the file's, device, inode, size and time; and all, with `settled` and the rest as one text.
+
+One text costs a third of what its values would, each time that all rows are read.
+"""
+_FLAGS = "-01"
+"""None, False, True."""
 
 
-def _parse_cursor(values: dict[str, Any]) -> Cursor:
-    start, end = values.pop("start"), values.pop("end")
-    if start is not None:
-        for name in ("started", "time"):
-            start[name] = datetime.fromisoformat(start[name]) if start[name] is not None else None
-    return Cursor(**values, start=None if start is None else ReadingStart(**start), end=None if end is None else ReadEnd(**end))
+def _row(cursor: Cursor) -> list[Any]:
+    end = f"{cursor.end.line} {cursor.end.hash}" if cursor.end else ""
+    parts: list[str | int] = [cursor.read_size, _FLAGS[1 + cursor.has_entries], end]
+    if (start := cursor.start) is not None:
+        times = (time.isoformat() if time else "" for time in (start.started, start.time))
+        flags = _FLAGS[1 + start.unattended], _FLAGS[1 + start.tells_origin], _FLAGS[0 if start.own is None else 1 + start.own]
+        numbers = start.line, start.offset, start.read_line, "" if start.tools_line is None else start.tools_line
+        parts += [*numbers, start.read_hash, start.client, *times, "".join(flags), _escaped(start.session), _escaped(start.project)]
+    return [cursor.device, cursor.inode, cursor.size, cursor.changed, cursor.problem or cursor.settled, "|".join(map(str, parts))]
+
+
+def _parse_cursor(row: list[Any]) -> Cursor:
+    device, inode, size, changed, settled, rest = row
+    read_size, has_entries, end, *start = rest.split("|")
+    line, _, hash_ = end.partition(" ")
+    return Cursor(
+        device=device,
+        inode=inode,
+        size=size,
+        changed=changed,
+        read_size=int(read_size),
+        start=_parse_start(*start) if start else None,
+        end=ReadEnd(int(line), hash_) if end else None,
+        has_entries=has_entries == _FLAGS[2],
+        settled=settled is True,
+        problem=settled if isinstance(settled, str) else "",
+    )
+
+
+def _parse_start(
+    line: str,
+    offset: str,
+    read_line: str,
+    tools_line: str,
+    read_hash: str,
+    client: str,
+    started: str,
+    time: str,
+    flags: str,
+    session: str,
+    project: str,
+) -> ReadingStart:
+    unattended, tells_origin, own = (None if flag == _FLAGS[0] else flag == _FLAGS[2] for flag in flags)
+    return ReadingStart(
+        line=int(line),
+        offset=int(offset),
+        read_line=int(read_line),
+        read_hash=read_hash,
+        client=client,
+        session=_unescaped(session),
+        project=_unescaped(project),
+        started=datetime.fromisoformat(started) if started else None,
+        time=datetime.fromisoformat(time) if time else None,
+        unattended=bool(unattended),
+        tells_origin=bool(tells_origin),
+        tools_line=int(tools_line) if tools_line else None,
+        own=own,
+    )
+
+
+def _escaped(text: str | None) -> str:
+    """A text without the sign between two values; None is empty."""
+    return "" if text is None else "=" + text.replace("%", "%25").replace("|", "%7C")
+
+
+def _unescaped(text: str) -> str | None:
+    return text[1:].replace("%7C", "|").replace("%25", "%") if text else None

@@ -16,7 +16,7 @@ from mdmem.model.session_lists import SessionSummary
 from mdmem.model.sessions import Transcript
 from mdmem.queries.cited_sessions import CitedSession, cited_sessions
 from mdmem.startup import late
-from mdmem.transcripts.files import TranscriptFile, find_files, read_head
+from mdmem.transcripts.files import TranscriptFile, find_files, read_head, stat_file
 from mdmem.transcripts.lines import whole_lines
 from mdmem.transcripts.reading import CLIENTS
 from mdmem.workspace import Workspace
@@ -67,7 +67,7 @@ class KnownSessions:
         """The last line that was read: by the cursor of the file, else by commits."""
         cursor = self._cursors.get(str(path.resolve()))
         if cursor is not None:
-            return cursor.read_line if cursor.fits(path.stat()) else 0
+            return cursor.read_line if cursor.fits(stat_file(path)) else 0
         cited = self._cited.get(f"{transcript.client}/{transcript.session}")
         return cited.read_line if cited else 0
 

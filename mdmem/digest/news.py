@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 
-from mdmem.digest.cursors import Cursor, cursor_of
+from mdmem.digest.cursors import Cursor
 from mdmem.errors import TranscriptProblem
 from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.noise import REDACTED
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.sessions import Message, Transcript
 from mdmem.startup.records import dataclass, replace
-from mdmem.transcripts.files import has_line, read_file
+from mdmem.transcripts.files import TranscriptFile, has_line, read_file
 from mdmem.workspace import Workspace
-
-_IDLE = timedelta(days=1)
-"""A session in which nothing was said for so long has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +24,7 @@ class News:
     - `marks`: of all messages that are read with it, those that were read before included.
     - `size`: the bytes that are new. `noise`: the messages among the new ones that say nothing.
     - `has_entries`: some were drawn, now or before. `settled`: what is read now gives no more, were it by permissive rules.
+    - `outside`: it is the session of another project.
     """
 
     transcript: Transcript
@@ -38,6 +35,7 @@ class News:
     noise: int = 0
     has_entries: bool = False
     settled: bool = True
+    outside: bool = False
 
     @property
     def session(self) -> str:
@@ -50,30 +48,25 @@ class News:
         return sum(REDACTED in message.text for message in self.messages)
 
 
-def is_idle(status: os.stat_result) -> bool:
-    """True if nothing was written to a file for so long that its session has ended."""
-    return datetime.now(UTC) - datetime.fromtimestamp(status.st_mtime, UTC) >= _IDLE
-
-
 def read_news(
     workspace: Workspace,
     request: Digest,
-    path: Path,
-    status: os.stat_result,
+    file: TranscriptFile,
     cursor: Cursor | None,
     marks: Mapping[str, tuple[str, int]],
     zone: tzinfo | None,
+    ended: int,
 ) -> News | None:
     """Read what is new in a file.
 
     Args:
         workspace: whose settings say whose sessions are read.
         request: what the digest was asked for.
-        path: the file.
-        status: of the file, before it is read.
+        file: the file as it was before it is read.
         cursor: the end of what is read of it (None: nothing).
         marks: the session in which each message was read already, here or in another file, by its mark.
         zone: of the user, whose days count; None is the system's.
+        ended: sessions whose files were last written before this time (ns) are over.
 
     Returns:
         None: it holds nothing yet.
@@ -83,24 +76,24 @@ def read_news(
         OSError: it cannot be read.
     """
     owners = workspace.settings.owner
-    transcript = read_file(str(path), cursor.start if cursor else None, owners)
+    transcript = read_file(file.path, cursor.start if cursor else None, owners)
     if transcript is None:
-        if status.st_size and request.sessions:
+        if file.size and request.sessions:
             raise TranscriptProblem("unknown-format", "there is no record in it")
         return None
-    if cursor is not None and cursor.start is None and cursor.end is not None and has_line(str(path), cursor.end.line, cursor.end.hash):
+    if cursor is not None and cursor.start is None and cursor.end is not None and has_line(file.path, cursor.end.line, cursor.end.hash):
         transcript = replace(transcript, after_line=cursor.end.line)
     if transcript.own or not _is_in_scope(workspace, request, transcript.project):
-        return News(transcript=transcript)
+        return News(transcript=transcript, outside=not transcript.own)
     rules = DraftRules(zone=zone, keep_lines=request.keep == LINES, tools_line=transcript.tools_line)
     fresh = _fresh_messages(transcript, marks)
     known_lines = {message.line for message in transcript.messages} - {message.line for message in fresh}
     drawn = draw(transcript.messages, rules, transcript.after_line, known_lines)
     drafts = drawn.drafts
     has_entries = bool(drafts or (cursor and cursor.has_entries))
-    permissive = not has_entries and is_idle(status)
+    permissive = not has_entries and file.modified <= ended
     if permissive:
-        whole = read_file(str(path), None, owners) if transcript.after_line else transcript
+        whole = read_file(file.path, None, owners) if transcript.after_line else transcript
         drafts = _draw_permissively(whole, rules, marks) if whole else ()
     return News(
         transcript=transcript,
@@ -112,15 +105,6 @@ def read_news(
         has_entries=has_entries or bool(drafts),
         settled=has_entries or permissive,
     )
-
-
-def cursor_after(status: os.stat_result, news: News | None) -> Cursor:
-    """The cursor once the news of a file are written; `status` is that of the file before it was read."""
-    cursor = cursor_of(status)
-    if news is None:
-        return cursor
-    transcript = news.transcript
-    return replace(cursor, read_size=transcript.size, start=transcript.next_start, has_entries=news.has_entries, settled=news.settled)
 
 
 def _draw_permissively(transcript: Transcript, rules: DraftRules, marks: Mapping[str, tuple[str, int]]) -> tuple[Draft, ...]:

@@ -25,7 +25,7 @@ from mdmem.model.writes import Purge
 from mdmem.queries import digested
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.transcripts.files import find_files, read_head
+from mdmem.transcripts.files import find_files, read_head, stat_file
 from mdmem.transcripts.lines import last_line, parse_object, whole_lines
 from mdmem.transcripts.reading import line_hash
 from mdmem.workspace import Say, Workspace
@@ -128,7 +128,7 @@ def _count_as_read(workspace: Workspace, held: list[_Held]) -> None:
     read = cursors.read_state(workspace.state)
     for each in held:
         with suppress(OSError):
-            cursor = cursor_of(each.path.stat())
+            cursor = cursor_of(stat_file(each.path))
             read.cursors[str(each.path)] = replace(
                 cursor, changed=0, size=each.size, read_size=each.size, end=each.end, has_entries=True, settled=True
             )

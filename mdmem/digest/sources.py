@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from mdmem.errors import PathProblem, TranscriptProblem, UsageProblem, WorkspaceProblem
+from mdmem.errors import PathProblem, TranscriptProblem, UsageProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.transcripts.clients import require_sources
-from mdmem.transcripts.files import TranscriptHead, find_files, read_file, read_head, searched_folders
+from mdmem.transcripts.files import TranscriptHead, find_files, read_file, read_head
 from mdmem.transcripts.reading import CLIENTS
 from mdmem.workspace import Workspace
 
@@ -158,22 +157,3 @@ def named_transcript(workspace: Workspace, name: str) -> Path:
 def not_found(name: str) -> PathProblem:
     """The failure that there is no session of a name."""
     return PathProblem("file-not-found", f"there is no transcript {name[:200]}", _TOO_SHORT_HINT)
-
-
-def due_transcripts(workspace: Workspace) -> list[Path]:
-    """The transcripts that the settings name; none where they switch digests off.
-
-    Raises:
-        WorkspaceProblem: `no-sessions`: they name none, or there are none.
-    """
-    environment = workspace.environment
-    if workspace.settings.digest == "off":
-        return []
-    sources = require_sources(workspace.settings, environment)
-    paths = [Path(file.path) for file in find_files(sources, environment)]
-    if not paths:
-        folders = ", ".join(searched_folders(sources, environment))
-        raise WorkspaceProblem(
-            "no-sessions", f"there are no transcripts in {folders}", "Name other clients, or globs, in the setting sessions."
-        )
-    return paths

@@ -57,5 +57,5 @@ def _is_time(workspace: Workspace) -> bool:
 
 def _is_named(workspace: Workspace, transcript: Path) -> bool:
     """True if the settings name the transcript, by its client or by a glob."""
-    path = str(transcript)
+    path = os.path.realpath(transcript)
     return any(file.path == path for file in find_files(workspace.settings.sessions, workspace.environment))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from mdmem.digest.news import News
+from typing import TYPE_CHECKING
+
 from mdmem.model import CommitId
 from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession
 from mdmem.model.runs import DONE, UNCHANGED
 from mdmem.startup.records import dataclass, field
+
+if TYPE_CHECKING:
+    from mdmem.digest.news import News
 
 _UNKNOWN_FORMAT, _UNREADABLE = "unknown-format", "unreadable"
 

@@ -64,7 +64,7 @@ class TranscriptHead(NamedTuple):
 
 
 def find_files(sources: Iterable[str], environment: Mapping[str, str]) -> Iterator[TranscriptFile]:
-    """The files of clients (by name) and of globs, each file once.
+    """The files of clients (by name) and of globs, each file once, by its path without links.
 
     Args:
         sources: names of clients, or globs; `~` is the home folder, in which globs begin that are not absolute.
@@ -77,6 +77,16 @@ def find_files(sources: Iterable[str], environment: Mapping[str, str]) -> Iterat
             if file and (file.device, file.inode) not in seen and not (one_dot and entry.name.count(".") > 1):
                 seen.add((file.device, file.inode))
                 yield file
+
+
+def stat_file(path: str | Path) -> TranscriptFile:
+    """A transcript by its path, as it is on disk.
+
+    Raises:
+        OSError: it is not there.
+    """
+    status = os.stat(path)  # noqa: PTH116 - it may be a text
+    return TranscriptFile(os.path.realpath(path), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def searched_folders(sources: Iterable[str], environment: Mapping[str, str]) -> list[str]:
@@ -168,7 +178,7 @@ def _fixed_part(pattern: str) -> tuple[str, list[str]]:
 
 def _matches(pattern: str) -> Iterator[os.DirEntry[str]]:
     folder, parts = _fixed_part(pattern)
-    return _matches_in(folder, [re.compile(translate(part)) if part != "**" else None for part in parts])
+    return _matches_in(os.path.realpath(folder), [re.compile(translate(part)) if part != "**" else None for part in parts])
 
 
 def _matches_in(folder: str, parts: list[re.Pattern[str] | None]) -> Iterator[os.DirEntry[str]]:
@@ -188,7 +198,7 @@ def _matches_in(folder: str, parts: list[re.Pattern[str] | None]) -> Iterator[os
             if not rest:
                 yield entry
             elif entry.is_dir():
-                yield from _matches_in(entry.path, rest)
+                yield from _matches_in(_real_path(entry), rest)
 
 
 def _stat(entry: os.DirEntry[str]) -> TranscriptFile | None:
@@ -198,7 +208,11 @@ def _stat(entry: os.DirEntry[str]) -> TranscriptFile | None:
         return None
     if not S_ISREG(stat.st_mode):
         return None
-    return TranscriptFile(entry.path, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return TranscriptFile(_real_path(entry), stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+def _real_path(entry: os.DirEntry[str]) -> str:
+    return os.path.realpath(entry.path) if entry.is_symlink() else entry.path
 
 
 def _gemini_project(path: Path) -> str | None:

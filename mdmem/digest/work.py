@@ -1,0 +1,162 @@
+"""The work of a digest: from one transcript to the next, with what is read of each. What reads and writes is loaded where something is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from functools import cached_property
+from time import monotonic, time_ns
+from typing import TYPE_CHECKING
+
+from mdmem import config
+from mdmem.digest import cursors
+from mdmem.digest.cursors import OTHER_PROJECT, Cursor, ReadState
+from mdmem.digest.tally import Tally
+from mdmem.errors import PathProblem, RefusedChange, SectionProblem, TextProblem, TranscriptProblem
+from mdmem.model.digests import Digest, LeftSession
+from mdmem.startup import late
+from mdmem.startup.records import replace
+from mdmem.transcripts.files import TranscriptFile
+from mdmem.workspace import Progress, Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.digest import news, rebuilding, writing
+    from mdmem.digest.news import News
+    from mdmem.digest.writing import EntryWriter
+else:
+    news = late.module("mdmem.digest.news")
+    rebuilding = late.module("mdmem.digest.rebuilding")
+    writing = late.module("mdmem.digest.writing")
+
+_IDLE_NS = 24 * 3600 * 10**9
+"""A session in which nothing was said for so long has ended."""
+_SAVING_SECONDS = 5.0
+"""The pause between two savings of what is read, in a long run."""
+
+
+class Work:
+    """A run over transcripts: how far each is read, and the figures."""
+
+    def __init__(self, workspace: Workspace, request: Digest, run: str, say: Say) -> None:
+        self._workspace = workspace
+        self._request = request
+        self._run = run
+        self._say = say
+        self._zone = config.zone(workspace.settings.timezone)
+        self._ended = time_ns() - _IDLE_NS
+        read = cursors.read_state(workspace.state)
+        self._cursors, self._ends = read.cursors, read.ends
+        self._changed, self._saved = False, monotonic()
+        self.tally = Tally()
+
+    @cached_property
+    def _marks(self) -> dict[str, tuple[str, int]]:
+        return cursors.read_marks(self._workspace.state)
+
+    @cached_property
+    def _writer(self) -> EntryWriter:
+        return writing.EntryWriter(self._workspace, self._request, self._run, self._zone, self.tally, self._say)
+
+    def digest_files(self, files: Iterable[TranscriptFile], progress: Progress | None) -> None:
+        """Digest what is new in transcripts, one after another."""
+        changed = [file for file in files if not self._is_read(file)]
+        for number, file in enumerate(changed, 1):
+            self._digest_file(file)
+            if progress is not None:
+                progress(number, len(changed))
+
+    def _is_read(self, file: TranscriptFile) -> bool:
+        """True if nothing can be new in a file; one that could not be read is left alone again."""
+        if not self._cursors.is_read(file, self._ended):
+            return False
+        problem = self._cursors.problem(file)
+        if problem == OTHER_PROJECT:
+            return not self._is_every_project
+        if problem:
+            self.tally.left.append(LeftSession(file.path, problem))
+        return True
+
+    @property
+    def _is_every_project(self) -> bool:
+        """True if sessions are read whatever project they are of: those that were named, or all."""
+        return bool(self._request.sessions) or self._workspace.settings.session_scope == "all"
+
+    def _digest_file(self, file: TranscriptFile) -> None:
+        """Digest what is new in one transcript, or note why it is left alone."""
+        try:
+            cursor = self._cursor(file)
+            if cursor is not None and self._is_read(file):  # by what commits tell
+                return
+            found = news.read_news(self._workspace, self._request, file, cursor, self._marks, self._zone, self._ended)
+        except TranscriptProblem as problem:
+            self.tally.left.append(LeftSession(file.path, problem.code))
+            self._keep(file, replace(cursors.cursor_of(file), problem=problem.code))
+            return
+        except OSError as problem:
+            self.tally.left.append(LeftSession(file.path, problem.strerror or "cannot be read"))
+            return
+        if found is not None:
+            self.tally.add_news(found)
+            try:
+                self._writer.write(found)
+            except (SectionProblem, PathProblem, TextProblem, RefusedChange) as problem:  # a day's log cannot take entries
+                self.tally.left.append(LeftSession(file.path, problem.code))
+                return
+        self._keep(file, self._cursor_behind(file, found), found)
+        if monotonic() - self._saved > _SAVING_SECONDS:
+            self._save()
+
+    def _cursor(self, file: TranscriptFile) -> Cursor | None:
+        """The end of what is read of a file (None: nothing); by what commits tell where it was lost."""
+        cursor = self._cursors.get(file.path)
+        if cursor is not None:
+            is_unread = cursor.problem == OTHER_PROJECT and self._is_every_project
+            return cursor if cursor.fits(file) and not is_unread else None
+        if self._ends is None:
+            self._ends, self._changed = rebuilding.committed_ends(self._workspace), True
+        if not self._ends or (cursor := rebuilding.rebuilt_cursor(file, self._ends)) is None:
+            return None
+        self._cursors[file.path], self._changed = cursor, True
+        return cursor
+
+    def _cursor_behind(self, file: TranscriptFile, found: News | None) -> Cursor:
+        """The cursor of a file behind what was found in it."""
+        if found is None:
+            return replace(cursors.cursor_of(file), settled=file.modified <= self._ended)
+        return replace(
+            cursors.cursor_of(file),
+            read_size=found.transcript.size,
+            start=found.transcript.next_start,
+            has_entries=found.has_entries,
+            settled=found.settled,
+            problem=OTHER_PROJECT if found.outside else "",
+        )
+
+    def _keep(self, file: TranscriptFile, cursor: Cursor, found: News | None = None) -> None:
+        """Note a transcript and its messages as read, now that the entries are written."""
+        if self._request.dry_run or self._request.since is not None:  # what was left out is still to be read
+            return
+        if found is not None:
+            for mark in found.marks:
+                self._marks.setdefault(mark, (found.session, _today()))
+        self._cursors[file.path] = cursor
+        self._changed = True
+
+    def finish(self, is_whole: bool) -> None:
+        """Keep the cursors. Where all transcripts were looked at, what commits tell is not needed any more."""
+        if is_whole:
+            self._ends = {}
+        self._save()
+
+    def _save(self) -> None:
+        self._saved = monotonic()
+        if self._changed and not self._request.dry_run:
+            self._workspace.ensure_state()
+            cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
+            if "_marks" in vars(self):
+                cursors.write_marks(self._workspace.state, self._marks, _today())
+
+
+def _today() -> int:
+    """The day, counted from 1970."""
+    return (datetime.now(UTC).date() - date(1970, 1, 1)).days
