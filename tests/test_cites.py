@@ -78,6 +78,8 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
     assert [line.cites for line in blame.lines] == [(), (), (f"{SESSION}#8",)]
     assert "  (claude/5a1e0012-3456#8)" in show_history.blame_text(blame, colour=False)
     assert "  (claude/5a1e0012-3456#7)" in show_history.history_text(fact, words=False, colour=False)
+    assert "  digest/a, user-stated 0.95  memory/" in show_history.history_text(fact, words=False, colour=False)
+    assert show_history.history_json(section)["revisions"][0]["run"] == "digest/a"
     assert "  (claude/5a1e0012-3456#8, claude/5a1e0012-3456#7)" in show_history.history_text(whole, words=False, colour=False)
     assert "said in claude/5a1e0012-3456#8" in show_hits.search_text(found, colour=False)
     by_id = {each["id"]: each for each in listed}

@@ -158,11 +158,11 @@ def require_writable(workspace: Workspace, path: FilePath) -> None:
 
 
 def _may_append(edit: FileEdit) -> bool:
-    """True if an edit can add to a day's log; where in it, `whole_file` sees to itself."""
+    """True if an edit can go to a day's log: it adds to it (where, `whole_file` sees to itself), or takes out what a digest wrote."""
     match edit:
         case EditSection():
             return edit.action is Action.APPEND
-        case Remember() | RevertEdit() | InstructionsEdit():
+        case Remember() | InstructionsEdit():
             return False
     return True
 

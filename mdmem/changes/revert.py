@@ -1,68 +1,33 @@
-"""`revert`: find the change that is meant, and take it back."""
+"""`revert`: take one change back, or those of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from mdmem import history
-from mdmem.catchup import trail_update
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.edits import RevertEdit, target_path
+from mdmem.changes.edits import target_path
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_options
+from mdmem.changes.revert_plan import RevertPlan, is_commit_or_fact, plan_revert
 from mdmem.changes.transaction import Transaction
-from mdmem.document import decode, parse
-from mdmem.editors.fact_difference import fact_difference
-from mdmem.errors import FactProblem, HistoryProblem
-from mdmem.history.notes import parse_message
-from mdmem.history.reverts import taken_back
-from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
-from mdmem.model.trail import MainlineCommit, Occurrence
-from mdmem.model.writes import Revert, WriteResult
-from mdmem.queries import lookup
-from mdmem.repo import first_parent
-from mdmem.repo.first_parent import ChangedFile, CommitChanges
-from mdmem.startup.records import dataclass, replace
-from mdmem.trail import Trail
-from mdmem.wording import verb
+from mdmem.errors import FactProblem
+from mdmem.model import CommitId, FilePath, Op
+from mdmem.model.writes import Revert, WriteOptions, WriteResult
+from mdmem.repo import commits
+from mdmem.startup import late
+from mdmem.startup.records import replace
+from mdmem.wording import number_of
 from mdmem.workspace import Say, Workspace
 
-
-@dataclass(frozen=True, slots=True)
-class RevertPlan:
-    """The edits that take a change back, what is to be stated besides (None: nothing), and what the user should know.
-
-    `path` is a file that the change is about.
-    """
-
-    path: FilePath
-    edits: tuple[RevertEdit, ...]
-    note: history.CommitNote | None
-    notices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _RevertTarget:
-    """The commit whose change is to be taken back; with `fact`, only what it did to that fact in the file `path`.
-
-    `reverted_by`: the commit that has taken it back already.
-    """
-
-    commit: CommitId
-    path: FilePath | None = None
-    fact: FactId | None = None
-    reverted_by: CommitId | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _FileReverts:
-    """The edits that take back the changes of files, and the lines of a day's log, which only grows, to retract."""
-
-    edits: tuple[RevertEdit, ...]
-    retracts: tuple[FactId, ...]
-    notices: tuple[str, ...]
+if TYPE_CHECKING:
+    from mdmem.changes import revert_run
+else:
+    revert_run = late.module("mdmem.changes.revert_run")
 
 
 def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
@@ -72,23 +37,50 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
         MdmemError: it cannot be taken back, or failed; files, git index and HEAD are as they were.
     """
     options = complete_options(workspace, change.options)
-    plan = plan_revert(workspace, replace(change, options=options))
+    change = replace(change, options=options)
+    if change.may_be_run and (ids := revert_run.run_commits(workspace, change.reference)):
+        if is_commit_or_fact(workspace, change.reference):
+            message = f"{change.reference[:80]!r} is a run, and a fact or a commit"
+            raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
+        return _apply_run(workspace, change, ids, say)
+    plan = plan_revert(workspace, change)
     for edit in plan.edits:
         plan_edit(workspace, edit, target_path(workspace, edit))  # what cannot be done is refused before anything is
-    if plan.note is not None:
+    results = _carry_out(workspace, [plan], options, say)
+    return _combine(plan, results, options.dry_run)
+
+
+def _carry_out(workspace: Workspace, plans: Sequence[RevertPlan], options: WriteOptions, say: Say) -> list[WriteResult]:
+    """Carry out plans in their order, or (a dry run) say what would come of each. All of them, or nothing."""
+    if any(plan.note is not None for plan in plans):
         refuse_errors(secrets_in_options(options), options.allow)
     if options.dry_run:
-        results = [preview(workspace, edit) for edit in plan.edits]
-        if plan.note is not None:
-            results.append(_note_result(plan.note, None, ""))
-        return combine_results(plan, results, dry_run=True)
+        return [result for plan in plans for result in _previews(workspace, plan)]
+    results: list[WriteResult] = []
     with lock_workspace(workspace, say), Transaction() as transaction:
-        results = [apply_edit(workspace, edit, say, transaction) for edit in plan.edits]
-        if plan.note is not None:
-            recover(workspace, say)
-            commit = commit_note(workspace, with_provenance(workspace, plan.note, options))
-            results.append(_note_result(plan.note, commit))
-    return combine_results(plan, results, dry_run=False)
+        for plan in plans:
+            results += [apply_edit(workspace, edit, say, transaction) for edit in plan.edits]
+            if plan.note is not None:
+                recover(workspace, say)
+                results.append(_state(workspace, plan.note, options, transaction))
+    return results
+
+
+def _previews(workspace: Workspace, plan: RevertPlan) -> list[WriteResult]:
+    previews = [preview(workspace, edit) for edit in plan.edits]
+    return previews if plan.note is None else [*previews, _note_result(plan.note, None, "")]
+
+
+def _state(workspace: Workspace, note: history.CommitNote, options: WriteOptions, transaction: Transaction) -> WriteResult:
+    """Commit a note, as part of a transaction."""
+    steps, before = transaction.begin_write(), workspace.repository.head()
+    commit = commit_note(workspace, with_provenance(workspace, note, options))
+    steps.add(partial(_withdraw, workspace, commit, before))
+    return _note_result(note, commit)
+
+
+def _withdraw(workspace: Workspace, commit: CommitId, before: CommitId | None, _: BaseException) -> bool:
+    return commits.withdraw(workspace.repository, commit, before)
 
 
 def _note_result(note: history.CommitNote, commit: CommitId | None, diff: str | None = None) -> WriteResult:
@@ -98,173 +90,20 @@ def _note_result(note: history.CommitNote, commit: CommitId | None, diff: str | 
     )
 
 
-def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
-    """Plan how a change is taken back; nothing is written.
-
-    Raises:
-        FactProblem: `fact-not-found`, `ambiguous`: a word that is a fact and a commit.
-        HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
-    """
-    with trail_update.fresh_trail(workspace) as trail:
-        target = _find_target(workspace, trail, change.reference)
-        (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
-        _require_revertible(workspace, commit)
-        # If the commit changed memory, its changes to other Markdown stay.
-        changed_files = [each for each in commit.changes if workspace.kind_of(each.path).is_memory] or commit.changes
-        names = {each.path: first_parent.current_name(workspace.repository, each.path, target.commit) for each in changed_files}
-        changed_files = [each for each in changed_files if target.path in (None, each.before_path, each.path, names[each.path])]
-        if target.reverted_by is not None:
-            return _reverted_already(target.path or workspace.curated, target.commit, target.reverted_by)
-        reverts = _revert_files(workspace, trail, commit, [(each, names[each.path]) for each in changed_files], target.fact, change)
-        parsed = parse_message(commit.commit.message)
-        path = names[changed_files[0].path] if changed_files else parsed.path or workspace.curated
-        note = _note(commit, parsed, path, changed_files, reverts.retracts, trail)
-        reverted_by = _last_revert(trail, target.commit) if not reverts.edits and note is None else None
-    if reverted_by is not None:
-        return _reverted_already(path, target.commit, reverted_by)
-    if not reverts.edits and note is None:
-        hint = f"{reverts.notices[0]}." if reverts.notices else ""
-        raise HistoryProblem("cannot-revert", f"{target.commit[:10]} did nothing to memory that still stands", hint)
-    return RevertPlan(path, reverts.edits, note, reverts.notices)
+def _apply_run(workspace: Workspace, change: Revert, ids: Sequence[CommitId], say: Say) -> WriteResult:
+    """Take back what the commits of a run did, as far as it still stands."""
+    plan = revert_run.plan_run(workspace, ids, change)
+    results = _carry_out(workspace, plan.plans, change.options, say)
+    whole = RevertPlan(path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None)
+    notices = [] if results else [f"nothing of {change.reference} stands any more"]
+    if results:
+        notices.append(f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(ids)} taken back")
+    notices += [f"left as it is: {line}" for line in revert_run.held_lines(plan.held)]
+    combined = _combine(whole, results, change.options.dry_run)
+    return replace(combined, notes=tuple(dict.fromkeys((*(note for result in results for note in result.notes), *notices))))
 
 
-def _revert_files(
-    workspace: Workspace,
-    trail: Trail,
-    commit: CommitChanges,
-    files: Sequence[tuple[ChangedFile, FilePath]],
-    fact: FactId | None,
-    change: Revert,
-) -> _FileReverts:
-    """Take back what a commit did to files, which are given with their names now; of one fact alone, if there is one."""
-    edits: list[RevertEdit] = []
-    retracts: list[FactId] = []
-    notices: list[str] = []
-    for changed, path in files:
-        before, after = _texts(workspace, changed)
-        only = _with_partners(commit, before, after, fact) if fact else None
-        if workspace.kind_of(path) is FileKind.DAILY:
-            retracts += _live_additions(trail, path, before, after, only)
-            continue
-        if changed.before_path != changed.path:
-            notices.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
-        if before != after:
-            edit = RevertEdit(path=path, before=before, after=after, only=only, reverts=commit.commit.id, options=change.options)
-            edits.append(edit)
-    return _FileReverts(tuple(edits), tuple(retracts), tuple(notices))
-
-
-def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -> RevertPlan:
-    notice = f"{commit[:10]} was taken back already, by {reverted_by[:10]}; to have it again, revert that one"
-    return RevertPlan(path, (), None, (notice,))
-
-
-def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
-    """The last commit that took a commit back, and was not taken back itself."""
-    reverts = trail.reverts()
-    over = taken_back(reverts)
-    return next((each.commit for each in reversed(reverts) if commit.startswith(each.reverted) and each.commit not in over), None)
-
-
-def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:
-    """A fact and those that took its place or gave theirs to it with a commit."""
-    pairs = [(pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes]
-    pairs += [(old, new) for old, new in parse_message(commit.commit.message).supersedes if new is not None]
-    facts = {fact}
-    while more := {each for pair in pairs if facts.intersection(pair) for each in pair} - facts:
-        facts |= more
-    return frozenset(facts)
-
-
-def _require_revertible(workspace: Workspace, commit: CommitChanges) -> None:
-    repository, name = workspace.repository, commit.commit.id
-    if len(commit.parents) > 1:
-        raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", "Name one of the commits that it brought.")
-    if not repository.is_ancestor(name):
-        raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", f"{verb('history')} lists what is.")
-    if name in repository.shallow_commits():
-        hint = "git fetch --unshallow brings the rest."
-        raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: what it changed cannot be told", hint)
-
-
-def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
-    """The texts of a file before and after a commit; empty where it was not there."""
-    contents = workspace.repository.contents([blob for blob in (changed.before, changed.after) if blob])
-    before, after = (decode(contents[blob]) if blob else "" for blob in (changed.before, changed.after))
-    return before, after
-
-
-def _live_additions(trail: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
-    """The entries of a day's log that a commit brought in and that still count."""
-    added = [item.fact.id for item in fact_difference(parse(before), parse(after)).added]
-    live = {occurrence.entry.fact for occurrence in trail.live_occurrences(path) if not trail.marks_of(occurrence.number)}
-    return [fact for fact in added if fact in live and (only is None or fact in only)]
-
-
-def _note(
-    commit: CommitChanges,
-    parsed: history.ParsedNote,
-    path: FilePath,
-    changed_files: Sequence[ChangedFile],
-    retracts: tuple[FactId, ...],
-    trail: Trail,
-) -> history.CommitNote | None:
-    """The note besides the edits: it retracts lines of a log, or takes back what a commit that changed no text states; None without either."""
-    marks = trail.marks_stated_by(commit.commit.id)
-    only_marks = not changed_files and any(mark.ended is None for mark in marks)
-    states_more = not changed_files and bool(parsed.confirms or parsed.reverts)
-    if not retracts and not only_marks and not (states_more and _last_revert(trail, commit.commit.id) is None):
-        return None
-    section = tuple(parsed.section.split(" > ")) if parsed.section else ()
-    return history.CommitNote(
-        op=Op.REVERT, path=path, section=section, provenance=Provenance(), retracts=retracts, reverts=(commit.commit.id,)
-    )
-
-
-def _find_target(workspace: Workspace, trail: Trail, reference: str) -> _RevertTarget:
-    """Find what is meant: a fact by its exact text, by its id, or a commit."""
-    facts = {fact for fact in (lookup.fact_by_text(trail, reference), lookup.fact_by_id(trail, reference)) if fact is not None}
-    commit = workspace.repository.commit_named(reference)
-    if len(facts) + (commit is not None) > 1:
-        sorts = "a fact and a commit" if commit else "the text of a fact and the id of another"
-        hint = "Give more digits of the commit, or the fact's text or id."
-        raise FactProblem("ambiguous", f"{reference[:80]!r} is {sorts}", hint, facts=sorted(facts))
-    for fact in facts:
-        return _last_change(trail, trail.occurrences_of(fact))
-    if commit is None:
-        lists = f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."
-        hint = lookup.similar_facts_hint(trail, reference) or lists
-        raise HistoryProblem("commit-not-found", f"there is no fact and no commit {reference[:80]!r}", hint)
-    return _RevertTarget(commit)
-
-
-def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarget:
-    """The last change of a fact: its beginning, its end, a mark or a confirmation. A revert of a change does not count as one."""
-    last = occurrences[-1]
-    path, fact = last.entry.path, last.entry.fact
-    marks = trail.marks_of(last.number)
-    if last.ended is not None and (mainline_commit := trail.commit_numbered(last.ended)):
-        target = _RevertTarget(mainline_commit.commit, path, fact)
-    elif marks:
-        target = _RevertTarget(marks[-1].commit)
-    elif mainline_commit := _confirmation(trail, last):
-        target = _RevertTarget(mainline_commit.commit)
-    else:
-        target = _RevertTarget(last.origin.commit, path, fact)
-    mainline_commit = trail.commit_with_id(target.commit)
-    parsed = parse_message(mainline_commit.message) if mainline_commit else None
-    if parsed and parsed.op is Op.REVERT and parsed.reverts:
-        return _RevertTarget(commit=parsed.reverts[0], path=path, fact=fact, reverted_by=target.commit)
-    return target
-
-
-def _confirmation(trail: Trail, occurrence: Occurrence) -> MainlineCommit | None:
-    """The commit that confirmed an occurrence; None where it began in another way."""
-    commit = trail.commit_numbered(occurrence.begun)
-    return commit if commit and occurrence.entry.fact in parse_message(commit.message).confirms else None
-
-
-def combine_results(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
+def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
     """Join the results of several files: the last that changed, with what all of them did; notes name the other commits."""
     nothing = WriteResult(changed=False, path=plan.path, section=(), etag=None, commit=None, diff="" if dry_run else None)
     last = next((result for result in reversed(results) if result.changed), results[0] if results else nothing)

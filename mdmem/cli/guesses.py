@@ -37,7 +37,7 @@ COMMANDS: Mapping[str, str] = _table(
             "mdmem remember TEXT --key KEY (replaces the value of the key), or mdmem edit-section SECTION --replace OLD --with NEW"
         ),
         "edit edit_section editsection edit-file patch section-edit": "mdmem edit-section SECTION --append TEXT (or --body, --replace, --editor)",
-        "undo rollback restore reset unlog unremember": "mdmem revert COMMIT|FACT",
+        "undo rollback restore reset unlog unremember": "mdmem revert COMMIT|FACT|RUN",
         "commit checkpoint snapshot sync": "mdmem save [-m TEXT]",
         "diff changes changed timeline": "mdmem history -p",
         "versions revisions past evolution changelog log-history": "mdmem history [SECTION|FACT|KEY]",
@@ -110,7 +110,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "--type --category --class --as": ("--kind",),
     "--id --fact-id --ref --reference --target --commit --sha --rev": (
         "FACT",
-        "COMMIT|FACT",
+        "COMMIT|FACT|RUN",
         "SECTION|FACT|KEY",
         "--as-of",
         "--supersedes",

@@ -172,6 +172,8 @@ TABLE: ParameterTable = {
     ),
     "revert": (
         ("reference", (), str, None, True),
+        ("skip", ("--skip",), bool, False, False),
+        ("take_out", ("--take-out",), bool, False, False),
         ("source", ("--source",), Source, Source.INFERRED, False),
         ("confidence", ("--confidence",), float, None, False),
         ("actor", ("--actor",), str, None, False),

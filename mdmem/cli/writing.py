@@ -219,11 +219,21 @@ def save(
 
 def revert(
     call: Call,
-    reference: Annotated[str, typer.Argument(metavar="COMMIT|FACT", help="A commit, or a fact whose last change is meant.")],
+    reference: Annotated[
+        str, typer.Argument(metavar="COMMIT|FACT|RUN", help="A commit, a fact whose last change is meant, or a run (digest/…).")
+    ],
+    skip: Annotated[bool, typer.Option("--skip", help="Of a run: leave what later edits hold fast, and undo the rest.")] = False,
+    take_out: Annotated[
+        bool, typer.Option("--take-out", help="Of a run: take its lines out of the logs, not only out of what counts.")
+    ] = False,
     **shared: Writing,
 ) -> Answer:
-    """Undo one change, and keep everything later."""
-    return write_answer(open_memory(call).apply(Revert(reference, write_options(shared))))
+    """Undo one change, or those of a run; keep everything later.
+
+    Entries of a day's log stay there and count no more. Of a run all is undone, or nothing.
+    """
+    change = Revert(reference=reference, skip=skip, take_out=take_out, options=write_options(shared))
+    return write_answer(open_memory(call).apply(change))
 
 
 def contradicts(

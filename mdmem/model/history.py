@@ -64,7 +64,7 @@ class RevisionView:
     """One change of a section or a file. `time` is the author's; `before` and `text` are the section's text before and after.
 
     `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
-    it was said, as of `Origin`.
+    it was said, as of `Origin`; `run` is the digest's.
     """
 
     commit: CommitId
@@ -81,6 +81,7 @@ class RevisionView:
     section: SectionPath = ()
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
+    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class FactLink:
     """One fact of a chain: from when to when it held, who stated it last and why, and the commit that brought in its line.
 
     `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
-    it was said, as of `Origin`.
+    it was said, as of `Origin`; `run` is the digest's.
     """
 
     id: FactId
@@ -127,6 +128,7 @@ class FactLink:
     reason: str | None = None
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
+    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from mdmem.model.rules import require_allowances, require_no_trailer, require_po
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
+_RUN = late.pattern(r"(?:digest|dream)/[^\s/]+")
 _MINUTE = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
 
 
@@ -226,10 +227,28 @@ class DigestDay:
 
 @dataclass(frozen=True, slots=True)
 class Revert:
-    """Undo one change and keep everything later: a commit, named in git's way, or the last change of a fact (id, prefix or text)."""
+    """Undo one change and keep everything later: a commit, named in git's way, or the last change of a fact (id, prefix or text).
+
+    Or all changes of a run, as its commits name it: all of them or none; with `skip` all but those that later edits hold fast. Entries of a day's
+    log then count no more; with `take_out` their lines go out.
+    """
 
     reference: str
+    skip: bool = False
+    take_out: bool = False
     options: WriteOptions = field(default_factory=WriteOptions)
+
+    def __post_init__(self) -> None:
+        """Refuse what only a run can be undone with."""
+        if (self.skip or self.take_out) and not self.may_be_run:
+            raise UsageProblem(
+                f"{wording.field('skip' if self.skip else 'take_out')} goes with a run", "A run is named as its commits name it: digest/…"
+            )
+
+    @property
+    def may_be_run(self) -> bool:
+        """True if the reference has the form in which runs are named."""
+        return _RUN.fullmatch(self.reference) is not None
 
 
 @dataclass(frozen=True, slots=True)

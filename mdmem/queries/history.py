@@ -198,6 +198,7 @@ def _revision_view(
         section=section,
         claimed_by=note.claimed_by,
         cites=tuple(dict.fromkeys(cited for origin, lines in lines_of.items() for cited in line_cites(origin, lines))),
+        run=note.run,
     )
 
 
@@ -282,6 +283,7 @@ def _link_view(workspace: Workspace, link: chains.ChainLink, commit: MainlineCom
         reason=note.provenance.reason,
         claimed_by=link.claimed_by,
         cites=link.cites,
+        run=note.run,
     )
 
 

@@ -72,6 +72,7 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
         "path": revision.path,
         "section": join_path(revision.section),
         "cites": list(revision.cites),
+        "run": revision.run,
     }
 
 
@@ -113,13 +114,13 @@ def _revision_lines(revision: RevisionView, history: SectionHistory, colour: boo
 
 
 def _attribution(change: RevisionView | FactLink) -> str:
-    """The commit of a change, its operation, its source and confidence, who made it and why."""
+    """The commit of a change, its operation or run, its source and confidence, who made it and why."""
     is_default = change.op is not None and (change.source, change.confidence) == (Source.INFERRED, Source.INFERRED.confidence)
     is_personal = change.op is None
-    actor = change.actor or (change.author if is_personal else "")
+    actor = "" if change.run else change.actor or (change.author if is_personal else "")
     claimant = f" (claimed by {change.claimed_by})" if change.claimed_by else ""
     parts = (
-        "by hand" if is_personal else str(change.op),
+        "by hand" if is_personal else change.run or str(change.op),
         "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
         f"by {actor}" if actor and not is_personal else actor,
     )
@@ -162,6 +163,7 @@ def _link_json(link: FactLink) -> dict[str, Any]:
         "reason": link.reason,
         "claimed_by": link.claimed_by,
         "cites": list(link.cites),
+        "run": link.run,
     }
 
 

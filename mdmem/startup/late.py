@@ -93,6 +93,7 @@ MODULES = frozenset(
         "mdmem.queries.show",
         "mdmem.catchup.replay",
         "mdmem.changes.revert",
+        "mdmem.changes.revert_run",
         "mdmem.changes.review",
         "mdmem.model.searches",
         "mdmem.queries.labels",

@@ -1,0 +1,283 @@
+"""Find the change that is to be taken back, and plan how; nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mdmem import history, layout, packaged_files
+from mdmem.catchup import trail_update
+from mdmem.changes.edits import RevertEdit
+from mdmem.document import decode, parse
+from mdmem.editors import daily
+from mdmem.editors.fact_difference import fact_difference
+from mdmem.errors import FactProblem, HistoryProblem
+from mdmem.history.notes import parse_message
+from mdmem.history.reverts import taken_back
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
+from mdmem.model.trail import Fate, MainlineCommit, Occurrence
+from mdmem.model.writes import Revert
+from mdmem.queries import lookup
+from mdmem.repo import first_parent
+from mdmem.repo.first_parent import ChangedFile, CommitChanges
+from mdmem.startup.records import dataclass
+from mdmem.trail import Trail
+from mdmem.wording import verb
+from mdmem.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class RevertPlan:
+    """The edits that take a change back, what is to be stated besides (None: nothing), and what the user should know.
+
+    `path` is a file that the change is about.
+    """
+
+    path: FilePath
+    edits: tuple[RevertEdit, ...]
+    note: history.CommitNote | None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def does_something(self) -> bool:
+        """True if there is anything to write or to state."""
+        return bool(self.edits) or self.note is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _RevertTarget:
+    """The commit whose change is to be taken back; with `fact`, only what it did to that fact in the file `path`.
+
+    `reverted_by`: the commit that has taken it back already. `of_run`: it is one of a run's, so that what others have stated again stays.
+    """
+
+    commit: CommitId
+    path: FilePath | None = None
+    fact: FactId | None = None
+    reverted_by: CommitId | None = None
+    of_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _FileReverts:
+    """The edits that take back the changes of files, and the lines of a day's log, which only grows, to retract."""
+
+    edits: tuple[RevertEdit, ...]
+    retracts: tuple[FactId, ...]
+    notices: tuple[str, ...]
+
+
+def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
+    """Plan how a change is taken back; nothing is written.
+
+    Raises:
+        FactProblem: `fact-not-found`, `ambiguous`: a word that is a fact and a commit.
+        HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
+    """
+    with trail_update.fresh_trail(workspace) as trail:
+        target = _find_target(workspace, trail, change.reference)
+        (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
+        if target.reverted_by is not None:
+            _require_revertible(workspace, commit)
+            return _reverted_already(target.path or workspace.curated, target.commit, target.reverted_by)
+        plan = _plan_commit(workspace, trail, commit, target, change)
+        reverted_by = None if plan.does_something else _last_revert(trail, target.commit)
+    if reverted_by is not None:
+        return _reverted_already(plan.path, target.commit, reverted_by)
+    if not plan.does_something:
+        hint = f"{plan.notices[0]}." if plan.notices else ""
+        raise HistoryProblem("cannot-revert", f"{target.commit[:10]} did nothing to memory that still stands", hint)
+    return plan
+
+
+def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) -> list[RevertPlan]:
+    """Plan how the commits of a run are taken back, in their order; those that did nothing that still stands have no plan.
+
+    Raises:
+        HistoryProblem: `cannot-revert`: one is a merge.
+    """
+    with trail_update.fresh_trail(workspace) as trail:
+        commits = first_parent.read_commits(workspace.repository, ids)
+        targets = [_RevertTarget(commit=commit.commit.id, of_run=True) for commit in commits]
+        plans = [_plan_commit(workspace, trail, commit, target, change) for commit, target in zip(commits, targets, strict=True)]
+    return [plan for plan in plans if plan.does_something]
+
+
+def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
+    """True if a word names a commit or a fact."""
+    with trail_update.fresh_trail(workspace) as trail:
+        return workspace.repository.commit_named(reference) is not None or lookup.fact_by_text(trail, reference) is not None
+
+
+def _plan_commit(workspace: Workspace, trail: Trail, commit: CommitChanges, target: _RevertTarget, change: Revert) -> RevertPlan:
+    _require_revertible(workspace, commit)
+    # If the commit changed memory, its changes to other Markdown stay.
+    changed_files = [each for each in commit.changes if workspace.kind_of(each.path).is_memory] or commit.changes
+    names = {each.path: first_parent.current_name(workspace.repository, each.path, target.commit) for each in changed_files}
+    changed_files = [each for each in changed_files if target.path in (None, each.before_path, each.path, names[each.path])]
+    reverts = _revert_files(workspace, trail, commit, [(each, names[each.path]) for each in changed_files], target, change)
+    parsed = parse_message(commit.commit.message)
+    path = names[changed_files[0].path] if changed_files else parsed.path or workspace.curated
+    note = _note(commit, parsed, path, changed_files, reverts.retracts, trail)
+    return RevertPlan(path, reverts.edits, note, reverts.notices)
+
+
+def _revert_files(
+    workspace: Workspace,
+    trail: Trail,
+    commit: CommitChanges,
+    files: Sequence[tuple[ChangedFile, FilePath]],
+    target: _RevertTarget,
+    change: Revert,
+) -> _FileReverts:
+    """Take back what a commit did to files, which are given with their names now; of one fact alone, if there is one."""
+    fact = target.fact
+    edits: list[RevertEdit] = []
+    retracts: list[FactId] = []
+    notices: list[str] = []
+    for changed, path in files:
+        before, after = _texts(workspace, changed)
+        only = _with_partners(commit, before, after, fact) if fact else None
+        if workspace.kind_of(path) is FileKind.DAILY:
+            stated_again = _stated_again(trail, path) if target.of_run else frozenset[FactId]()
+            if not change.take_out:
+                retracts += [each for each in _live_additions(trail, path, before, after, only) if each not in stated_again]
+                continue
+            added = {item.fact.id for item in fact_difference(parse(before), parse(after)).added}
+            left = frozenset(fact for fact in added - stated_again if not _is_removed(trail, path, fact))
+            if not left:
+                continue
+            only = None if left == added else left
+            before = before or _empty_log(workspace, path)
+        if changed.before_path != changed.path:
+            notices.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
+        if before != after:
+            edit = RevertEdit(path=path, before=before, after=after, only=only, reverts=commit.commit.id, options=change.options)
+            edits.append(edit)
+    return _FileReverts(tuple(edits), tuple(retracts), tuple(notices))
+
+
+def _stated_again(trail: Trail, path: FilePath) -> frozenset[FactId]:
+    """The facts of a log that somebody stated besides a digest: these are theirs, and cite no session."""
+    return frozenset(each.entry.fact for each in trail.live_occurrences(path) if each.entry.fact is not None and not each.origin.cites)
+
+
+def _is_removed(trail: Trail, path: FilePath, fact: FactId) -> bool:
+    """True if a fact was taken out of a file, and not only reworded."""
+    here = [each for each in trail.occurrences_of(fact) if each.entry.path == path]
+    return bool(here) and all(each.ended is not None for each in here) and here[-1].fate is Fate.REMOVED
+
+
+def _empty_log(workspace: Workspace, path: FilePath) -> str:
+    """The text of a day's log before its first entry."""
+    day = layout.log_day(path, workspace.daily)
+    return daily.new_log(packaged_files.template("daily.md"), day) if day is not None else ""
+
+
+def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -> RevertPlan:
+    notice = f"{commit[:10]} was taken back already, by {reverted_by[:10]}; to have it again, revert that one"
+    return RevertPlan(path, (), None, (notice,))
+
+
+def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
+    """The last commit that took a commit back, and was not taken back itself."""
+    reverts = trail.reverts()
+    over = taken_back(reverts)
+    return next((each.commit for each in reversed(reverts) if commit.startswith(each.reverted) and each.commit not in over), None)
+
+
+def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:
+    """A fact and those that took its place or gave theirs to it with a commit."""
+    pairs = [(pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes]
+    pairs += [(old, new) for old, new in parse_message(commit.commit.message).supersedes if new is not None]
+    facts = {fact}
+    while more := {each for pair in pairs if facts.intersection(pair) for each in pair} - facts:
+        facts |= more
+    return frozenset(facts)
+
+
+def _require_revertible(workspace: Workspace, commit: CommitChanges) -> None:
+    repository, name = workspace.repository, commit.commit.id
+    if len(commit.parents) > 1:
+        raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", "Name one of the commits that it brought.")
+    if not repository.is_ancestor(name):
+        raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", f"{verb('history')} lists what is.")
+    if name in repository.shallow_commits():
+        hint = "git fetch --unshallow brings the rest."
+        raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: what it changed cannot be told", hint)
+
+
+def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
+    """The texts of a file before and after a commit; empty where it was not there."""
+    contents = workspace.repository.contents([blob for blob in (changed.before, changed.after) if blob])
+    before, after = (decode(contents[blob]) if blob else "" for blob in (changed.before, changed.after))
+    return before, after
+
+
+def _live_additions(trail: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
+    """The entries of a day's log that a commit brought in and that still count."""
+    added = [item.fact.id for item in fact_difference(parse(before), parse(after)).added]
+    live = {occurrence.entry.fact for occurrence in trail.live_occurrences(path) if not trail.marks_of(occurrence.number)}
+    return [fact for fact in added if fact in live and (only is None or fact in only)]
+
+
+def _note(
+    commit: CommitChanges,
+    parsed: history.ParsedNote,
+    path: FilePath,
+    changed_files: Sequence[ChangedFile],
+    retracts: tuple[FactId, ...],
+    trail: Trail,
+) -> history.CommitNote | None:
+    """The note besides the edits: it retracts lines of a log, or takes back what a commit that changed no text states; None without either."""
+    marks = trail.marks_stated_by(commit.commit.id)
+    only_marks = not changed_files and any(mark.ended is None for mark in marks)
+    states_more = not changed_files and bool(parsed.confirms or parsed.reverts)
+    if not retracts and not only_marks and not (states_more and _last_revert(trail, commit.commit.id) is None):
+        return None
+    section = tuple(parsed.section.split(" > ")) if parsed.section else ()
+    return history.CommitNote(
+        op=Op.REVERT, path=path, section=section, provenance=Provenance(), retracts=retracts, reverts=(commit.commit.id,)
+    )
+
+
+def _find_target(workspace: Workspace, trail: Trail, reference: str) -> _RevertTarget:
+    """Find what is meant: a fact by its exact text, by its id, or a commit."""
+    facts = {fact for fact in (lookup.fact_by_text(trail, reference), lookup.fact_by_id(trail, reference)) if fact is not None}
+    commit = workspace.repository.commit_named(reference)
+    if len(facts) + (commit is not None) > 1:
+        sorts = "a fact and a commit" if commit else "the text of a fact and the id of another"
+        hint = "Give more digits of the commit, or the fact's text or id."
+        raise FactProblem("ambiguous", f"{reference[:80]!r} is {sorts}", hint, facts=sorted(facts))
+    for fact in facts:
+        return _last_change(trail, trail.occurrences_of(fact))
+    if commit is None:
+        lists = f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."
+        hint = lookup.similar_facts_hint(trail, reference) or lists
+        raise HistoryProblem("commit-not-found", f"there is no fact and no commit {reference[:80]!r}", hint)
+    return _RevertTarget(commit=commit)
+
+
+def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarget:
+    """The last change of a fact: its beginning, its end, a mark or a confirmation. A revert of a change does not count as one."""
+    last = occurrences[-1]
+    path, fact = last.entry.path, last.entry.fact
+    marks = trail.marks_of(last.number)
+    if last.ended is not None and (mainline_commit := trail.commit_numbered(last.ended)):
+        target = _RevertTarget(commit=mainline_commit.commit, path=path, fact=fact)
+    elif marks:
+        target = _RevertTarget(commit=marks[-1].commit)
+    elif mainline_commit := _confirmation(trail, last):
+        target = _RevertTarget(commit=mainline_commit.commit)
+    else:
+        target = _RevertTarget(commit=last.origin.commit, path=path, fact=fact)
+    mainline_commit = trail.commit_with_id(target.commit)
+    parsed = parse_message(mainline_commit.message) if mainline_commit else None
+    if parsed and parsed.op is Op.REVERT and parsed.reverts:
+        return _RevertTarget(commit=parsed.reverts[0], path=path, fact=fact, reverted_by=target.commit)
+    return target
+
+
+def _confirmation(trail: Trail, occurrence: Occurrence) -> MainlineCommit | None:
+    """The commit that confirmed an occurrence; None where it began in another way."""
+    commit = trail.commit_numbered(occurrence.begun)
+    return commit if commit and occurrence.entry.fact in parse_message(commit.message).confirms else None

@@ -1,0 +1,184 @@
+"""Reverts of runs: all that a digest wrote is taken back, or nothing, and does not come back."""
+
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import pytest
+from conftest import World
+from pi_sessions import digest as digest_files
+from pi_sessions import texts, write_session
+from workspaces import NOW, Desk, code_of, desk
+
+from mdmem.changes import apply as applied
+from mdmem.errors import MdmemError
+from mdmem.memory import Memory
+from mdmem.model import FactId, Source
+from mdmem.model.searches import ListFacts
+from mdmem.model.writes import DayEntry, DigestDay, Log, Revert, WriteOptions, WriteResult
+
+RUN, OTHER = "digest/20260304T090000Z-0a1b2c3d", "digest/20260304T100000Z-0a1b2c3d"
+FIRST, SECOND = date(2026, 3, 3), date(2026, 3, 4)
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    return desk(world, repository)
+
+
+def write(at: Desk, text: str, day: date = SECOND, run: str = RUN, source: Source = Source.USER_STATED, minute: str = "09:00") -> FactId:
+    entry = DayEntry(minute=minute, text=text, kind="fact", cites="claude/5a1e0012#7")
+    change = DigestDay(day=day, entries=(entry,), run=run, options=WriteOptions(source=source, session="claude/5a1e0012"))
+    (fact,) = applied.apply(at.workspace, change, lambda _: None).added
+    return fact
+
+
+def revert(at: Desk, reference: str = RUN, **more: bool) -> WriteResult:
+    options = WriteOptions(dry_run=more.pop("dry_run", False))
+    return at.apply(Revert(reference=reference, options=options, **more))
+
+
+def facts(at: Desk) -> set[str]:
+    with closing(Memory(at.workspace)) as memory:
+        return {fact.text for fact in memory.facts(ListFacts(limit=0)).facts} - {"works at Stripe", "lives in Oslo"}
+
+
+@pytest.fixture
+def run(at: Desk) -> tuple[FactId, ...]:
+    """A run with commits of two days and two sources, with another run between and a person's entry behind it."""
+    first = write(at, "the pump is old", FIRST)
+    write(at, "the boat is red", run=OTHER)
+    second = write(at, "the valve is new")
+    third = write(at, "it leaks at night", source=Source.INFERRED, minute="11:00")
+    at.apply(Log("by hand", day=SECOND.isoformat(), time="12:00"))
+    return first, second, third
+
+
+def test_all_that_a_run_wrote_counts_no_more(at: Desk, run: tuple[FactId, ...]):
+    before = at.read("memory/2026-03-04.md")
+    result = revert(at)
+    assert (result.changed, result.removed) == (True, (run[2], run[1], run[0]))
+    assert result.notes == (f"{RUN}: 3 commits of 3 taken back",)
+    assert facts(at) == {"the boat is red", "by hand"}
+    assert at.read("memory/2026-03-04.md") == before
+
+
+def test_once_more_changes_nothing(at: Desk, run: tuple[FactId, ...]):
+    revert(at)
+    head = at.git("rev-parse", "HEAD")
+    result = revert(at)
+    assert (result.changed, result.commit, result.notes) == (False, None, (f"nothing of {RUN} stands any more",))
+    assert at.git("rev-parse", "HEAD") == head
+
+
+def test_with_its_lines(at: Desk, run: tuple[FactId, ...]):
+    revert(at, take_out=True)
+    assert facts(at) == {"the boat is red", "by hand"}
+    log = at.read("memory/2026-03-04.md")
+    assert log[log.index("## ") :] == "## 09:00\n\n- [fact] the boat is red\n\n## 12:00\n\n- by hand\n"
+    assert at.read("memory/2026-03-03.md").startswith("# 2026-03-03\n")
+    assert "pump" not in at.read("memory/2026-03-03.md")
+    head = at.git("rev-parse", "HEAD")
+    assert not revert(at, take_out=True).changed
+    assert at.git("rev-parse", "HEAD") == head
+
+
+def test_the_lines_can_go_later(at: Desk, run: tuple[FactId, ...]):
+    revert(at)
+    assert revert(at, take_out=True).changed
+    assert "leaks" not in at.read("memory/2026-03-04.md")
+
+
+def test_a_dry_run_shows_it_and_changes_nothing(at: Desk, run: tuple[FactId, ...]):
+    before = at.tree_state()
+    assert revert(at, dry_run=True).removed == (run[2], run[1], run[0])
+    shown = revert(at, dry_run=True, take_out=True)
+    assert "-- [fact] it leaks at night" in (shown.diff or "")
+    assert at.tree_state() == before
+
+
+def test_what_somebody_stated_again_is_theirs(at: Desk):
+    write(at, "the pump is old", source=Source.INFERRED)
+    write(at, "the valve is new", source=Source.INFERRED, minute="10:00")
+    at.apply(Log("the pump is old", kind="fact", day=SECOND.isoformat(), options=WriteOptions(source=Source.USER_STATED)))
+    revert(at)
+    assert facts(at) == {"the pump is old"}
+    revert(at, take_out=True)
+    assert facts(at) == {"the pump is old"}
+    assert "valve" not in at.read("memory/2026-03-04.md")
+
+
+def test_what_it_superseded_holds_again(at: Desk):
+    old = at.apply(Log("the exam is on 3 December", kind="fact", day=SECOND.isoformat(), time="08:00")).added[0]
+    entry = DayEntry(minute="09:00", text="the exam is on 4 December", kind="fact", cites="claude/5a1e0012#7", supersedes=old)
+    applied.apply(at.workspace, DigestDay(day=SECOND, entries=(entry,), run=RUN), lambda _: None)
+    assert facts(at) == {"the exam is on 4 December"}
+    revert(at)
+    assert facts(at) == {"the exam is on 3 December"}
+
+
+def test_what_later_edits_hold_fast_is_named_and_can_be_left(at: Desk, run: tuple[FactId, ...]):
+    at.write("memory/2026-03-04.md", at.read("memory/2026-03-04.md").replace("it leaks at night", "it leaks at noon"))
+    at.commit("corrected")
+    before = at.tree_state()
+    with pytest.raises(MdmemError) as failure:
+        revert(at, take_out=True)
+    assert failure.value.code == "revert-conflict"
+    assert [conflict["path"] for conflict in failure.value.details["conflicts"]] == ["memory/2026-03-04.md"]
+    assert at.tree_state() == before
+    result = revert(at, take_out=True, skip=True)
+    assert any(note.startswith("left as it is: memory/2026-03-04.md, line ") for note in result.notes)
+    assert facts(at) == {"the boat is red", "by hand", "it leaks at noon"}
+
+
+def test_nothing_is_done_where_a_part_fails(at: Desk, run: tuple[FactId, ...]):
+    before = at.tree_state()
+    at.hook("commit-msg", 'grep -q 2026-03-03 "$1" && { echo no; exit 1; }; exit 0')
+    for take_out in (False, True):
+        with pytest.raises(MdmemError):
+            revert(at, take_out=take_out)
+        assert at.tree_state() == before
+
+
+def test_what_was_begun_is_finished(at: Desk, run: tuple[FactId, ...]):
+    revert(at)
+    at.git("reset", "-q", "--hard", "HEAD~2")
+    assert "it leaks at night" not in facts(at)
+    assert revert(at).removed == (run[1], run[0])
+    assert facts(at) == {"the boat is red", "by hand"}
+
+
+def test_of_another_machine_s_run_that_was_merged(at: Desk):
+    at.git("checkout", "-q", "-b", "side")
+    write(at, "the pump is old", FIRST)
+    at.git("checkout", "-q", "main")
+    at.apply(Log("by hand"))
+    at.git("merge", "-q", "--no-edit", "side")
+    assert facts(at) == {"the pump is old", "by hand"}
+    revert(at)
+    assert facts(at) == {"by hand"}
+
+
+def test_a_name_that_means_nothing_or_two_things(at: Desk, run: tuple[FactId, ...]):
+    assert code_of(lambda: revert(at, "digest/20200101T000000Z-00000000")) == "commit-not-found"
+    at.git("branch", RUN)
+    assert code_of(lambda: revert(at)) == "ambiguous"
+    with pytest.raises(MdmemError) as failure:
+        Revert("HEAD", take_out=True)
+    assert failure.value.code == "usage"
+
+
+@pytest.mark.parametrize("take_out", [False, True])
+def test_a_digest_does_not_bring_it_back(at: Desk, tmp_path: Path, take_out: bool):
+    path = write_session(tmp_path, "We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")
+    result = digest_files(at, path)
+    assert len(texts(result)) == 2
+    revert(at, result.run, take_out=take_out)
+    assert facts(at) == set()
+    for name in ("transcripts.json", "marks.json"):
+        (at.workspace.state / name).unlink(missing_ok=True)
+    assert texts(digest_files(at, path)) == []
+    copy = write_session(tmp_path, "We decided to keep the old pump.", session="6b2f0000")
+    assert texts(digest_files(at, copy)) == []
+    assert facts(at) == set()
