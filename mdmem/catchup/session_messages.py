@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from mdmem import files
 from mdmem.errors import RepositoryProblem, StorageProblem, TranscriptProblem
 from mdmem.files import MESSAGES_LOCK
-from mdmem.history.purged import PurgedWords, holds_purged, purged_words
 from mdmem.model.sessions import Message, Transcript
 from mdmem.search.messages import MESSAGES_NAME, MessageIndex, TranscriptMessages
 from mdmem.search.seen_transcripts import SeenTranscript, Stamp, stamps_digest, start_values
@@ -25,7 +24,9 @@ if TYPE_CHECKING:
     import shutil
 
     from mdmem.catchup import trail_update
+    from mdmem.history import purged
 else:
+    purged = late.module("mdmem.history.purged")
     trail_update = late.module("mdmem.catchup.trail_update")
     shutil = late.module("shutil")
 
@@ -47,20 +48,20 @@ class FreshMessages:
 class PurgedTexts:
     """The texts that were purged. A transcript may still hold them; nothing that is read of it does."""
 
-    def __init__(self, texts: tuple[PurgedWords, ...]) -> None:
+    def __init__(self, texts: tuple[purged.PurgedWords, ...]) -> None:
         self._texts = texts
         self.digest = hashlib.sha256(repr(sorted((text.count, text.hash) for text in texts)).encode()).hexdigest()[:_DIGEST_DIGITS]
         """A digest of them."""
 
     def hold(self, message: Message) -> bool:
         """True if a message holds one that was purged after it was said."""
-        return holds_purged(message.text, message.time or _LONG_AGO, self._texts)
+        return purged.holds_purged(message.text, message.time or _LONG_AGO, self._texts)
 
 
 def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
     """The texts that were purged, by the commits that led to HEAD."""
     with trail_update.fresh_trail(workspace, say) as trail:
-        return PurgedTexts(purged_words(trail))
+        return PurgedTexts(purged.purged_words(trail))
 
 
 def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False) -> FreshMessages:
@@ -84,8 +85,8 @@ def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = N
         return FreshMessages(index, stale=True, notes=(note,))
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
-        index, purged = MessageIndex.in_memory(workspace.settings.language), purged_texts(workspace, say)
-        update = _Update(survey, index, purged, progress)
+        index, texts = MessageIndex.in_memory(workspace.settings.language), purged_texts(workspace, say)
+        update = _Update(survey, index, texts, progress)
         update.run(survey.stamps)
         note = f"the index of messages cannot be written ({reason}); searched one in memory"
         return FreshMessages(index, notes=(note, *update.notes, *survey.notes(index)))
@@ -105,15 +106,15 @@ def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool
     while True:
         with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):
             index = _opened(workspace, full)
-            purged = purged_texts(workspace, say)
-            if (index.seen.settings, index.seen.purged) != (survey.settings, purged.digest):
+            texts = purged_texts(workspace, say)
+            if (index.seen.settings, index.seen.purged) != (survey.settings, texts.digest):
                 index = _opened(workspace, full=True)
-            update = _Update(survey, index, purged, progress)
+            update = _Update(survey, index, texts, progress)
             try:
                 is_done = update.run_part()
             except StorageProblem:  # what is there is damaged, or the disk does not take it
                 index = _opened(workspace, full=True)
-                update = _Update(survey, index, purged, progress)
+                update = _Update(survey, index, texts, progress)
                 is_done = update.run_part()
         if is_done:
             return FreshMessages(index, notes=(*update.notes, *survey.notes(index)))
@@ -157,14 +158,14 @@ class _Survey:
 class _Update:
     """One update of an index of messages. The caller holds the lock."""
 
-    def __init__(self, survey: _Survey, index: MessageIndex, purged: PurgedTexts, progress: Progress | None) -> None:
+    def __init__(self, survey: _Survey, index: MessageIndex, texts: PurgedTexts, progress: Progress | None) -> None:
         workspace = survey.workspace
         self._survey = survey
         self._index = index
         self._progress = progress
         self._owners = workspace.settings.owner
         self._scope = Scope(workspace.settings.session_scope, workspace.repository.root)
-        self._purged = purged
+        self._purged = texts
         self._unreadable = 0
 
     @property

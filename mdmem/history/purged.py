@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from mdmem.facts import normalise
 from mdmem.history.messages import parse_trailers
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.trail import Trail
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 _TRAILER = "Purged"
 _DIGITS = 8

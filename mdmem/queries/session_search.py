@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING
 
 from mdmem import config
 from mdmem.catchup.session_messages import fresh_messages
 from mdmem.model.searches import Search, SearchResult
-from mdmem.queries import dates, search
+from mdmem.queries import search
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.messages import MessageQuery
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.queries import dates
+else:
+    dates = late.module("mdmem.queries.dates")
 
 
 def search_sessions_too(workspace: Workspace, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
@@ -33,8 +40,8 @@ def search_sessions_too(workspace: Workspace, request: Search, say: Say, progres
 
 def _message_query(workspace: Workspace, request: Search) -> MessageQuery:
     zone = config.zone(workspace.settings.timezone)
-    first = dates.first_day(workspace, request.since, "since")
-    last = dates.last_day(workspace, request.until, "until")
+    first = None if request.since is None else dates.first_day(workspace, request.since, "since")
+    last = None if request.until is None else dates.last_day(workspace, request.until, "until")
     if request.recent_days:
         recent = workspace.now().date() - timedelta(days=request.recent_days - 1)
         first = max(first or recent, recent)

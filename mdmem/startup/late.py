@@ -86,6 +86,7 @@ MODULES = frozenset(
         "mdmem.queries.suggestions",
         "mdmem.catchup.pages",
         "mdmem.given.guard",
+        "mdmem.history.purged",  # only where messages are read
         "mdmem.given.summary",
         "mdmem.queries.blame",
         "mdmem.queries.restated",
