@@ -35,7 +35,7 @@ _COMPLETION = "_MDMEM_COMPLETE"
 _LONG = frozenset(
     {
         *("init", "show", "outline", "search", "facts", "recall", "tags", "history", "blame", "when", "conflicts", "review", "check"),
-        *("status", "doctor", "stats", "reindex"),
+        *("status", "doctor", "stats", "reindex", "digest", "run"),
     }
 )
 """Commands that may take long and ask for nothing. `init` makes a commit, which git may have to sign; so do two others with some options."""
