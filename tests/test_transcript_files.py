@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mdmem.errors import TranscriptProblem
+from mdmem.transcripts.clients import Scope
 from mdmem.transcripts.files import find_files, read_file, searched_folders
 
 CLIENTS = ("claude", "codex", "openclaw", "gemini")
@@ -153,3 +154,14 @@ class TestReading:
             read_file(str(home / "elsewhere/f.jsonl"))
         (home / "elsewhere/f.jsonl").write_bytes(b"")
         assert read_file(str(home / "elsewhere/f.jsonl")) is None
+
+
+@pytest.mark.parametrize(
+    ("project", "counts"),
+    [(".", False), ("", False), ("src", False), (None, False), ("\0", False), ("{root}", True), ("{root}/a/b", True), ("{root}/..", False)],
+)
+def test_a_project_that_lies_in_a_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: str | None, counts: bool):
+    monkeypatch.chdir(tmp_path)
+    folder = None if project is None else project.format(root=tmp_path)
+    assert Scope("project", tmp_path).includes(folder) is counts
+    assert Scope("all", tmp_path).includes(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import tzinfo
-from pathlib import Path
 
 from mdmem.digest.cursors import Cursor
 from mdmem.errors import TranscriptProblem
@@ -13,6 +12,7 @@ from mdmem.extract.noise import REDACTED
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.sessions import Message, Transcript
 from mdmem.startup.records import dataclass, replace
+from mdmem.transcripts.clients import Scope
 from mdmem.transcripts.files import TranscriptFile, has_line, read_file
 from mdmem.workspace import Workspace
 
@@ -118,9 +118,7 @@ def _draw_permissively(transcript: Transcript, rules: DraftRules, marks: Mapping
 
 def _is_in_scope(workspace: Workspace, request: Digest, project: str | None) -> bool:
     """True if the sessions of a project are to be read: those that were named, else those of this work tree, or all."""
-    if request.sessions or workspace.settings.session_scope == "all":
-        return True
-    return project is not None and Path(project).resolve().is_relative_to(workspace.repository.root)
+    return Scope("all" if request.sessions else workspace.settings.session_scope, workspace.repository.root).includes(project)
 
 
 def _fresh_messages(transcript: Transcript, marks: Collection[str]) -> tuple[Message, ...]:

@@ -49,5 +49,13 @@ class Scope:
         if self.is_all or project is None:
             return self.is_all
         if project not in self._answers:
-            self._answers[project] = Path(project).resolve().is_relative_to(self._root)
+            self._answers[project] = _lies_in(project, self._root)
         return self._answers[project]
+
+
+def _lies_in(project: str, root: Path) -> bool:
+    """True if a folder, as a transcript names it, lies in another one."""
+    try:
+        return Path(project).is_absolute() and Path(project).resolve().is_relative_to(root)
+    except (ValueError, OSError, RuntimeError):  # no path at all, or a circle of links
+        return False
