@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from re import Match, Pattern
 
 from mdmem.startup import late
@@ -26,6 +26,10 @@ class Secret:
     start: int
     end: int
     line: int
+
+
+_ANY_CASE = "(?i)"
+_ARMOUR = "PRIVATE" + " KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,11 @@ class Rule:
     leads: bool = False
     strict_judge: Callable[[str], bool] | None = None
 
+    @property
+    def is_named(self) -> bool:
+        """True for a value that is called a secret, in whatever case."""
+        return self.pattern.startswith(_ANY_CASE)
+
 
 _PLACEHOLDER = late.pattern(
     r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
@@ -59,7 +68,6 @@ _EXAMPLE = late.pattern(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
 _LINE_END = late.pattern(r"\r\n?|\n")
 _ESCAPE = late.pattern(r"\\([!-/:-@\[-`{-~])")
 """A backslash escape of CommonMark."""
-_ANY_CASE = "(?i)"
 _MAX_NAME_CHARS = 40
 _MIN_ENTROPY = 2.6
 _MAX_RANDOM_CHUNK = 3.2
@@ -140,7 +148,7 @@ _NAME_END = r"[A-Za-z0-9_\-]{0,20}[\"'`*]{0,3}\s{0,3}(?:=|:|:=|=>)\s{0,3}[*\"'`]
 RULES: tuple[Rule, ...] = (
     Rule(
         kind="private-key",
-        literals=("PRIVATE KEY",),
+        literals=(_ARMOUR,),
         pattern=r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:(?:[^-]|-(?!----)){1,16384}+-{5,8}END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
         r"|(?:[\s>]{1,8}[A-Za-z0-9+/=]{16,128}){1,200})",
@@ -258,6 +266,21 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
+SHORTEST_TOKEN = 16
+"""No token of an issuer is shorter, and none has a space in it."""
+_ARMOUR_NUMBER = next(number for number, rule in enumerate(RULES) if _ARMOUR in rule.literals)
+_FOLDED_LITERALS, _TOKEN_LITERALS = (
+    tuple(
+        (literal, number)
+        for number, rule in enumerate(RULES)
+        if rule.is_named is is_named
+        for literal in rule.literals
+        if literal != _ARMOUR
+    )
+    for is_named in (True, False)
+)
+"""The literals with the numbers of their rules: those of values that are called secrets, in lower case, and those of tokens."""
+
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
 """Exempts the line that it stands in."""
 _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
@@ -305,13 +328,16 @@ def _matches_without_escapes(text: str, strict: bool) -> Iterator[tuple[str, int
         yield kind, start + bisect_right(removed, start), end + bisect_right(removed, end - 1)
 
 
-def _possible_rules(text: str) -> Iterator[Rule]:
-    """The rules with a literal that stands in the text."""
+def _possible_rules(text: str) -> Iterable[Rule]:
+    """The rules with a literal that stands in the text, in their order."""
     lowered = text.lower()
-    for rule in RULES:
-        searched = lowered if rule.pattern.startswith(_ANY_CASE) else text
-        if any(literal in searched for literal in rule.literals):
-            yield rule
+    # Flat tables: this is asked of each message of a transcript, and the answer is nearly always none.
+    numbers = {number for literal, number in _FOLDED_LITERALS if literal in lowered}
+    if _ARMOUR in text:
+        numbers.add(_ARMOUR_NUMBER)
+    if max(map(len, text.split()), default=0) >= SHORTEST_TOKEN:
+        numbers.update([number for literal, number in _TOKEN_LITERALS if literal in text])
+    return (RULES[number] for number in sorted(numbers)) if numbers else ()
 
 
 def _matches_of(rule: Rule, text: str, strict: bool) -> Iterator[tuple[str, int, int]]:

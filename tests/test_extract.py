@@ -1,5 +1,6 @@
 """Entries drawn from the messages of a session, by rules."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -13,6 +14,7 @@ from mdmem.extract.attributes import attribute
 from mdmem.extract.drafts import MOST_CHARACTERS, Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.relative_dates import annotate
 from mdmem.extract.sentences import Sentence, sentences, strip_pasted
+from mdmem.extract.vocabulary import WordedPattern, vocabulary
 from mdmem.facts import fact_id
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
@@ -257,6 +259,21 @@ class TestAttributes:
     )
     def test_of_a_statement(self, text: str, key: str | None):
         assert attribute(Sentence.of(text)) == key
+
+
+def worded_patterns() -> list[WordedPattern]:
+    words = vocabulary()
+    single = [words.reported, words.condition, words.tool_decision, words.correction]
+    return [*single, *(pattern for pattern, _ in words.cues), *(pattern for pattern, _ in words.attributes)]
+
+
+@pytest.mark.parametrize("worded", worded_patterns(), ids=lambda worded: worded.pattern.pattern[:40])
+@given(st.data())
+@settings(max_examples=10)
+def test_what_a_pattern_matches_holds_one_of_its_words(worded: WordedPattern, data: st.DataObject):
+    text = data.draw(st.from_regex(re.compile(worded.pattern.pattern.replace("*+", "*").replace("?+", "?"))))
+    match = worded.pattern.search(text)
+    assert match is None or worded.search(text, Sentence.of(text).pieces) is not None
 
 
 DAY = date(2026, 3, 4)  # a Wednesday

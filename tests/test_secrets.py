@@ -6,10 +6,10 @@ import time
 from random import Random
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mdmem.secrets import ALLOW_COMMENT, RULES, _entropy, find, redact
+from mdmem.secrets import ALLOW_COMMENT, RULES, SHORTEST_TOKEN, Rule, _entropy, find, redact
 
 _RANDOM = Random(20260305)
 CPU_LIMIT = 3
@@ -197,6 +197,15 @@ def test_values_with_a_name(kind: str, value: str, text: str, context: str):
 @pytest.mark.parametrize(("kind", "text"), OTHERS)
 def test_other_kinds(kind: str, text: str):
     assert [secret.kind for secret in find(f"- see {text} there")] == [kind]
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.is_named and rule.kind != "private-key"], ids=lambda rule: rule.kind)
+@settings(max_examples=8)
+@given(st.data())
+def test_no_token_is_short_or_has_a_space_in_it(rule: Rule, data: st.DataObject):
+    token = data.draw(st.from_regex(rule.pattern.replace("++", "+").replace("}+", "}"), fullmatch=True))
+    assert len(token) >= SHORTEST_TOKEN
+    assert token.split() == [token]
 
 
 STRICT = [

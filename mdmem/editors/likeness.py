@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from math import fsum
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from mdmem.document import UNSPACED
 from mdmem.facts import UNTIL
@@ -250,14 +250,49 @@ def word_overlap(left: str, right: str) -> float:
 
 def resemble(left: str, right: str) -> bool:
     """True for two statements that say the same in nearly the same words: with the same numbers, names and negation."""
-    a, b = _words(left), _words(right)
-    if {word.text for word in a if word.number} != {word.text for word in b if word.number} or _is_negated(left) != _is_negated(right):
-        return False
-    return _names(a) == _names(b) and likeness(left, right) >= _RESEMBLANCE
+    a, b = _profile(left), _profile(right)
+    return a.marks == b.marks and _may_be_alike(a, b) and likeness(left, right) >= _RESEMBLANCE
 
 
-def _names(words: Iterable[_Word]) -> set[str]:
-    return {word.text for word in words if word.name}
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """The features of one statement, for a quick look at whether two are alike.
+
+    - `marks`: its numbers and names, and whether it negates: equal in statements that say the same.
+    - `shared`, `changed`: what its words weigh, by their stems.
+    - `total`: what all of them weigh where no other statement has them.
+    """
+
+    marks: tuple[frozenset[str], frozenset[str], bool]
+    shared: Mapping[str, float]
+    changed: Mapping[str, float]
+    total: float
+
+
+@lru_cache(maxsize=4096)
+def _profile(statement: str) -> _Profile:
+    words = _words(statement)
+    numbers, names = (frozenset(word.text for word in words if which(word)) for which in (_BY_NUMBER, _BY_NAME))
+    shared: dict[str, float] = defaultdict(float)
+    changed: dict[str, float] = defaultdict(float)
+    for word in words:
+        for stem in _stems(word.text):
+            shared[stem] += word.weight_shared
+            changed[stem] += word.weight_changed
+    total = fsum(word.weight_changed for word in words)
+    return _Profile(marks=(numbers, names, _is_negated(statement)), shared=dict(shared), changed=dict(changed), total=total)
+
+
+_BY_NUMBER, _BY_NAME = attrgetter("number"), attrgetter("name")
+_ROUNDING = 1e-6
+
+
+def _may_be_alike(a: _Profile, b: _Profile) -> bool:
+    """False where two statements cannot be alike, by the most that words with a stem of the other one could count for."""
+    stems = a.shared.keys() & b.shared.keys()
+    shared = _SUBJECT * sum([a.shared[stem] + b.shared[stem] for stem in stems])
+    rest = max(a.total - sum([a.changed[stem] for stem in stems]), 0) + max(b.total - sum([b.changed[stem] for stem in stems]), 0)
+    return shared > 0 and shared >= (_RESEMBLANCE - _ROUNDING) * (shared + rest)
 
 
 def _is_negated(statement: str) -> bool:

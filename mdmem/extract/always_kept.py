@@ -36,28 +36,32 @@ def find_cue(sentence: Sentence, tools: bool, pasted: bool, attribute_kind: str 
     """
     outside = sentence.outside_quotations
     words = vocabulary()
-    rule = _rule(outside, tools) or (attribute_kind and (attribute_kind, "attribute", 0))
+    rule = _rule(outside, sentence.pieces, tools) or (attribute_kind and (attribute_kind, "attribute", 0))
     if not rule:
         return None
     kind, name, start = rule
     is_own = not (
-        pasted or QUOTED in outside or words.condition.search(outside) or words.reported.search(outside) or is_announced(outside, start)
+        pasted
+        or QUOTED in outside
+        or words.condition.search(outside, sentence.pieces)
+        or words.reported.search(outside, sentence.pieces)
+        or is_announced(outside, start)
     )
     return Cue(kind, name, is_own)
 
 
-def _rule(text: str, tools: bool) -> tuple[str, str, int] | None:
+def _rule(text: str, pieces: frozenset[str], tools: bool) -> tuple[str, str, int] | None:
     """The kind that a rule gives to a text, the name of the rule, and where it applies."""
     if match := _MARK.match(text):
         name = match[1].casefold()
         return _MARK_KINDS.get(name, name), "mark", match.start()
     words = vocabulary()
-    if match := words.correction.search(text):
+    if match := words.correction.search(text, pieces):
         return CORRECTION, CORRECTION, match.start()
     for pattern, kind in words.cues:
-        if match := pattern.search(text):
+        if match := pattern.search(text, pieces):
             return kind, kind, match.start()
-    match = words.tool_decision.search(text) if tools else None
+    match = words.tool_decision.search(text, pieces) if tools else None
     return ("decision", "decision", match.start()) if match else None
 
 

@@ -22,14 +22,14 @@ def attribute(sentence: Sentence, tools: bool = False) -> str | None:
         tools: the session is one with tools, in which one moves to another database rather than to another city.
     """
     words = vocabulary()
-    if words.first_person.isdisjoint(sentence.folded) or sentence.is_question:
+    if words.attribute_words.isdisjoint(sentence.pieces) or words.first_person.isdisjoint(sentence.folded) or sentence.is_question:
         return None
     text = sentence.outside_quotations
     for pattern, key in words.attributes:
-        match = pattern.search(text)
+        match = pattern.search(text, sentence.pieces)
         if match is None:
             continue
-        if (tools and match.groupdict().get("moved")) or words.not_so.search(text) or words.reported.search(text):
+        if (tools and match.groupdict().get("moved")) or words.not_so.search(text) or words.reported.search(text, sentence.pieces):
             return None
         if words.not_so_before.search(text, 0, match.start()) or is_announced(text, match.start()):
             return None

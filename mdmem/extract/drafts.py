@@ -15,7 +15,7 @@ from mdmem.extract.attributes import attribute, attribute_kind
 from mdmem.extract.corrections import Statement, find_corrected
 from mdmem.extract.pasted import typed_sentences
 from mdmem.extract.relative_dates import annotate
-from mdmem.extract.sentences import Sentence, sentences, strip_pasted
+from mdmem.extract.sentences import Sentence, ends_as_question, has_part, sentences, sentences_with, strip_pasted
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.facts import fact_id
 from mdmem.model import FactId, Source
@@ -168,16 +168,19 @@ def _question_before(messages: Sequence[Message], number: int) -> tuple[Message,
     if not number or messages[number - 1].speaker is messages[number].speaker:
         return None
     before = messages[number - 1]
-    lines = [line for line in before.text.split("\n") if line.strip()]
-    last = sentences(_CAPTION.sub("", lines[-1]))[-1:] if lines else ()
+    line = _CAPTION.sub("", before.text.rstrip().rpartition("\n")[2])
+    if not ends_as_question(line):
+        return None
+    last = sentences(line)[-1:]
     return (before, last[0]) if last and last[0].is_question and noise.REDACTED not in last[0].text else None
 
 
 def _of_agent(message: Message, rules: DraftRules) -> Iterator[Draft]:
     """An agent's lesson or status."""
-    if vocabulary().agent_hint.search(message.text) is None:
+    hints = vocabulary().agent_hints
+    if not has_part(message.text, hints):
         return
-    spoken = sentences(strip_pasted(message.text))
+    spoken = sentences_with(strip_pasted(message.text), hints)
     cued = [(each, cue) for each in spoken if (cue := find_agent_cue(each)) and not noise.is_noise(each) and not noise.is_narration(each)]
     if not cued:
         return

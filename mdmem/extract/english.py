@@ -49,6 +49,9 @@ QUESTIONS = (
     r"may|might|have|has|had|any|isn't|aren't|don't|doesn't|didn't|won't|wouldn't|can't|couldn't) .*\?$",
 )
 
+# A list of `_WORDS` belongs to the patterns below it: one of these words, in lower case and without what an apostrophe cuts off, is in every
+# text that one of them matches. It saves most searches.
+REPORTED_WORDS = "says said wrote writes reads states stated told asks asked claims according quote print prints output outputs returned"
 REPORTED = (
     r"\b(?:says|said|wrote|writes|reads|states|stated|told (?:me|you|us)|asks|asked|claims|according to|quote|prints?|outputs?|returned)\b",
 )
@@ -62,6 +65,7 @@ REMARKS = (
 REQUIREMENTS = "must never only always not don't no should shouldn't need needs has have"
 """Words that no remark holds."""
 
+CONDITIONS_WORDS = "if unless whether suppose assuming case imagine would could hypothetically what"
 CONDITIONS = (r"\b(?:if|unless|whether|suppose|assuming|in case|imagine|would you|could you|hypothetically|what if)\b",)
 """Words with which a statement is none of what holds."""
 
@@ -79,6 +83,7 @@ ANSWERS = (
 )
 """Beginnings of an answer that needs its question."""
 
+REMEMBER_WORDS = "remember note mind forget future next record now"
 REMEMBER = (
     r"\b(?:please |pls )?remember (?:that|this|to|:|my|our|i|we)",
     r"\b(?:please )?(?:note|keep in mind|bear in mind|make a note|take note)(?: that|:| of)",
@@ -86,6 +91,7 @@ REMEMBER = (
     r"\bfor (?:the future|future reference|next time|the record)\b",
     r"\bfrom now on\b",
 )
+PREFERENCES_WORDS = "prefer rather always never stand bear hate dislike like love allergic intolerant vegan vegetarian call favourite favorite fave go preferred"
 PREFERENCES = (
     rf"\b{_PERSON}{_ADVERB} (?:prefer|would rather|'d rather)\b",
     rf"\b{_PERSON} (?:always|never)\b(?! (?:really )?(?:asked|knew|thought|seen|saw|been|had|heard|tried|tired|imagined|expected|realized|realised))",
@@ -94,6 +100,7 @@ PREFERENCES = (
     r"\b(?:please )?call me (?-i:[A-Z])",
     r"\bmy (?:all-time )?(?:favou?rite|fave|go-to|preferred)\b(?: \w+){0,4} (?:is|are|was|has (?:always )?been)\b",
 )
+DECISIONS_WORDS = "decided agreed chosen chose settled opted picked made going go switched let decision"
 DECISIONS = (
     rf"\b{_PERSON}{_HAVE}{_ADVERB} (?:decided|agreed|chosen|chose|settled on|opted|picked|made up (?:my|our) minds?)\b",
     rf"\b{_PERSON}(?:'re|'m| are| am){_ADVERB} going with\b",
@@ -103,8 +110,10 @@ DECISIONS = (
     r"\blet(?:'s| us) (?:use|go with|stick with|keep|switch to|drop|move to)\b",
     r"\bthe decision is\b",
 )
+TOOL_DECISIONS_WORDS = "must never only instead same longer always no"
 TOOL_DECISIONS = (r"\b(?:must|never|only|instead|same as|no longer|always)\b", r"\bno [\w-]+(?: [\w-]+)?!")
 """Words that make a decision of a statement in a session with tools."""
+CORRECTIONS_WORDS = "actually longer not isn don doesn aren meant mean changed correction scratch mistake make"
 CORRECTIONS = (
     r"^(?:no[,.]? |sorry[,.]? |wait[,.]? |oh[,.]? |hm+[,.]? )*actually\b",
     r"\bactually,? (?:make|it's|it is|that's|that is|it was|the)\b",
@@ -120,6 +129,7 @@ RELATIVES = (
     " grandpa granny aunt uncle cousin niece nephew twin stepmother stepfather roommate flatmate boss manager dog cat puppy kitten"
 )
 PEOPLE = f"{RELATIVES} parents siblings kids children friends friend neighbour neighbor colleague coworker teacher client customer"
+FACTS_WORDS = "my work works live joined moved started"
 FACTS = (
     rf"\bmy (?:full |last |first |middle )?(?:name|job|home|address|birthday|phone(?: number)?|email|role|title|{RELATIVES.replace(' ', '|')})(?:'s)? "
     r"(?:is|are|was|has|works|lives|name is|=)\b",
@@ -145,7 +155,21 @@ STATUSES = (
     r"\btests? (?:now |all )?pass(?:es|ed)?\b|\ball (?:\d+ )?tests? (?:are |is )?(?:green|pass(?:ed|ing)?)\b",
 )
 
-AGENT_HINT = r"root cause|caused by|fixed by|turn|merged|released|deployed|restarted|published|shipped|live|rolled|test"
+AGENT_HINTS = (
+    "root cause",
+    "caused by",
+    "fixed by",
+    "turn",
+    "merged",
+    "released",
+    "deployed",
+    "restarted",
+    "published",
+    "shipped",
+    "live",
+    "rolled",
+    "test",
+)
 """One of these stands in every message that holds an agent's lesson or status."""
 
 FIRST_PERSON = "i i'm i've me my mine myself we we're we've our ours ourselves"
@@ -211,54 +235,81 @@ NOT_SO_BEFORE = (
 )
 """Words behind which nothing is stated as being so now."""
 
-ATTRIBUTES: tuple[tuple[str, str], ...] = (
-    (rf"\b{_PERSON}{_ADVERB} work (?:at|for) (?P<value>{_NAME})", "employer"),
-    (rf"\b{_PERSON}(?:'ve| have){_ADVERB} worked (?:at|for) (?P<value>{_NAME})", "employer"),
-    (rf"{_I_AM} (?:employed (?:at|by)|working (?:at|for)) (?P<value>{_NAME})", "employer"),
+ATTRIBUTES: tuple[tuple[str, str, str], ...] = (
+    ("work", rf"\b{_PERSON}{_ADVERB} work (?:at|for) (?P<value>{_NAME})", "employer"),
+    ("worked", rf"\b{_PERSON}(?:'ve| have){_ADVERB} worked (?:at|for) (?P<value>{_NAME})", "employer"),
+    ("employed working", rf"{_I_AM} (?:employed (?:at|by)|working (?:at|for)) (?P<value>{_NAME})", "employer"),
     (
+        "joined join started start hired signed",
         rf"{_I_HAVE} (?:(?:left|quit) [^.;]{{1,40}}? (?:and|to) )?(?:join(?:ed)?|start(?:ed)? (?:working )?(?:at|for)|(?:got |been |was )?hired (?:at|by)|"
         rf"signed (?:on )?with) (?P<value>{_NAME})(?! (?:for|on|in) (?:a|an|the|lunch|dinner|breakfast|drinks|coffee|tea|fun)\b)",
         "employer",
     ),
-    (rf"(?P<value>\b{_NAME}) (?:has )?(?:hired|employs) me\b", "employer"),
-    (rf"{_MY}(?:employer|company){_IS_OR_COLON}{_ARTICLE}(?P<value>.+)", "employer"),
-    (rf"{_MY}(?:job|position){_IS} (?:at|with) (?P<value>{_NAME})", "employer"),
-    (rf"\b{_PERSON}{_ADVERB} live (?:in|at) {_NOT_A_HOME}(?P<value>.+)", "home"),
-    (rf"{_I_AM} (?:living|based|settled) in {_NOT_A_HOME}(?P<value>.+)", "home"),
-    (rf"(?P<moved>{_I_HAVE} (?:moved|relocated)) to (?P<value>{_NAME})(?! for (?!good\b|work\b|love\b|now\b|my\b)[a-z])", "home"),
-    (rf"{_MY}(?:home|address|flat|apartment|house|place){_IS_OR_COLON}(?P<value>(?:\d|{_CAPITAL}|on |in |at ).+)", "home"),
-    (rf"\bmy (?:full )?name{_IS} (?P<value>{_CAPITAL}.+)", "name"),
-    (rf"\b(?:call me|i go by) (?P<value>{_CAPITAL}.+)", "name"),
-    (rf"{_MY}(?:job|role|title|profession|occupation){_IS_OR_COLON}(?P<value>.+)", "job"),
-    (rf"\b{_PERSON}{_ADVERB} work as (?P<value>.+)", "job"),
-    (rf"\b(?:i'm|i am|i became|i've become)(?: now)? an? (?P<value>(?:[a-z]+ )?(?:{_PROFESSIONS}))\b", "job"),
-    (rf"\bmy birthday{_IS} (?P<value>.*\d.*)", "birthday"),
-    (r"\bi was born on (?P<value>.*\d.*)", "birthday"),
-    (rf"{_MY}(?:(?:phone|mobile|cell)(?: number)?|number){_IS_OR_COLON}(?P<value>\D{{0,20}}\d[\d -]{{4}}.*)", "phone"),
-    (r"\bi have a new (?:phone |mobile )?number: (?P<value>.*\d.*)", "phone"),
-    (rf"{_MY}(?:e-?mail|mail)(?: address)?{_IS_OR_COLON}(?P<value>.*@.*)", "email"),
-    (rf"{_MY}(?P<key>{_KIN})(?:{_IS} (?:called|named) |'s name{_IS} )(?P<value>{_CAPITAL}\w*)", "{key}"),
-    (rf"{_MY}(?P<key>{_KIN}){_IS_OR_COLON}{_ADJECTIVE}(?P<value>{_CAPITAL}\w*)(?: now)?\s*[.!,]?$", "{key}"),
-    (rf"(?P<value>\b{_NAME}){_IS} {_MY}(?P<key>{_KIN}|{_BELONGINGS})(?: now)?\s*[.!,]?$", "{key}"),
-    (rf"{_MY}(?P<key>{_BELONGINGS}){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "{key}"),
-    (rf"{_MY}(?:favou?rite|fave) (?P<key>{_FAVOURITE}){_IS_OR_COLON}(?P<value>.+)", "favourite {key}"),
-    (rf"(?P<value>\b{_CAPITAL}[\w' -]+?){_IS} {_MY}(?:favou?rite|fave) (?P<key>{_FAVOURITE})(?= now\b|\s*[.!,]|\s*$)", "favourite {key}"),
-    (rf"{_MY}(?:car|van){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "car"),
-    (rf"(?:\b{_PERSON}{_ADVERB} drive|{_I_AM} driving) an? (?:\w+ )?(?P<value>{_CAPITAL}[\w-]*)", "car"),
-    (rf"{_MY}(?:school|university|college){_IS_OR_COLON}(?P<value>{_CAPITAL}.*)", "school"),
-    (rf"(?:\b{_PERSON}{_ADVERB} study|{_I_AM} studying) at (?P<value>(?:the )?{_CAPITAL}.*)", "school"),
+    ("hired employs", rf"(?P<value>\b{_NAME}) (?:has )?(?:hired|employs) me\b", "employer"),
+    ("employer company", rf"{_MY}(?:employer|company){_IS_OR_COLON}{_ARTICLE}(?P<value>.+)", "employer"),
+    ("job position", rf"{_MY}(?:job|position){_IS} (?:at|with) (?P<value>{_NAME})", "employer"),
+    ("live", rf"\b{_PERSON}{_ADVERB} live (?:in|at) {_NOT_A_HOME}(?P<value>.+)", "home"),
+    ("living based settled", rf"{_I_AM} (?:living|based|settled) in {_NOT_A_HOME}(?P<value>.+)", "home"),
     (
-        rf"(?:{_I_HAVE} (?:transferred|changed|switched)|\bi{_ADVERB} go) to (?P<value>(?:the )?{_CAPITAL}.*(?:university|college|school)\b.*)",
+        "moved relocated",
+        rf"(?P<moved>{_I_HAVE} (?:moved|relocated)) to (?P<value>{_NAME})(?! for (?!good\b|work\b|love\b|now\b|my\b)[a-z])",
+        "home",
+    ),
+    (
+        "home address flat apartment house place",
+        rf"{_MY}(?:home|address|flat|apartment|house|place){_IS_OR_COLON}(?P<value>(?:\d|{_CAPITAL}|on |in |at ).+)",
+        "home",
+    ),
+    ("name", rf"\bmy (?:full )?name{_IS} (?P<value>{_CAPITAL}.+)", "name"),
+    ("call go", rf"\b(?:call me|i go by) (?P<value>{_CAPITAL}.+)", "name"),
+    ("job role title profession occupation", rf"{_MY}(?:job|role|title|profession|occupation){_IS_OR_COLON}(?P<value>.+)", "job"),
+    ("work", rf"\b{_PERSON}{_ADVERB} work as (?P<value>.+)", "job"),
+    (
+        _PROFESSIONS.replace("|", " "),
+        rf"\b(?:i'm|i am|i became|i've become)(?: now)? an? (?P<value>(?:[a-z]+ )?(?:{_PROFESSIONS}))\b",
+        "job",
+    ),
+    ("birthday", rf"\bmy birthday{_IS} (?P<value>.*\d.*)", "birthday"),
+    ("born", r"\bi was born on (?P<value>.*\d.*)", "birthday"),
+    (
+        "phone mobile cell number",
+        rf"{_MY}(?:(?:phone|mobile|cell)(?: number)?|number){_IS_OR_COLON}(?P<value>\D{{0,20}}\d[\d -]{{4}}.*)",
+        "phone",
+    ),
+    ("number", r"\bi have a new (?:phone |mobile )?number: (?P<value>.*\d.*)", "phone"),
+    ("email e mail", rf"{_MY}(?:e-?mail|mail)(?: address)?{_IS_OR_COLON}(?P<value>.*@.*)", "email"),
+    (RELATIVES, rf"{_MY}(?P<key>{_KIN})(?:{_IS} (?:called|named) |'s name{_IS} )(?P<value>{_CAPITAL}\w*)", "{key}"),
+    (RELATIVES, rf"{_MY}(?P<key>{_KIN}){_IS_OR_COLON}{_ADJECTIVE}(?P<value>{_CAPITAL}\w*)(?: now)?\s*[.!,]?$", "{key}"),
+    (
+        RELATIVES + " " + _BELONGINGS.replace("|", " "),
+        rf"(?P<value>\b{_NAME}){_IS} {_MY}(?P<key>{_KIN}|{_BELONGINGS})(?: now)?\s*[.!,]?$",
+        "{key}",
+    ),
+    (_BELONGINGS.replace("|", " "), rf"{_MY}(?P<key>{_BELONGINGS}){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "{key}"),
+    ("favourite favorite fave", rf"{_MY}(?:favou?rite|fave) (?P<key>{_FAVOURITE}){_IS_OR_COLON}(?P<value>.+)", "favourite {key}"),
+    (
+        "favourite favorite fave",
+        rf"(?P<value>\b{_CAPITAL}[\w' -]+?){_IS} {_MY}(?:favou?rite|fave) (?P<key>{_FAVOURITE})(?= now\b|\s*[.!,]|\s*$)",
+        "favourite {key}",
+    ),
+    ("car van", rf"{_MY}(?:car|van){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "car"),
+    ("drive driving", rf"(?:\b{_PERSON}{_ADVERB} drive|{_I_AM} driving) an? (?:\w+ )?(?P<value>{_CAPITAL}[\w-]*)", "car"),
+    ("school university college", rf"{_MY}(?:school|university|college){_IS_OR_COLON}(?P<value>{_CAPITAL}.*)", "school"),
+    ("study studying", rf"(?:\b{_PERSON}{_ADVERB} study|{_I_AM} studying) at (?P<value>(?:the )?{_CAPITAL}.*)", "school"),
+    (
+        "university college school",
+        rf"(?:{_I_HAVE} (?:transferred|changed|switched)|\bi{_ADVERB} go) to (?P<value>(?:the )?{_CAPITAL}.*\b(?:university|college|school)\b.*)",
         "school",
     ),
-    (rf"{_I_AM}(?: \w+)? allergic to (?P<value>.+)", "allergy"),
+    ("allergic", rf"{_I_AM}(?: \w+)? allergic to (?P<value>.+)", "allergy"),
     (
+        "vegan vegetarian pescatarian",
         rf"(?:{_I_AM}|{_I_HAVE} (?:gone|went|turned|became|become))(?: not [^,.;]{{1,30}} but| no longer [^,.;]{{1,30}} but)?(?: an?| strictly| fully)? "
         r"(?P<value>vegan|vegetarian|pescatarian)\b",
         "diet",
     ),
 )
-"""Patterns of statements, and the attribute that each is about. `moved`: in a session with tools this is hardly about a home."""
+"""Patterns of statements, the words one of which is in each, and the attribute that it is about. `moved`: in a session with tools this is hardly about a home."""
 
 KEY_SYNONYMS = {
     "employer": ("company", "works at", "work", "workplace"),

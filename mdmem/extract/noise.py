@@ -15,6 +15,7 @@ MIN_CONTENT_WORDS = 4
 _MOST_OF_REMARK = 4
 """The content words of a remark are fewer than this."""
 _COMMAND = late.pattern(r"\s*/[\w:-]+(?:\s|$)")
+_DIGIT = late.pattern("[0-9]")
 _CLOCK = late.pattern(r"\b\d{1,2}(?::\d\d| ?(?:am|pm))\b")
 
 
@@ -34,7 +35,11 @@ def _is_time(word: str) -> bool:
 
 def has_number(sentence: Sentence) -> bool:
     """True if a sentence holds a number, in digits or in words."""
-    return not vocabulary().numbers.isdisjoint(sentence.folded) or any(character.isdigit() for character in sentence.text)
+    return not vocabulary().numbers.isdisjoint(sentence.folded) or _has_digit(sentence.text)
+
+
+def _has_digit(text: str) -> bool:
+    return _DIGIT.search(text) is not None if text.isascii() else any(map(str.isdigit, text))
 
 
 def has_time(sentence: Sentence) -> bool:

@@ -46,7 +46,7 @@ def typed_sentences(text: str) -> frozenset[str] | None:
         return frozenset()
     begins = _BEGINS.search(text)
     end = begins.start() if begins else len(text)
-    for match in _LEADS_IN.finditer(text, 0, end):
+    for match in _LEADS_IN.finditer(text, 0, end) if "\n" in text else ():
         if match.end() < len(text.rstrip()) and not _OWN.match(match[0].rstrip().removesuffix(":")):
             end = match.end()
             break

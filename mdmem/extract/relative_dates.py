@@ -39,9 +39,8 @@ _PHRASE = late.pattern(
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
     )(?![\w-])(?!\ \(\d{{4}})"""
 )
-_HINT = late.pattern(
-    r"(?i)yesterday|tomorrow|night|today|last|next|this|previous|coming|ago|back|earlier|from (?:now|today)|\bin (?:\d|a|[tfsone])|on \w{3,6}day"
-)
+_HINTS = ("yesterday", "tomorrow", "night", "today", "last", "next", "this", "previous", "coming", "ago", "back", "earlier", "from now")
+_OTHER_HINT = late.pattern(r"(?i)\bin (?:\d|a|[tfsone])|on \w{3,6}day")
 _SPAN = late.pattern(r"(?i)(?:\b(?:over|during|for|in|within|of|throughout|across)\s+the|\bthe\s+whole)\s+$")
 _CLAUSE_END = late.pattern(r"[.!?;\n]\s|[.!?;\n]$")
 _PAST = late.pattern(
@@ -58,7 +57,8 @@ _REPEATED = late.pattern(r"(?i)\b(?:every|each|always|usually|never|often|someti
 
 def annotate(text: str, day: date) -> str:
     """Write the day that is meant behind each relative date of a text that was said on a day. What has its day already stays."""
-    if not _HINT.search(text):
+    lowered = text.lower()
+    if not any(hint in lowered for hint in _HINTS) and (("in " not in lowered and "day" not in lowered) or not _OTHER_HINT.search(text)):
         return text
 
     def write(match: Match[str]) -> str:

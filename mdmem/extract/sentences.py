@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Self
 
 from mdmem.extract.vocabulary import vocabulary
@@ -33,7 +33,7 @@ class Sentence:
     """A sentence, and what the rules look at again and again.
 
     - `text`: verbatim, on one line; `straight`: with straight apostrophes and quotation marks.
-    - `words`: as written; `folded`: each in lower case, once.
+    - `words`: as written; `folded`: each in lower case, once; `pieces`: these, cut at their apostrophes.
     - `content`: the words that say something, folded, in their order.
     """
 
@@ -41,6 +41,7 @@ class Sentence:
     straight: str
     words: tuple[str, ...]
     folded: frozenset[str]
+    pieces: frozenset[str]
     content: tuple[str, ...]
 
     @classmethod
@@ -48,10 +49,12 @@ class Sentence:
         """A sentence of a text on one line."""
         plain = text if text.isascii() else text.translate(_STRAIGHT)
         words = tuple(_WORD.findall(plain))
-        folded = [word.casefold() for word in words]
+        folded = " ".join(words).casefold().split(" ") if words else []
+        folded_words = frozenset(folded)
+        pieces = frozenset(piece for word in folded_words for piece in word.split("'")) if "'" in plain else folded_words
         stop_words = vocabulary().stop_words
-        content = tuple(word for word in folded if word not in stop_words and (len(word) > 1 or word.isdigit()))
-        return cls(text=text, straight=plain, words=words, folded=frozenset(folded), content=content)
+        content = tuple([word for word in folded if word not in stop_words and (len(word) > 1 or word.isdigit())])
+        return cls(text=text, straight=plain, words=words, folded=folded_words, pieces=pieces, content=content)
 
     @property
     def outside_quotations(self) -> str:
@@ -61,7 +64,12 @@ class Sentence:
     @property
     def is_question(self) -> bool:
         """True if its last mark is a question mark."""
-        return self.text.rstrip("\"'”’)] \t").endswith(("?", "？"))  # noqa: RUF001: the question mark of Chinese
+        return ends_as_question(self.text)
+
+
+def ends_as_question(text: str) -> bool:
+    """True if the last mark of a text is a question mark."""
+    return text.rstrip("\"'”’)] \t").endswith(("?", "？"))  # noqa: RUF001: the question mark of Chinese
 
 
 def strip_pasted(text: str) -> str:
@@ -73,6 +81,17 @@ def strip_pasted(text: str) -> str:
 def sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text. A line break ends a sentence; so does the end of a list item."""
     return tuple(map(Sentence.of, _sentences(text)))
+
+
+def sentences_with(text: str, parts: Collection[str]) -> tuple[Sentence, ...]:
+    """The sentences of a text in which, in lower case, one of these parts stands."""
+    return tuple(Sentence.of(sentence) for sentence in _sentences(text) if has_part(sentence, parts))
+
+
+def has_part(text: str, parts: Collection[str]) -> bool:
+    """True if one of these parts stands in a text in lower case."""
+    lowered = text.lower()
+    return any(part in lowered for part in parts)
 
 
 def _sentences(text: str) -> Iterator[str]:

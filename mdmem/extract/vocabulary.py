@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from re import Pattern
+from re import Match, Pattern
 
 from mdmem.extract import english
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WordedPattern:
+    """A pattern, and words one of which is in every text that it matches."""
+
+    words: frozenset[str]
+    pattern: Pattern[str]
+
+    def search(self, text: str, words: frozenset[str]) -> Match[str] | None:
+        """Search a text with these words (see `Sentence.pieces`)."""
+        return None if self.words.isdisjoint(words) else self.pattern.search(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +42,23 @@ class Vocabulary:
     greeting: Pattern[str]
     narration: Pattern[str]
     refusal: Pattern[str]
-    reported: Pattern[str]
+    reported: WordedPattern
     remark: Pattern[str]
-    condition: Pattern[str]
+    condition: WordedPattern
     choice: Pattern[str]
     answer: Pattern[str]
     naming: Pattern[str]
     reason: Pattern[str]
     caption: Pattern[str]
-    cues: tuple[tuple[Pattern[str], str], ...]
+    cues: tuple[tuple[WordedPattern, str], ...]
     """The statements that are always kept, and their kinds; the first that matches decides."""
-    tool_decision: Pattern[str]
-    correction: Pattern[str]
+    tool_decision: WordedPattern
+    correction: WordedPattern
     agent: tuple[tuple[Pattern[str], str], ...]
-    agent_hint: Pattern[str]
-    attributes: tuple[tuple[Pattern[str], str], ...]
+    agent_hints: tuple[str, ...]
+    attributes: tuple[tuple[WordedPattern, str], ...]
+    attribute_words: frozenset[str]
+    """One of these is in every statement about an attribute."""
     same_keys: Mapping[str, str]
     """The attribute for each other name of it."""
     not_so: Pattern[str]
@@ -69,33 +83,38 @@ def vocabulary() -> Vocabulary:
         greeting=_any((f"^{english.GREETING}",)),
         narration=_any(english.NARRATION),
         refusal=_any(english.REFUSALS),
-        reported=_any(english.REPORTED),
+        reported=_worded(english.REPORTED_WORDS, english.REPORTED),
         remark=_any(english.REMARKS),
-        condition=_any(english.CONDITIONS),
+        condition=_worded(english.CONDITIONS_WORDS, english.CONDITIONS),
         choice=_any(english.CHOICES),
         answer=_any(english.ANSWERS),
         naming=_any((english.NAMING,)),
         reason=_any((english.REASONS,)),
         caption=_any((english.CAPTION,)),
         cues=(
-            (_any(english.REMEMBER), "fact"),
-            (_any(english.DECISIONS), "decision"),
-            (_any(english.PREFERENCES), "preference"),
-            (_any(english.FACTS), "fact"),
+            (_worded(english.REMEMBER_WORDS, english.REMEMBER), "fact"),
+            (_worded(english.DECISIONS_WORDS, english.DECISIONS), "decision"),
+            (_worded(english.PREFERENCES_WORDS, english.PREFERENCES), "preference"),
+            (_worded(english.FACTS_WORDS, english.FACTS), "fact"),
         ),
-        tool_decision=_any(english.TOOL_DECISIONS),
-        correction=_any(english.CORRECTIONS),
+        tool_decision=_worded(english.TOOL_DECISIONS_WORDS, english.TOOL_DECISIONS),
+        correction=_worded(english.CORRECTIONS_WORDS, english.CORRECTIONS),
         agent=((_any(english.LESSONS), "lesson"), (_any(english.STATUSES), "status")),
-        agent_hint=_any((english.AGENT_HINT,)),
+        agent_hints=english.AGENT_HINTS,
         same_keys={name: key for key, names in english.KEY_SYNONYMS.items() for name in names},
         not_so=_any(english.NOT_SO),
         not_so_before=_any(english.NOT_SO_BEFORE),
-        attributes=tuple((_any((pattern,)), key) for pattern, key in english.ATTRIBUTES),
+        attributes=tuple((_worded(words, (pattern,)), key) for words, pattern, key in english.ATTRIBUTES),
+        attribute_words=frozenset(word for words, _, _ in english.ATTRIBUTES for word in words.split()),
     )
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def _worded(words: str, patterns: tuple[str, ...]) -> WordedPattern:
+    return WordedPattern(_words(words), _any(patterns))
 
 
 def _any(patterns: tuple[str, ...]) -> Pattern[str]:

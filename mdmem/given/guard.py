@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mdmem import client_tags
@@ -37,9 +38,12 @@ def text_id(text: str) -> FactId:
     return parse_text(text).id
 
 
+_parsed = lru_cache(maxsize=1024)(parse_text)
+
+
 def restates(text: str, entry: str) -> bool:
     """True if a text says what an entry says, in nearly the same words: with the same numbers, names and negation, and the value of its key."""
-    claim, current = parse_text(text), parse_text(entry)
+    claim, current = _parsed(text), _parsed(entry)
     if claim.id == current.id:
         return True
     if claim.key is not None and current.key is not None:

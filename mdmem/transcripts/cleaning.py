@@ -25,7 +25,7 @@ def clean(text: str) -> str:
     secrets counts for nothing here: whoever wrote it was not asked whether the text is to be stored. For the same reason more is taken for a password here.
     """
     plain = remove_control_characters(text)
-    joined = _JOINER.sub("", plain)
+    joined = plain if plain.isascii() else _JOINER.sub("", plain)
     without = redact(strip_blocks(joined), strict=True)
     # Joiners stay where they hide nothing.
     return (plain if without == joined else without).strip()
@@ -33,7 +33,7 @@ def clean(text: str) -> str:
 
 def remove_control_characters(text: str) -> str:
     """A text whose characters are all shown; every line ends at a line feed."""
-    if text.isprintable():
+    if text.isprintable() or (text.isascii() and text.replace("\n", " ").replace("\t", " ").isprintable()):
         return text
     plain = _CONTROL.sub("", _LINE_END.sub("\n", _TERMINAL_CODE.sub("", text)))
     return _SURROGATE.sub("\ufffd", plain)
