@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
+from killed_write import killed_at_every_step
 from pi_sessions import digest as digest_files
 from pi_sessions import texts, write_session
 from workspaces import NOW, Desk, code_of, desk
@@ -77,11 +78,28 @@ def test_with_its_lines(at: Desk, run: tuple[FactId, ...]):
     assert facts(at) == {"the boat is red", "by hand"}
     log = at.read("memory/2026-03-04.md")
     assert log[log.index("## ") :] == "## 09:00\n\n- [fact] the boat is red\n\n## 12:00\n\n- by hand\n"
-    assert at.read("memory/2026-03-03.md").startswith("# 2026-03-03\n")
-    assert "pump" not in at.read("memory/2026-03-03.md")
+    first = at.read("memory/2026-03-03.md")
+    assert (first.startswith("# 2026-03-03\n"), "##" in first, first.endswith("-->\n")) == (True, False, True)
     head = at.git("rev-parse", "HEAD")
     assert not revert(at, take_out=True).changed
     assert at.git("rev-parse", "HEAD") == head
+
+
+def test_the_lines_of_what_came_between_stay(at: Desk):
+    for minute, number in (("09:00", 1), ("11:00", 2)):
+        write(at, f"pump number {number}", minute=minute)
+    before = at.read("memory/2026-03-04.md")
+    for minute, number in (("08:30", 1), ("09:00", 2), ("10:00", 3), ("12:00", 4)):
+        write(at, f"boat of length {number}", minute=minute, run=OTHER)
+    others = at.read("memory/2026-03-04.md")
+    revert(at, OTHER, take_out=True)
+    assert at.read("memory/2026-03-04.md") == before
+    at.git("reset", "-q", "--hard", "HEAD~4")
+    assert at.read("memory/2026-03-04.md") == others
+    revert(at, take_out=True)
+    log = at.read("memory/2026-03-04.md")
+    rest = {"08:30": 1, "09:00": 2, "10:00": 3, "12:00": 4}
+    assert log[log.index("## ") :] == "\n".join(f"## {minute}\n\n- [fact] boat of length {number}\n" for minute, number in rest.items())
 
 
 def test_the_lines_can_go_later(at: Desk, run: tuple[FactId, ...]):
@@ -128,7 +146,7 @@ def test_what_later_edits_hold_fast_is_named_and_can_be_left(at: Desk, run: tupl
     assert [conflict["path"] for conflict in failure.value.details["conflicts"]] == ["memory/2026-03-04.md"]
     assert at.tree_state() == before
     result = revert(at, take_out=True, skip=True)
-    assert any(note.startswith("left as it is: memory/2026-03-04.md, line ") for note in result.notes)
+    assert any(note == "left as it is: memory/2026-03-04.md: it leaks at night" for note in result.notes)
     assert facts(at) == {"the boat is red", "by hand", "it leaks at noon"}
 
 
@@ -182,3 +200,18 @@ def test_a_digest_does_not_bring_it_back(at: Desk, tmp_path: Path, take_out: boo
     copy = write_session(tmp_path, "We decided to keep the old pump.", session="6b2f0000")
     assert texts(digest_files(at, copy)) == []
     assert facts(at) == set()
+
+
+@pytest.mark.parametrize("take_out", [False, True])
+def test_killed_at_any_step_the_next_one_does_the_rest(at: Desk, tmp_path: Path, take_out: bool):
+    write(at, "the pump is old", FIRST)
+    write(at, "the boat is red", run=OTHER)
+    write(at, "the valve is new", minute="10:00")
+    change = Revert(reference=RUN, take_out=take_out)
+    for copy, _ in killed_at_every_step(at, tmp_path, change, NOW):
+        copy.apply(change)
+        assert facts(copy) == {"the boat is red"}
+        assert copy.git("status", "--porcelain") == ""
+        reverted = [line for line in copy.git("log", "--format=%B").splitlines() if line.startswith("Mdmem-Reverts: ")]
+        assert len(set(reverted)) == len(reverted) == 2
+        assert not copy.apply(change).changed

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from mdmem import history
-from mdmem.document import Document, parse
+from mdmem.document import Document, is_blank, parse
 from mdmem.editors import EditResult, daily, likeness
+from mdmem.editors import facts as fact_editor
 from mdmem.facts import find_same_item, items, parse_item, write_item
 from mdmem.model import FactId, Op, SectionPath, Supersession
 from mdmem.model.writes import DayEntry, DigestDay
@@ -35,6 +38,35 @@ def edit(document: Document, change: DigestDay) -> EditResult:
             supersedes.append(Supersession(entry.supersedes, entry_fact(entry)))
     first, *more = dict.fromkeys(sections) or [()]
     return replace(start, section=first, more_sections=tuple(more), supersedes=tuple(supersedes))
+
+
+def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
+    """Take the entries that state some facts out of a log, and the headings of minutes beneath which nothing is left.
+
+    Raises:
+        SectionProblem: `body-escapes-section`.
+    """
+    sections: list[SectionPath] = []
+    text = document.text
+    for fact in facts:
+        current = parse(text)
+        item = next((each for each in items(current) if each.fact.id == fact), None)
+        if item is not None:
+            result = fact_editor.forget(current, item)
+            sections.append(result.section)
+            text = _without_heading(parse(result.text), current.path_at(item.start))
+    return EditResult(text=text, op=Op.REVERT, section=sections[0] if sections else ())
+
+
+def _without_heading(document: Document, path: SectionPath) -> str:
+    """The text of a log without the heading of a minute, where nothing stands beneath it."""
+    section = next((each for each in document.sections if each.path == path), None)
+    if section is None or not daily.is_minute(section) or document.slice(section.body, section.tree_end).strip():
+        return document.text
+    start = section.start
+    while section.tree_end == len(document.lines) and start > document.front and is_blank(document.lines[start - 1]):
+        start -= 1
+    return document.bom + document.slice(0, start) + document.slice(section.tree_end, len(document.lines))
 
 
 def complete_note(note: history.CommitNote, change: DigestDay, added: tuple[FactId, ...]) -> history.CommitNote:

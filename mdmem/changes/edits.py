@@ -45,7 +45,10 @@ _SHOWN_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class RevertEdit:
-    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only of the lines of these facts."""
+    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only of the lines of these facts.
+
+    `from_log`: the entries of these facts go out of a day's log.
+    """
 
     path: FilePath
     before: str
@@ -53,6 +56,7 @@ class RevertEdit:
     only: frozenset[FactId] | None
     reverts: CommitId
     options: WriteOptions
+    from_log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +168,8 @@ def _may_append(edit: FileEdit) -> bool:
             return edit.action is Action.APPEND
         case Remember() | InstructionsEdit():
             return False
+        case RevertEdit():
+            return edit.from_log
     return True
 
 
@@ -295,11 +301,22 @@ def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Docume
 def _revert(edit: RevertEdit, document: Document | None) -> EditedText:
     """Take the change back; a conflict names the file, and shows how it reads and how it would read."""
     try:
-        return EditedText(result=merge.undo(document or parse(""), edit.after, edit.before, edit.only))
+        return EditedText(result=undone(edit, document or parse("")))
     except SectionProblem as problem:
         details = problem.details
         hint = f"{problem.hint}\nNow: {_quote(details['now'])}\nThen: {_quote(details['then'])}"
         raise SectionProblem(problem.code, f"{edit.path}: {problem.message}", hint, path=edit.path, **details) from problem
+
+
+def undone(edit: RevertEdit, document: Document) -> EditResult:
+    """Take a change of a file back.
+
+    Raises:
+        SectionProblem: `revert-conflict`.
+    """
+    if edit.from_log:
+        return digest_day.take_out(document, sorted(edit.only or ()))
+    return merge.undo(document, edit.after, edit.before, edit.only)
 
 
 def _quote(text: str) -> str:

@@ -92,6 +92,9 @@ def _note_result(note: history.CommitNote, commit: CommitId | None, diff: str | 
 
 def _apply_run(workspace: Workspace, change: Revert, ids: Sequence[CommitId], say: Say) -> WriteResult:
     """Take back what the commits of a run did, as far as it still stands."""
+    if not change.options.dry_run:
+        with lock_workspace(workspace, say):
+            recover(workspace, say)  # a revert that was killed may have put a file in place: what is left is told by the commits
     plan = revert_run.plan_run(workspace, ids, change)
     results = _carry_out(workspace, plan.plans, change.options, say)
     whole = RevertPlan(path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from mdmem import history, layout, packaged_files
+from mdmem import history
 from mdmem.catchup import trail_update
 from mdmem.changes.edits import RevertEdit
 from mdmem.document import decode, parse
-from mdmem.editors import daily
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.history.notes import parse_message
@@ -26,16 +26,27 @@ from mdmem.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
+class HeldChange:
+    """A change of a commit that later edits hold fast: `what` it was, and details for a program."""
+
+    commit: CommitId
+    path: FilePath
+    what: str
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class RevertPlan:
     """The edits that take a change back, what is to be stated besides (None: nothing), and what the user should know.
 
-    `path` is a file that the change is about.
+    `path` is a file that the change is about. `held` is what later edits hold fast.
     """
 
     path: FilePath
     edits: tuple[RevertEdit, ...]
     note: history.CommitNote | None
     notices: tuple[str, ...] = ()
+    held: tuple[HeldChange, ...] = ()
 
     @property
     def does_something(self) -> bool:
@@ -64,6 +75,7 @@ class _FileReverts:
     edits: tuple[RevertEdit, ...]
     retracts: tuple[FactId, ...]
     notices: tuple[str, ...]
+    held: tuple[HeldChange, ...] = ()
 
 
 def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
@@ -99,7 +111,7 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
         commits = first_parent.read_commits(workspace.repository, ids)
         targets = [_RevertTarget(commit=commit.commit.id, of_run=True) for commit in commits]
         plans = [_plan_commit(workspace, trail, commit, target, change) for commit, target in zip(commits, targets, strict=True)]
-    return [plan for plan in plans if plan.does_something]
+    return [plan for plan in plans if plan.does_something or plan.held]
 
 
 def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
@@ -118,7 +130,7 @@ def _plan_commit(workspace: Workspace, trail: Trail, commit: CommitChanges, targ
     parsed = parse_message(commit.commit.message)
     path = names[changed_files[0].path] if changed_files else parsed.path or workspace.curated
     note = _note(commit, parsed, path, changed_files, reverts.retracts, trail)
-    return RevertPlan(path, reverts.edits, note, reverts.notices)
+    return RevertPlan(path=path, edits=reverts.edits, note=note, notices=reverts.notices, held=reverts.held)
 
 
 def _revert_files(
@@ -134,6 +146,7 @@ def _revert_files(
     edits: list[RevertEdit] = []
     retracts: list[FactId] = []
     notices: list[str] = []
+    held: list[HeldChange] = []
     for changed, path in files:
         before, after = _texts(workspace, changed)
         only = _with_partners(commit, before, after, fact) if fact else None
@@ -142,18 +155,31 @@ def _revert_files(
             if not change.take_out:
                 retracts += [each for each in _live_additions(trail, path, before, after, only) if each not in stated_again]
                 continue
-            added = {item.fact.id for item in fact_difference(parse(before), parse(after)).added}
-            left = frozenset(fact for fact in added - stated_again if not _is_removed(trail, path, fact))
-            if not left:
+            added = [item.fact for item in fact_difference(parse(before), parse(after)).added if item.fact.id not in stated_again]
+            left = [fact for fact in added if not _is_removed(trail, path, fact.id)]
+            live = {each.entry.fact for each in trail.live_occurrences(path)}
+            held += [
+                HeldChange(commit=commit.commit.id, path=path, what=fact.text, details={"fact": fact.id})
+                for fact in left
+                if fact.id not in live
+            ]
+            only = frozenset(fact.id for fact in left if fact.id in live)
+            if not only:
                 continue
-            only = None if left == added else left
-            before = before or _empty_log(workspace, path)
         if changed.before_path != changed.path:
             notices.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
         if before != after:
-            edit = RevertEdit(path=path, before=before, after=after, only=only, reverts=commit.commit.id, options=change.options)
+            edit = RevertEdit(
+                path=path,
+                before=before,
+                after=after,
+                only=only,
+                reverts=commit.commit.id,
+                options=change.options,
+                from_log=workspace.kind_of(path) is FileKind.DAILY,
+            )
             edits.append(edit)
-    return _FileReverts(tuple(edits), tuple(retracts), tuple(notices))
+    return _FileReverts(edits=tuple(edits), retracts=tuple(retracts), notices=tuple(notices), held=tuple(held))
 
 
 def _stated_again(trail: Trail, path: FilePath) -> frozenset[FactId]:
@@ -167,15 +193,9 @@ def _is_removed(trail: Trail, path: FilePath, fact: FactId) -> bool:
     return bool(here) and all(each.ended is not None for each in here) and here[-1].fate is Fate.REMOVED
 
 
-def _empty_log(workspace: Workspace, path: FilePath) -> str:
-    """The text of a day's log before its first entry."""
-    day = layout.log_day(path, workspace.daily)
-    return daily.new_log(packaged_files.template("daily.md"), day) if day is not None else ""
-
-
 def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -> RevertPlan:
     notice = f"{commit[:10]} was taken back already, by {reverted_by[:10]}; to have it again, revert that one"
-    return RevertPlan(path, (), None, (notice,))
+    return RevertPlan(path=path, edits=(), note=None, notices=(notice,))
 
 
 def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:

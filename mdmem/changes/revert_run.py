@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mdmem import files
-from mdmem.changes.edits import RevertEdit
-from mdmem.changes.revert_plan import RevertPlan, plan_reverts
+from mdmem.changes.edits import undone
+from mdmem.changes.revert_plan import HeldChange, RevertPlan, plan_reverts
 from mdmem.document import parse, parse_bytes
-from mdmem.editors import merge
 from mdmem.errors import SectionProblem
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FilePath
@@ -17,15 +16,15 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field, number_of
 from mdmem.workspace import Workspace
 
-_MOST_NAMED = 8
+_MOST_NAMED, _QUOTED = 8, 80
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """The plans by which commits of a run are taken back, the newest first. `held` are the edits that later ones hold fast, and why."""
+    """The plans by which commits of a run are taken back, the newest first. `held` is what later edits hold fast."""
 
     plans: tuple[RevertPlan, ...]
-    held: tuple[tuple[RevertEdit, SectionProblem], ...]
+    held: tuple[HeldChange, ...]
 
 
 def run_commits(workspace: Workspace, run: str) -> list[CommitId]:
@@ -48,37 +47,44 @@ def plan_run(workspace: Workspace, commits: Sequence[CommitId], change: Revert) 
     """
     texts: dict[FilePath, str] = {}
     plans: list[RevertPlan] = []
-    held: list[tuple[RevertEdit, SectionProblem]] = []
+    held: list[HeldChange] = []
     for plan in plan_reverts(workspace, commits, change):
+        held += plan.held
         edits = []
         for edit in plan.edits:
             if edit.path not in texts:
                 data = files.read(files.path_on_disk(workspace.root, edit.path))
                 texts[edit.path] = parse_bytes(data or b"").text
             try:
-                text = merge.undo(parse(texts[edit.path]), edit.after, edit.before, edit.only).text
+                text = undone(edit, parse(texts[edit.path])).text
             except SectionProblem as problem:
-                held.append((edit, problem))
+                held.append(HeldChange(commit=edit.reverts, path=edit.path, what=_first_line(problem), details=problem.details))
                 continue
             edits += [edit] if text != texts[edit.path] else []
             texts[edit.path] = text
-        plans += [each for each in [replace(plan, edits=tuple(edits))] if each.does_something]
+        plan = replace(plan, edits=tuple(edits))
+        plans += [plan] if plan.does_something else []
     if held and not change.skip:
         raise _held_fast(change.reference, held)
     return RunPlan(tuple(plans), tuple(held))
 
 
-def _held_fast(run: str, held: Sequence[tuple[RevertEdit, SectionProblem]]) -> SectionProblem:
+def _first_line(problem: SectionProblem) -> str:
+    """The first line that a change made and that is no more as it made it."""
+    return next((line.strip() for line in str(problem.details.get("made", "")).splitlines() if line.strip()), "")
+
+
+def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
     """The refusal that names all that later edits hold fast."""
     named = "\n".join(held_lines(held))
-    details = [{"commit": edit.reverts, "path": edit.path, **problem.details} for edit, problem in held]
+    details = [{"commit": each.commit, "path": each.path, **each.details} for each in held]
     hint = f"{named}\n{field('skip')} leaves these as they are, and takes the rest back."
     return SectionProblem(
         "revert-conflict", f"later edits changed what {run} did: {number_of(len(held), 'change')}", hint, conflicts=details
     )
 
 
-def held_lines(held: Iterable[tuple[RevertEdit, SectionProblem]]) -> list[str]:
-    """A line for each of the first edits that later ones hold fast."""
-    lines = [f"{edit.path}, line {problem.details['line']}: changed again since {edit.reverts[:10]}" for edit, problem in held]
+def held_lines(held: Sequence[HeldChange]) -> list[str]:
+    """A line for each of the first changes that later edits hold fast."""
+    lines = [f"{each.path}: {' '.join(each.what.split())[:_QUOTED]}" for each in held]
     return lines if len(lines) <= _MOST_NAMED else [*lines[: _MOST_NAMED - 1], f"{len(lines) - _MOST_NAMED + 1} more"]

@@ -65,6 +65,11 @@ def _new_minute(document: Document, minute: str, item: str) -> str:
     return insert_blocks(document, len(document.lines), f"{heading(_TIME_LEVEL, minute)}\n\n{item}")
 
 
+def is_minute(section: Section) -> bool:
+    """True for the heading of a minute."""
+    return section.level == _TIME_LEVEL and _MINUTE.fullmatch(section.title) is not None
+
+
 def insert(document: Document, minute: str, item: str) -> EditResult:
     """Put a list item where it belongs by its minute: under the last heading of that minute, else under a new one.
 
@@ -73,7 +78,7 @@ def insert(document: Document, minute: str, item: str) -> EditResult:
     Raises:
         SectionProblem: `open-block`: the text before the place ends inside an open fence or comment.
     """
-    minutes = [section for section in document.sections if section.level == _TIME_LEVEL and _MINUTE.fullmatch(section.title)]
+    minutes = list(filter(is_minute, document.sections))
     same = [section for section in minutes if section.title == minute]
     if same:
         return EditResult(text=append_to_section(document, same[-1], item), op=Op.DIGEST, section=same[-1].path)
