@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mdmem.document import parse
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.editors.likeness import candidate_pairs, likeness, word_overlap
+from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness, resemble, word_overlap
 from mdmem.facts import items
 
 REPLACED = [
@@ -210,3 +210,40 @@ def test_of_very_many_statements_the_nearest_are_candidates() -> None:
 )
 def test_word_overlap(left: str, right: str, nearly: bool) -> None:
     assert (word_overlap(left, right) >= 0.8) is nearly
+
+
+WORDS = [
+    "pump",
+    "pumps",
+    "Oslo",
+    "Stripe",
+    "lives",
+    "moved",
+    "not",
+    "never",
+    "7",
+    "12",
+    "garden",
+    "gardens",
+    "is",
+    "old",
+    "brass",
+    "在東京",
+    "the",
+    "boat",
+]
+
+
+class TestManyStatements:
+    """An index of statements finds what `resemble` says of each of them."""
+
+    @given(statements=st.lists(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), max_size=12), number=st.integers(0, 11))
+    def test_the_same_as_one_by_one(self, statements: list[str], number: int):
+        asked = statements[number % len(statements)] if statements else "pump"
+        found = list(StatementIndex(statements).find(asked))
+        assert found == [number for number, statement in enumerate(statements) if resemble(asked, statement)]
+
+    def test_nearly_the_same_words(self):
+        index = StatementIndex(["the roof is green", "We decided to keep the old pump, really."])
+        assert index.holds_like("We decided to keep the old pump.")
+        assert not index.holds_like("We decided to sell the old pump in May.")

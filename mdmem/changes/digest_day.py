@@ -8,7 +8,7 @@ from mdmem import history
 from mdmem.document import Document, is_blank, parse
 from mdmem.editors import EditResult, daily, likeness
 from mdmem.editors import facts as fact_editor
-from mdmem.facts import find_same_item, items, parse_item, write_item
+from mdmem.facts import items, parse_item, write_item
 from mdmem.model import FactId, Op, SectionPath, Supersession
 from mdmem.model.writes import DayEntry, DigestDay
 from mdmem.startup.records import replace
@@ -26,16 +26,18 @@ def edit(document: Document, change: DigestDay) -> EditResult:
     start = EditResult(text=document.text, op=Op.DIGEST, section=())
     sections: list[SectionPath] = []
     supersedes: list[Supersession] = []
-    texts = [item.fact.text for item in items(document)]
+    facts = {item.fact.id: item.fact.text for item in items(document)}
+    statements = likeness.StatementIndex(facts.values())
     for entry in change.entries:
-        current = parse(start.text)
-        if find_same_item(current, _item(entry)) is not None or any(likeness.resemble(entry.text, text) for text in texts):
+        fact = entry_fact(entry)
+        if fact in facts or statements.holds_like(entry.text):
             continue
-        start = daily.insert(current, entry.minute, _item(entry))
+        start = daily.insert(parse(start.text), entry.minute, _item(entry))
         sections.append(start.section)
-        texts.append(entry.text)
+        facts[fact] = entry.text
+        statements.add(entry.text)
         if entry.supersedes is not None:
-            supersedes.append(Supersession(entry.supersedes, entry_fact(entry)))
+            supersedes.append(Supersession(entry.supersedes, fact))
     first, *more = dict.fromkeys(sections) or [()]
     return replace(start, section=first, more_sections=tuple(more), supersedes=tuple(supersedes))
 

@@ -8,8 +8,9 @@ from datetime import date, tzinfo
 from enum import Enum, auto
 
 from mdmem import files
+from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.document import parse_bytes
-from mdmem.editors import likeness
+from mdmem.editors.likeness import StatementIndex
 from mdmem.extract.drafts import Draft
 from mdmem.facts import fact_id, items
 from mdmem.given import guard
@@ -17,7 +18,7 @@ from mdmem.model import CommitId, FactId
 from mdmem.model.sessions import Speaker
 from mdmem.model.writes import DayEntry, WriteResult
 from mdmem.queries import digested, taken_out
-from mdmem.queries.restated import nearest_entries
+from mdmem.queries.restated import nearest_in
 from mdmem.startup.records import dataclass, field
 from mdmem.workspace import Say, Workspace
 
@@ -40,18 +41,33 @@ class Verdict(Enum):
 class _DayLog:
     """The log of a day as it stands, with what is to be written into it.
 
-    - `data`: its bytes. `texts`: those of its facts, by their ids.
+    - `data`: its bytes. `facts`, `statements`: those of its items.
     - `added`: how many entries are to be written, by session. `written`: how many digests wrote (None: not counted yet).
     """
 
     data: bytes | None
-    texts: dict[FactId, str]
+    facts: set[FactId]
+    statements: StatementIndex
     added: Counter[str] = field(default_factory=Counter)
     written: Counter[str] | None = None
 
-    def holds(self, fact: FactId, text: str) -> bool:
-        """True if an entry stands there, in these or nearly these words."""
-        return fact in self.texts or any(likeness.resemble(text, other) for other in self.texts.values())
+
+class _NewEntries:
+    """Entries of a run, among which those are found that a text says again."""
+
+    def __init__(self) -> None:
+        self._facts: set[FactId] = set()
+        self._texts: list[str] = []
+        self._statements = StatementIndex()
+
+    def add(self, text: str) -> None:
+        self._facts.add(guard.text_id(text))
+        self._texts.append(text)
+        self._statements.add(text)
+
+    def holds(self, text: str) -> bool:
+        """True if a text says what one of them says (see `guard.restates`)."""
+        return guard.text_id(text) in self._facts or any(guard.restates(text, self._texts[at]) for at in self._statements.find(text))
 
 
 class EntryJudge:
@@ -65,18 +81,23 @@ class EntryJudge:
         self._zone = zone
         self._say = say
         self._dry_run = dry_run
-        self._taken_out: taken_out.TakenOutFacts | None = None
         self._commit: CommitId | None = None
+        self._taken_out: taken_out.TakenOutFacts | None = None
+        self._memory: FreshIndex | None = None
+        self._new = _NewEntries()
+        """The entries of this run, which `_memory` need not know."""
         self._logs: dict[date, _DayLog] = {}
         self._session = ""
         self._given: frozenset[str] = frozenset()
-        self._said: list[str] = []
+        self._days: set[date] = set()
+        """The days of the session whose logs are known to be as they are on disk."""
 
     def begin_session(self, session: str, given: frozenset[str]) -> None:
         """Go on with another session, CLIENT/SESSION, which was given the entries with these ids."""
-        self._session, self._given, self._said = session, given, []
-        if not self._dry_run:
-            self._logs = {}
+        for day in () if self._dry_run else self._days:
+            if self._logs[day].written is None:
+                self._logs[day].added.clear()  # they are committed, and counted when it matters
+        self._session, self._given, self._days = session, given, set()
 
     def judge(self, draft: Draft) -> Verdict:
         """Judge the next entry of the session."""
@@ -84,13 +105,16 @@ class EntryJudge:
         if self._facts_taken_out().holds(draft.text, fact, draft.time):
             return Verdict.REFUSED
         log = self._log(day)
-        if log.holds(fact, draft.text) or (draft.speaker is Speaker.AGENT and self._restates(draft.text)):
+        if fact in log.facts:
             return Verdict.REPEATED
         if not self._has_room(day, log):
             return Verdict.SURPLUS
-        log.texts[fact] = draft.text
+        if log.statements.holds_like(draft.text) or (draft.speaker is Speaker.AGENT and self._restates(draft.text)):
+            return Verdict.REPEATED
+        log.facts.add(fact)
+        log.statements.add(draft.text)
         log.added[self._session] += 1
-        self._said.append(draft.text)
+        self._new.add(draft.text)
         return Verdict.NEW
 
     def is_outdated(self, day: date) -> bool:
@@ -99,7 +123,7 @@ class EntryJudge:
 
     def judge_again(self, entries: Iterable[DayEntry]) -> Iterator[tuple[DayEntry, Verdict]]:
         """Judge entries once more, by memory as it is; those that stand in the log by now are left to the write."""
-        self._taken_out = None
+        self._taken_out = self._memory = None
         for entry in entries:
             if entry.said is not None and self._facts_taken_out().holds(entry.text, fact_id(entry.text), entry.said):
                 yield entry, Verdict.REFUSED
@@ -119,26 +143,31 @@ class EntryJudge:
         return self._taken_out
 
     def _restates(self, text: str) -> bool:
-        """True if an agent says again what its session was given or had said before, or what memory says."""
-        return guard.text_id(text) in self._given or any(guard.restates(text, other) for other in self._said) or self._is_current(text)
+        """True if an agent says again what its session was given, what was said before, or what memory says."""
+        return guard.text_id(text) in self._given or self._new.holds(text) or self._is_current(text)
 
     def _is_current(self, text: str) -> bool:
         """True if memory says a text already."""
-        ((_, nearest),) = nearest_entries(self._workspace, [text], self._say)
+        if self._memory is None:
+            self._memory = fresh_index(self._workspace, self._say, current=True)
+        nearest = nearest_in(self._workspace, self._memory, text, self._say)
         return bool(guard.drop_given([(text, nearest)], ()).dropped)
 
     def _read_log(self, day: date) -> bytes | None:
         return files.read(files.path_on_disk(self._workspace.root, self._workspace.log_path(day)))
 
     def _log(self, day: date) -> _DayLog:
-        if day not in self._logs:
+        if day not in self._days:
+            self._days.add(day)
             data = self._read_log(day)
-            self._logs[day] = _DayLog(data, {item.fact.id: item.fact.text for item in items(parse_bytes(data or b""))})
+            if day not in self._logs or self._logs[day].data != data:
+                facts = {item.fact.id: item.fact.text for item in items(parse_bytes(data or b""))}
+                self._logs[day] = _DayLog(data=data, facts=set(facts), statements=StatementIndex(facts.values()))
         return self._logs[day]
 
     def _has_room(self, day: date, log: _DayLog) -> bool:
         """True if the day takes one more entry, of this session and of all."""
-        if len(log.texts) < min(MOST_OF_SESSION, MOST_OF_DAY):
+        if len(log.facts) < min(MOST_OF_SESSION, MOST_OF_DAY):
             return True
         if log.written is None:
             log.written = digested.count_by_session(self._workspace, self._workspace.log_path(day), self._say)

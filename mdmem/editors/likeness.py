@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from math import fsum
@@ -293,6 +293,38 @@ def _may_be_alike(a: _Profile, b: _Profile) -> bool:
     shared = _SUBJECT * sum([a.shared[stem] + b.shared[stem] for stem in stems])
     rest = max(a.total - sum([a.changed[stem] for stem in stems]), 0) + max(b.total - sum([b.changed[stem] for stem in stems]), 0)
     return shared > 0 and shared >= (_RESEMBLANCE - _ROUNDING) * (shared + rest)
+
+
+class StatementIndex:
+    """Statements, numbered from 0, among which those are found that another one resembles: `resemble` for many at once."""
+
+    def __init__(self, statements: Iterable[str] = ()) -> None:
+        self._statements: list[tuple[str, _Profile]] = []
+        self._holders: dict[tuple[frozenset[str], frozenset[str], bool], dict[str, list[int]]] = {}
+        """The numbers of statements by their marks and by each of their stems."""
+        for statement in statements:
+            self.add(statement)
+
+    def add(self, statement: str) -> None:
+        """Add a statement."""
+        profile = _profile(statement)
+        holders = self._holders.setdefault(profile.marks, {})
+        for stem in profile.shared:
+            holders.setdefault(stem, []).append(len(self._statements))
+        self._statements.append((statement, profile))
+
+    def find(self, statement: str) -> Iterator[int]:
+        """The numbers of the statements that resemble one."""
+        profile = _profile(statement)
+        holders = self._holders.get(profile.marks, {})
+        for number in sorted({number for stem in profile.shared for number in holders.get(stem, ())}):
+            other, other_profile = self._statements[number]
+            if _may_be_alike(profile, other_profile) and likeness(statement, other) >= _RESEMBLANCE:
+                yield number
+
+    def holds_like(self, statement: str) -> bool:
+        """True if there is a statement that resembles one."""
+        return next(self.find(statement), None) is not None
 
 
 def _is_negated(statement: str) -> bool:

@@ -5,6 +5,7 @@ What a person took out no pipeline brings back, unless the person says it again 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -38,18 +39,23 @@ class TakenOut:
     time: datetime
 
 
-@dataclass(frozen=True, slots=True)
 class TakenOutFacts:
     """Every fact that a person had taken out of memory by a commit (None: there is none), and the words that were purged."""
 
-    facts: tuple[TakenOut, ...]
-    purged: tuple[PurgedWords, ...]
-    commit: CommitId | None
+    def __init__(self, facts: Iterable[TakenOut], purged: tuple[PurgedWords, ...], commit: CommitId | None) -> None:
+        self.commit = commit
+        self._purged = purged
+        self._times: dict[FactId, datetime] = {}
+        self._facts = tuple(facts)
+        self._statements = likeness.StatementIndex(each.text for each in self._facts)
+        for each in self._facts:
+            self._times[each.fact] = max(each.time, self._times.get(each.fact, each.time))
 
     def holds(self, text: str, fact: FactId, said: datetime) -> bool:
         """True if a person took out what a text says, in these or nearly these words, and has not said it again since."""
-        later = [each for each in self.facts if said <= each.time]
-        return any(each.fact == fact or likeness.resemble(text, each.text) for each in later) or holds_purged(text, said, self.purged)
+        if fact in self._times and said <= self._times[fact]:
+            return True
+        return any(said <= self._facts[at].time for at in self._statements.find(text)) or holds_purged(text, said, self._purged)
 
 
 def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
