@@ -13,8 +13,11 @@ from statistics import fmean, median, stdev
 from typing import TypeVar
 
 from mdmem.events import Event, Outcome
+from mdmem.model.runs import StepRecord
 from mdmem.model.searches import Quality
 from mdmem.startup.records import dataclass
+
+E = TypeVar("E", Event, StepRecord)
 
 SEARCH = "search"
 """The verb whose quality is measured."""
@@ -119,6 +122,30 @@ class ContextFigures:
     damaged: int
 
 
+@dataclass(frozen=True, slots=True)
+class RunWeek:
+    """The steps of a week, and the sums of their figures; `size` in bytes. `failed` is part of `steps`."""
+
+    week: str
+    steps: int
+    failed: int
+    sessions: int
+    size: int
+    messages: int
+    noise: int
+    entries: int
+    doubled: int
+    redacted: int
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigures:
+    """The steps of some weeks, oldest first, from the first week with one on."""
+
+    weeks: tuple[RunWeek, ...]
+
+
 def figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> Figures:
     """The figures of the last weeks (their number in `weeks`), up to today."""
     by_week = _group_by_week(events, today, zone, weeks)
@@ -199,6 +226,28 @@ def _context_week(name: str, events: Sequence[Event]) -> ContextWeek:
     )
 
 
+def run_figures(records: Iterable[StepRecord], today: date, zone: tzinfo | None, weeks: int) -> RunFigures:
+    """The steps of the last weeks (their number in `weeks`), up to today."""
+    by_week = _without_leading_gaps(_group_by_week(records, today, zone, weeks))
+    return RunFigures(tuple(_run_week(_week_name(monday), steps) for monday, steps in by_week.items()))
+
+
+def _run_week(name: str, steps: Sequence[StepRecord]) -> RunWeek:
+    return RunWeek(
+        week=name,
+        steps=len(steps),
+        failed=sum(step.failed for step in steps),
+        sessions=sum(step.sessions for step in steps),
+        size=sum(step.size for step in steps),
+        messages=sum(step.messages for step in steps),
+        noise=sum(step.noise for step in steps),
+        entries=sum(step.entries for step in steps),
+        doubled=sum(step.doubled for step in steps),
+        redacted=sum(step.redacted for step in steps),
+        refused=sum(step.refused for step in steps),
+    )
+
+
 def _number(figures: Mapping[str, object], name: str) -> float:
     """A figure of an event; 0 where it is missing or no number."""
     value = figures.get(name)
@@ -218,16 +267,16 @@ def _median(answers: Iterable[Quality], measure: Callable[[Quality], float | Non
     return median(values) if values else None
 
 
-def _group_by_week(events: Iterable[Event], today: date, zone: tzinfo | None, weeks: int) -> dict[date, list[Event]]:
-    """The events of the last weeks by their Mondays, oldest first; events of a later week are left out."""
+def _group_by_week(events: Iterable[E], today: date, zone: tzinfo | None, weeks: int) -> dict[date, list[E]]:
+    """The events (or steps) of the last weeks by their Mondays, oldest first; events of a later week are left out."""
     newest = _monday(today)
-    by_week: dict[date, list[Event]] = {newest - timedelta(weeks=back): [] for back in reversed(range(weeks))}
+    by_week: dict[date, list[E]] = {newest - timedelta(weeks=back): [] for back in reversed(range(weeks))}
     for event in events:
         by_week.get(_monday(event.time.astimezone(zone).date()), []).append(event)
     return by_week
 
 
-def _without_leading_gaps(by_week: Mapping[date, list[Event]]) -> dict[date, list[Event]]:
+def _without_leading_gaps(by_week: Mapping[date, list[E]]) -> dict[date, list[E]]:
     """The weeks from the first one with an event on."""
     first = next((monday for monday, events in by_week.items() if events), date.max)
     return {monday: events for monday, events in by_week.items() if monday >= first}

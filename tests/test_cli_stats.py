@@ -137,7 +137,7 @@ class TestStats:
         ("words", "message", "hint"),
         [
             (("serch",), "there are no figures of 'serch'", "Did you mean search?"),
-            (("zebra",), "there are no figures of 'zebra'", "mdmem stats, mdmem stats search or mdmem stats context"),
+            (("zebra",), "there are no figures of 'zebra'", "mdmem stats, mdmem stats search, mdmem stats context or mdmem stats runs"),
             (("--weeks", "0"), "--weeks is 0, which is not from 1 to 520", ""),
             (("search", "--weeks", "521"), "--weeks is 521, which is not from 1 to 520", ""),
         ],

@@ -23,7 +23,7 @@ else:
     figures = late.module("mdmem.show.figures")
 
 
-_SEARCH, _CONTEXT = "search", "context"
+_SEARCH, _CONTEXT, _RUNS = "search", "context", "runs"
 
 
 def task_start(
@@ -104,7 +104,11 @@ def review(
 def stats(
     call: Call,
     subject: Annotated[
-        str | None, typer.Argument(metavar="WHAT", help="search or context: how their answers looked. [default: what was done, by command]")
+        str | None,
+        typer.Argument(
+            metavar="WHAT",
+            help="search or context: how their answers looked; runs: what digests read and wrote. [default: what was done, by command]",
+        ),
     ] = None,
     weeks: Annotated[int, typer.Option("--weeks", metavar="N", help="The last N weeks, the one under way included.")] = 12,
     as_json: Json = False,
@@ -114,7 +118,7 @@ def stats(
     How often each command ran, how long it took (median, and what 95 of 100 stay below), how often it was refused or failed. Of searches:
     the share without a hit, hits, the score of the first, how far the median score stays behind it (spread), the age of what was found
     in days; and a sentence where the newest week is unlike those before it by more than chance. Of context: the share of prompts that got a
-    block, its tokens, how much of it had been given before, what the guard kept and dropped.
+    block, its tokens, how much of it had been given before, what the guard kept and dropped. Of runs: what was read and written, by week.
     """
     if subject is None:
         by_verb = open_memory(call).figures(ShowFigures(weeks))
@@ -124,6 +128,11 @@ def stats(
         blocks = open_memory(call).context_figures(ShowFigures(weeks))
         nothing = "" if blocks.weeks else "no block in these weeks"
         return Answer(figures.contexts_json(blocks), figures.contexts_text(blocks, use_colour()), figures.notes(blocks.damaged, nothing))
+    if subject == _RUNS:
+        of_runs = open_memory(call).pipelines.figures(ShowFigures(weeks))
+        return Answer(
+            figures.runs_json(of_runs), figures.runs_text(of_runs, use_colour()), () if of_runs.weeks else ("no run in these weeks",)
+        )
     if subject != _SEARCH:
         raise UsageProblem(f"there are no figures of {subject!r}", _nearest(subject))
     weekly = open_memory(call).search_figures(ShowFigures(weeks))
@@ -132,5 +141,5 @@ def stats(
 
 
 def _nearest(word: str) -> str:
-    near = get_close_matches(word, [_SEARCH, _CONTEXT], n=1)
-    return f"Did you mean {near[0]}?" if near else f"mdmem stats, mdmem stats {_SEARCH} or mdmem stats {_CONTEXT}"
+    near = get_close_matches(word, [_SEARCH, _CONTEXT, _RUNS], n=1)
+    return f"Did you mean {near[0]}?" if near else f"mdmem stats, mdmem stats {_SEARCH}, mdmem stats {_CONTEXT} or mdmem stats {_RUNS}"

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from mdmem import files
-from mdmem.model.sessions import ReadingStart
+from mdmem.model.sessions import ReadingStart, SkippedLines
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.files import TranscriptFile
 
 CURSORS_NAME, MARKS_NAME = "transcripts.json", "marks.json"
-_VERSION = 4
+_VERSION = 5
 OTHER_PROJECT = "other-project"
 _MARK_DAYS = 60
 """A mark is kept for so many days."""
@@ -40,6 +40,7 @@ class Cursor:
     - `has_entries`: some were drawn from what is read.
     - `settled`: nothing more can be drawn from what is read, were it by permissive rules.
     - `problem`: the code of why nothing of it is read (empty: it is); `OTHER_PROJECT` if it is the session of another project.
+    - `skipped`: the lines that were not read (None: all were).
     """
 
     device: int
@@ -52,6 +53,7 @@ class Cursor:
     has_entries: bool = False
     settled: bool = False
     problem: str = ""
+    skipped: SkippedLines | None = None
 
     @property
     def read_line(self) -> int:
@@ -82,10 +84,23 @@ class Cursors(MutableMapping[str, Cursor]):
         row = self.rows.get(file.path)
         return row[_STAMP] if row is not None and isinstance(row[_STAMP], str) and row[:_STAMP] == list(file[1:]) else ""
 
+    def has_stamp(self, file: TranscriptFile) -> bool:
+        """True if a file is as it was when it was read."""
+        row = self.rows.get(file.path)
+        return row is not None and row[:_STAMP] == list(file[1:])
+
     def is_read(self, file: TranscriptFile, ended: int) -> bool:
         """True if nothing can be new in a file. Sessions whose files were last written before `ended` (ns) are over."""
         row = self.rows.get(file.path)
         return row is not None and row[:_STAMP] == list(file[1:]) and (row[_STAMP] or file.modified > ended)
+
+    def with_skipped_lines(self) -> Iterator[tuple[str, SkippedLines]]:
+        """The paths of files with lines that were not read, and these."""
+        for path, row in self.rows.items():
+            if isinstance(row[-1], str) and row[-1].split("|", 4)[3:4] not in ([], [""]):
+                cursor = self.get(path)
+                if cursor is not None and cursor.skipped is not None:
+                    yield path, cursor.skipped
 
     def __getitem__(self, path: str) -> Cursor:
         try:
@@ -181,7 +196,8 @@ _FLAGS = "-01"
 
 def _row(cursor: Cursor) -> list[Any]:
     end = f"{cursor.end.line} {cursor.end.hash}" if cursor.end else ""
-    parts: list[str | int] = [cursor.read_size, _FLAGS[1 + cursor.has_entries], end]
+    skipped = f"{cursor.skipped.count} {cursor.skipped.first} {cursor.skipped.reason}" if cursor.skipped else None
+    parts: list[str | int] = [cursor.read_size, _FLAGS[1 + cursor.has_entries], end, _escaped(skipped)]
     if (start := cursor.start) is not None:
         times = (time.isoformat() if time else "" for time in (start.started, start.time))
         flags = _FLAGS[1 + start.unattended], _FLAGS[1 + start.tells_origin], _FLAGS[0 if start.own is None else 1 + start.own]
@@ -192,8 +208,10 @@ def _row(cursor: Cursor) -> list[Any]:
 
 def _parse_cursor(row: list[Any]) -> Cursor:
     device, inode, size, changed, settled, rest = row
-    read_size, has_entries, end, *start = rest.split("|")
+    read_size, has_entries, end, skipped, *start = rest.split("|")
     line, _, hash_ = end.partition(" ")
+    count, _, first = (_unescaped(skipped) or "").partition(" ")
+    first_line, _, reason = first.partition(" ")
     return Cursor(
         device=device,
         inode=inode,
@@ -205,6 +223,7 @@ def _parse_cursor(row: list[Any]) -> Cursor:
         has_entries=has_entries == _FLAGS[2],
         settled=settled is True,
         problem=settled if isinstance(settled, str) else "",
+        skipped=SkippedLines(int(count), int(first_line), reason) if count else None,
     )
 
 

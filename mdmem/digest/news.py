@@ -10,7 +10,7 @@ from mdmem.errors import TranscriptProblem
 from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.noise import REDACTED
 from mdmem.model.digests import LINES, Digest
-from mdmem.model.sessions import Message, Transcript
+from mdmem.model.sessions import Message, SkippedLine, Transcript
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.clients import Scope
 from mdmem.transcripts.files import TranscriptFile, has_line, read_file
@@ -41,6 +41,11 @@ class News:
     def session(self) -> str:
         """CLIENT/SESSION."""
         return f"{self.transcript.client}/{self.transcript.session}"
+
+    @property
+    def skipped(self) -> tuple[SkippedLine, ...]:
+        """The lines that are new and were not read."""
+        return tuple(skipped for skipped in self.transcript.skipped if skipped.line > self.transcript.after_line)
 
     @property
     def redacted(self) -> int:

@@ -15,10 +15,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from mdmem import events
+from mdmem.model import RUNS_NAME as RUNS_NAME
 from mdmem.model.runs import DONE, NOTHING_TO_DO, StepRecord
 from mdmem.startup.records import asdict
 
-RUNS_NAME, OLDER_RUNS_NAME = "runs.jsonl", "runs.1.jsonl"
+OLDER_RUNS_NAME = "runs.1.jsonl"
 MAX_BYTES = 2_000_000
 """A file that would grow larger becomes the older one; the previous older one is dropped. With a run every five minutes that is three weeks."""
 

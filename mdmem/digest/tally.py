@@ -39,7 +39,7 @@ class Tally:
         self.size += news.size
         self.noise += news.noise
         self.redacted += news.redacted
-        self.skipped += sum(skipped.line > news.transcript.after_line for skipped in news.transcript.skipped)
+        self.skipped += len(news.skipped)
 
     @property
     def outcome(self) -> str:

@@ -14,6 +14,7 @@ from mdmem.digest.cursors import OTHER_PROJECT, Cursor, ReadState
 from mdmem.digest.tally import Tally
 from mdmem.errors import PathProblem, RefusedChange, SectionProblem, TextProblem, TranscriptProblem
 from mdmem.model.digests import Digest, LeftSession
+from mdmem.model.sessions import SkippedLines
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.transcripts.files import TranscriptFile
@@ -102,7 +103,7 @@ class Work:
             except (SectionProblem, PathProblem, TextProblem, RefusedChange) as problem:  # a day's log cannot take entries
                 self.tally.left.append(LeftSession(file.path, problem.code))
                 return
-        self._keep(file, self._cursor_behind(file, found), found)
+        self._keep(file, self._cursor_behind(file, cursor, found), found)
         if monotonic() - self._saved > _SAVING_SECONDS:
             self._save()
 
@@ -119,8 +120,8 @@ class Work:
         self._cursors[file.path], self._changed = cursor, True
         return cursor
 
-    def _cursor_behind(self, file: TranscriptFile, found: News | None) -> Cursor:
-        """The cursor of a file behind what was found in it."""
+    def _cursor_behind(self, file: TranscriptFile, before: Cursor | None, found: News | None) -> Cursor:
+        """The cursor of a file behind what was found in it; `before` is the one that it had."""
         if found is None:
             return replace(cursors.cursor_of(file), settled=file.modified <= self._ended)
         return replace(
@@ -130,6 +131,7 @@ class Work:
             has_entries=found.has_entries,
             settled=found.settled,
             problem=OTHER_PROJECT if found.outside else "",
+            skipped=_add_skipped(before.skipped if before and found.transcript.after_line else None, found),
         )
 
     def _keep(self, file: TranscriptFile, cursor: Cursor, found: News | None = None) -> None:
@@ -155,6 +157,15 @@ class Work:
             cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
             if "_marks" in vars(self):
                 cursors.write_marks(self._workspace.state, self._marks, _today())
+
+
+def _add_skipped(before: SkippedLines | None, found: News) -> SkippedLines | None:
+    """The lines of a transcript that were not read, those before included."""
+    if not found.skipped:
+        return before
+    if before is not None:
+        return replace(before, count=before.count + len(found.skipped))
+    return SkippedLines(len(found.skipped), found.skipped[0].line, found.skipped[0].reason)
 
 
 def _today() -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mdmem import changes
 from mdmem.events import EventRecorder
-from mdmem.model import CommitId, FilePath, Problem
+from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
 from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
 from mdmem.startup import late
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, refresh
@@ -374,7 +374,11 @@ class Memory:
 
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""
-        return search.status(self.workspace)
+        workspace = self.workspace
+        status = search.status(workspace)
+        if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
+            return self.pipelines.add_status(status)
+        return status
 
     def reindex(self, full: bool = False) -> int:
         """Bring the index up to date, or rebuild it; return the number of its entries. That of messages is then built by their next search.

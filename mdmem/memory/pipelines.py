@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from mdmem import config
 from mdmem.events import EventRecorder
+from mdmem.model.reads import ShowFigures, WorkspaceStatus
 from mdmem.model.runs import RunResult
 from mdmem.model.schedules import Schedule, ScheduleResult
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
+    from mdmem import stats
     from mdmem.catchup import background
-    from mdmem.digest import running
+    from mdmem.digest import overview, running, runs
     from mdmem.schedule import placing
+    from mdmem.stats import RunFigures
 else:
     background = late.module("mdmem.catchup.background")
+    overview = late.module("mdmem.digest.overview")
     running = late.module("mdmem.digest.running")
+    runs = late.module("mdmem.digest.runs")
     placing = late.module("mdmem.schedule.placing")
+    stats = late.module("mdmem.stats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,15 @@ class Pipelines:
         if has_written:
             background.start_catching_up(self.workspace)
         return result
+
+    def add_status(self, status: WorkspaceStatus) -> WorkspaceStatus:
+        """The state of a workspace with that of its pipelines."""
+        return replace(status, pipelines=overview.pipeline_status(self.workspace))
+
+    def figures(self, request: ShowFigures) -> RunFigures:
+        """Sum up the steps of some weeks."""
+        zone = config.zone(self.workspace.settings.timezone)
+        return stats.run_figures(runs.read_steps(self.workspace.state), datetime.now(zone).date(), zone, request.weeks)
 
     def schedule(self, request: Schedule) -> ScheduleResult:
         """Say how `run` is called every five minutes, or see to it, or to the end of it.

@@ -21,6 +21,8 @@ SectionPath = tuple[str, ...]
 
 PATH_SEPARATOR = " > "
 SETTINGS_NAME = "mdmem.toml"
+RUNS_NAME = "runs.jsonl"
+"""In the state folder, once a step of a pipeline was carried out."""
 
 
 class FileKind(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FilePath, SectionPath
@@ -94,11 +95,50 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
+class SilentStep:
+    """A step that has found nothing since a time, in so many bytes of new transcripts."""
+
+    step: str
+    since: datetime
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedPart:
+    """A transcript with lines that were not read: how many, the first of them, and why that was not."""
+
+    path: str
+    count: int
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStatus:
+    """The state of the pipelines.
+
+    - `last_step`, `last_run`, `last_time`, `last_outcome`: of the last step that was carried out; None where none was.
+    - `unread`: sessions that are not read, and nothing was said in them for more than 20 days; `oldest_unread` is the path of the oldest of them,
+      `oldest_time` when something was said there.
+    """
+
+    last_step: str | None
+    last_run: str | None
+    last_time: datetime | None
+    last_outcome: str | None
+    unread: int
+    oldest_unread: str | None
+    oldest_time: datetime | None
+    silent: tuple[SilentStep, ...]
+    skipped: tuple[SkippedPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceStatus:
     """The state of a workspace and its index.
 
     `files` counts memory files by kind, `paths` those that each glob of that setting takes in, `other_markdown` what is no memory; `skipped`
-    has those that are not indexed, and why.
+    has those that are not indexed, and why. `pipelines` is None where no session is digested.
     """
 
     workspace: str
@@ -114,3 +154,4 @@ class WorkspaceStatus:
     current: bool
     hooks: Mapping[str, str]
     notes: tuple[str, ...]
+    pipelines: PipelineStatus | None = None

@@ -46,6 +46,15 @@ class SkippedLine:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedLines:
+    """Lines of a transcript that were not read: their number, the first of them, and why that was not."""
+
+    count: int
+    first: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingStart:
     """Where the next reading of a transcript may begin, and what the lines before it tell. Some messages before the last one are read again.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mdmem.show.formatting import dim, one_line
-from mdmem.stats import ContextFigures, Drift, Figures, SearchFigures, Week
+from mdmem.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
 
 _BAR = 20
 """The width of the longest bar."""
@@ -123,6 +123,29 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
         for week in figures.weeks
     ]
     return "\n".join([*_columns(head, rows, colour), *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else [])])
+
+
+def runs_json(figures: RunFigures) -> dict[str, Any]:
+    """The steps of runs by week."""
+    names = ("steps", "failed", "sessions", "messages", "noise", "entries", "doubled", "redacted", "refused")
+    return {"weeks": [{"week": week.week, "bytes": week.size, **{name: getattr(week, name) for name in names}} for week in figures.weeks]}
+
+
+def runs_text(figures: RunFigures, colour: bool) -> str:
+    """The steps, a line for each week with a bar for the entries that were written."""
+    if not figures.weeks:
+        return ""
+    most = max(week.entries for week in figures.weeks)
+    head = ("week", "steps", "failed", "sessions", "messages", "noise", "entries", "doubled", "redacted", "refused", f"{_BAR} # are {most}")
+    rows = [
+        (
+            *(week.week, str(week.steps), _count(week.failed), _count(week.sessions), f"{week.messages:,}"),
+            *(_share(week.noise / week.messages if week.messages else None), _count(week.entries), _count(week.doubled)),
+            *(_count(week.redacted), _count(week.refused), _share_bar(week.entries, 0, most)),
+        )
+        for week in figures.weeks
+    ]
+    return "\n".join(_columns(head, rows, colour))
 
 
 def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:

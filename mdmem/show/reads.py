@@ -8,7 +8,7 @@ from typing import Any
 from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
-from mdmem.model.reads import Outline, SectionView, WorkspaceStatus
+from mdmem.model.reads import Outline, PipelineStatus, SectionView, WorkspaceStatus
 from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless
 from mdmem.wording import number_of
 
@@ -86,6 +86,23 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
         "skipped": [{"path": path, "reason": reason} for path, reason in status.skipped],
         "index": {"current": status.current, "entries": status.entries, "commit": status.indexed_commit},
         "hooks": dict(status.hooks),
+        "pipelines": _pipelines_json(status.pipelines) if status.pipelines else None,
+    }
+
+
+def _pipelines_json(status: PipelineStatus) -> dict[str, Any]:
+    last = {
+        "step": status.last_step,
+        "run": status.last_run,
+        "time": status.last_time.isoformat(timespec="seconds") if status.last_time else None,
+        "outcome": status.last_outcome,
+    }
+    oldest = {"path": status.oldest_unread, "time": status.oldest_time.isoformat(timespec="seconds") if status.oldest_time else None}
+    return {
+        "last": last if status.last_step else None,
+        "unread": {"count": status.unread, "oldest": oldest if status.unread else None},
+        "silent": [{"step": each.step, "since": each.since.isoformat(timespec="seconds"), "bytes": each.size} for each in status.silent],
+        "skipped": [{"path": each.path, "lines": each.count, "first": each.line, "reason": each.reason} for each in status.skipped],
     }
 
 
@@ -103,15 +120,32 @@ def status_text(status: WorkspaceStatus) -> str:
         f"hooks      {', '.join(hooks)}",
         *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
+        *(_pipeline_rows(status.pipelines) if status.pipelines else ()),
         *(f"next       {step}" for step in _next_steps(status)),
     ]
     return "\n".join(one_line(row) for row in rows)
+
+
+def _pipeline_rows(status: PipelineStatus) -> Iterator[str]:
+    if status.last_time:
+        yield f"last run   {status.last_step} {status.last_outcome}, {status.last_time.astimezone():%Y-%m-%d %H:%M} ({status.last_run})"
+    else:
+        yield "last run   none"
+    if status.unread and status.oldest_time:
+        count = number_of(status.unread, "session")
+        yield f"unread     {count} for more than 20 days, the oldest of {status.oldest_time:%Y-%m-%d} ({status.oldest_unread}); clients delete them"
+    for silent in status.silent:
+        yield f"silent     {silent.step} has found nothing since {silent.since:%Y-%m-%d}, in {silent.size:,} bytes of new transcripts"
+    parts = [f"{part.path}: {number_of(part.count, 'line')}, the first is line {part.line} ({part.reason})" for part in status.skipped]
+    yield from (f"skipped    {part}" for part in some_of(parts))
 
 
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
     """Commands that bring a workspace into order, or begin to use it."""
     if status.uncommitted:
         yield f"mdmem save  (commits {number_of(len(status.uncommitted), 'pending file')} as yours)"
+    if status.pipelines is not None and (status.pipelines.unread or not status.pipelines.last_step):
+        yield "mdmem run  (reads the sessions)"
     if status.skipped:
         yield "mdmem check  (says what is wrong with files that are skipped)"
     if "foreign" not in status.hooks.values() and set(status.hooks.values()) - {"installed"}:

@@ -1,0 +1,70 @@
+"""The state of the pipelines, for `status`: the last step, what is unread for long, what was skipped, a step that finds nothing. Nothing is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from mdmem.digest import cursors, runs
+from mdmem.digest.cursors import Cursors
+from mdmem.model.reads import PipelineStatus, SilentStep, SkippedPart
+from mdmem.model.runs import StepRecord
+from mdmem.transcripts.files import TranscriptFile, find_files
+from mdmem.workspace import Workspace
+
+_UNREAD = timedelta(days=20)
+"""Claude Code deletes a transcript 30 days after the last word in it."""
+_SILENT = timedelta(days=3)
+
+
+def pipeline_status(workspace: Workspace) -> PipelineStatus:
+    """The state of the pipelines, by the cursors, the records of steps, and what is on disk.
+
+    Raises:
+        OSError: the records of steps cannot be read.
+    """
+    records, kept, now = runs.read_steps(workspace.state), cursors.read_cursors(workspace.state), datetime.now(UTC)
+    last = records[-1] if records else None
+    sources = workspace.settings.sessions if workspace.settings.digest != "off" else ()
+    unread = _unread(find_files(sources, workspace.environment), kept, now)
+    oldest = min(unread, key=lambda file: file.modified, default=None)
+    return PipelineStatus(
+        last_step=last.step if last else None,
+        last_run=last.run if last else None,
+        last_time=last.time if last else None,
+        last_outcome=last.outcome if last else None,
+        unread=len(unread),
+        oldest_unread=oldest.path if oldest else None,
+        oldest_time=_time(oldest) if oldest else None,
+        silent=tuple(_silent(records, now)),
+        skipped=tuple(_skipped(kept)),
+    )
+
+
+def _unread(files: Iterable[TranscriptFile], kept: Cursors, now: datetime) -> list[TranscriptFile]:
+    """The files that are not read as they are, and were last written long ago."""
+    return [file for file in files if file.size and _time(file) < now - _UNREAD and not kept.has_stamp(file)]
+
+
+def _time(file: TranscriptFile) -> datetime:
+    return datetime.fromtimestamp(file.modified / 1e9, UTC)
+
+
+def _silent(records: Sequence[StepRecord], now: datetime) -> Iterator[SilentStep]:
+    """The steps that have found nothing for three days or more, while there was something to read."""
+    for step in dict.fromkeys(record.step for record in records):
+        since, size = None, 0
+        for record in reversed([record for record in records if record.step == step]):
+            if record.entries or record.doubled:
+                break
+            since, size = record.time, size + record.size
+        if since is not None and size and now - since >= _SILENT:
+            yield SilentStep(step, since, size)
+
+
+def _skipped(kept: Cursors) -> Iterator[SkippedPart]:
+    """The transcripts with lines that were not read, as far as they are still there."""
+    for path, skipped in kept.with_skipped_lines():
+        if Path(path).exists():
+            yield SkippedPart(path, skipped.count, skipped.first, skipped.reason)
