@@ -21,7 +21,7 @@ from workspaces import NOW, TOKEN, Desk, desk, where_modes_count
 
 from mdmem import files
 from mdmem.catchup import session_messages
-from mdmem.errors import UsageProblem, WorkspaceProblem
+from mdmem.errors import StorageProblem, UsageProblem, WorkspaceProblem
 from mdmem.files import MESSAGES_LOCK
 from mdmem.memory import Memory
 from mdmem.model.searches import MessageHit, Search, SearchResult
@@ -83,6 +83,13 @@ def pi_row(number: int, text: str, parent: int | None = None) -> dict[str, Any]:
     time = session_files.stamp(START + timedelta(minutes=number))
     key = f"{number - 1 if parent is None else parent:08x}"
     return {"type": "message", "id": f"{number:08x}", "parentId": key, "timestamp": time, "message": message}
+
+
+def raising(problem: Exception) -> Callable[..., Any]:
+    def call(*_: Any) -> None:
+        raise problem
+
+    return call
 
 
 def test_memory_comes_first_then_what_both_speakers_said(at: Desk, home: Path):
@@ -362,6 +369,19 @@ class TestFaults:
             result = search(at, "pump")
         assert ([message.text for message in result.messages], result.stale) == (["the old pump"], True)
         assert any("behind" in note for note in result.notes)
+
+    @pytest.mark.parametrize("problem", [StorageProblem("no room"), OSError(28, "no room")])
+    def test_a_full_disk(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception):
+        path = pi(home, "the old pump")
+        messages(at, "pump")
+        append(path, pi_row(1, "the new pump"))
+        with monkeypatch.context() as patch:
+            patch.setattr(session_messages, "_has_room", lambda folder: False)
+            patch.setattr(session_messages.MessageIndex, "update", raising(problem))
+            result = search(at, "pump")
+        assert ([message.text for message in result.messages], result.stale) == (["the old pump"], True)
+        assert any("no room" in note for note in result.notes)
+        assert sorted(messages(at, "pump")) == ["the new pump", "the old pump"]
 
     def test_where_nothing_can_be_written(self, at: Desk, home: Path):
         pi(home, "the old pump")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import files
@@ -31,6 +33,8 @@ else:
     shutil = late.module("shutil")
 
 _DIGEST_DIGITS = 16
+_ROOM_BYTES = 64 * 1024 * 1024
+"""Where less is free on the disk, an index that cannot be written is not deleted."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _PART_BYTES = 128 * 1024 * 1024
 """So much of transcripts is read before it is committed: an interruption loses no more, and another process waits no longer for the lock."""
@@ -85,7 +89,11 @@ def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = N
         return FreshMessages(index, stale=True, notes=(note,))
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
-        index, texts = MessageIndex.in_memory(workspace.settings.language), purged_texts(workspace, say)
+        texts, index = purged_texts(workspace, say), _opened(workspace, full=False)
+        if not full and index.seen.transcripts and _is_made_for(index, survey, texts):
+            note = f"the index of messages cannot be written ({reason}): the newest messages may be missing"
+            return FreshMessages(index, stale=True, notes=(note, *survey.notes(index)))
+        index = MessageIndex.in_memory(workspace.settings.language)
         update = _Update(survey, index, texts, progress)
         update.run(survey.stamps)
         note = f"the index of messages cannot be written ({reason}); searched one in memory"
@@ -107,18 +115,30 @@ def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool
         with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):
             index = _opened(workspace, full)
             texts = purged_texts(workspace, say)
-            if (index.seen.settings, index.seen.purged) != (survey.settings, texts.digest):
+            if not _is_made_for(index, survey, texts):
                 index = _opened(workspace, full=True)
             update = _Update(survey, index, texts, progress)
             try:
                 is_done = update.run_part()
             except StorageProblem:  # what is there is damaged, or the disk does not take it
+                if not _has_room(workspace.state):
+                    raise
                 index = _opened(workspace, full=True)
                 update = _Update(survey, index, texts, progress)
                 is_done = update.run_part()
         if is_done:
             return FreshMessages(index, notes=(*update.notes, *survey.notes(index)))
         full = False
+
+
+def _is_made_for(index: MessageIndex, survey: _Survey, texts: PurgedTexts) -> bool:
+    return (index.seen.settings, index.seen.purged) == (survey.settings, texts.digest)
+
+
+def _has_room(folder: Path) -> bool:
+    """True if a failure to write there is not for want of room on the disk."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize > _ROOM_BYTES and os.access(folder, os.W_OK)
 
 
 def _opened(workspace: Workspace, full: bool) -> MessageIndex:
