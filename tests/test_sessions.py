@@ -181,6 +181,13 @@ class TestNoClient:
         assert any('sessions = ["claude"]' in note for note in result.notes)
         assert show.sessions_json(result)["sessions"] == []
 
+    def test_through_a_link(self, at: Desk, home: Path):
+        claude(home, "the pump")
+        (home / ".claude").rename(home / "elsewhere")
+        (home / ".claude").symlink_to(home / "elsewhere")
+        named(home)
+        assert {folder.folder: folder.files for folder in listed(at).folders}[f"{home}/.claude/projects"] == 1
+
 
 class TestGone:
     @pytest.mark.parametrize("lose", [(), (cursors.CURSORS_NAME, cursors.MARKS_NAME)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
@@ -54,7 +55,7 @@ def _folders(workspace: Workspace) -> Iterator[ClientFolder]:
     for client in CLIENTS:
         paths = [file.path for file in find_files((client,), workspace.environment)]
         for folder in searched_folders((client,), workspace.environment):
-            yield ClientFolder(client, folder, sum(path.startswith(f"{folder}/") for path in paths))
+            yield ClientFolder(client, folder, sum(path.startswith(f"{os.path.realpath(folder)}/") for path in paths))
 
 
 class _Listing:
