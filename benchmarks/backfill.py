@@ -1,5 +1,7 @@
 """Measure the processor time of a backfill: `mdmem digest` over sessions that nobody has read, and again where nothing is new.
 
+And that of their search, which reads them all the first time, and nothing the second.
+
     python benchmarks/backfill.py [--megabytes 100] [--folder /dev/shm] [--profile]
 
 The sessions are those of made_transcripts. Of the same bytes three figures are given, each the whole of the one before and more: reading and drawing
@@ -83,6 +85,9 @@ def main() -> None:
         subprocess.run([MDMEM, "init", str(workspace)], env=own, check=True, stdout=subprocess.DEVNULL)
         words = [MDMEM, "-C", str(workspace), "digest", "-q"]
         for name in ("digest", "digest again"):
+            measure(name, size, lambda: subprocess.run(words, env=own, check=True, stdout=subprocess.DEVNULL))
+        words = [MDMEM, "-C", str(workspace), "search", "the importer", "--sessions", "-q"]
+        for name in ("search --sessions", "search --sessions again"):
             measure(name, size, lambda: subprocess.run(words, env=own, check=True, stdout=subprocess.DEVNULL))
         entries = subprocess.run(
             ["git", "-C", str(workspace), "rev-list", "--count", "HEAD"], env=own, capture_output=True, text=True, check=True
