@@ -178,8 +178,26 @@ def test_of_another_machine_s_run_that_was_merged(at: Desk):
     assert facts(at) == {"by hand"}
 
 
+def test_what_was_squashed_with_other_work_is_named(at: Desk):
+    at.git("checkout", "-q", "-b", "side")
+    write(at, "the pump is old")
+    write(at, "the boat is red", run=OTHER)
+    at.git("checkout", "-q", "main")
+    at.git("merge", "-q", "--squash", "side")
+    at.world.git(at.root, "commit", "-q", environment={"GIT_EDITOR": "true"})
+    squash = at.git("rev-parse", "HEAD").strip()
+    assert code_of(lambda: revert(at)) == "revert-conflict"
+    write(at, "the valve is new", FIRST)
+    result = revert(at, skip=True)
+    assert facts(at) == {"the pump is old", "the boat is red"}
+    assert f"left as it is: {squash[:10]}: other work was squashed with it" in result.notes
+
+
 def test_a_name_that_means_nothing_or_two_things(at: Desk, run: tuple[FactId, ...]):
-    assert code_of(lambda: revert(at, "digest/20200101T000000Z-00000000")) == "commit-not-found"
+    with pytest.raises(MdmemError) as failure:
+        revert(at, "digest/20200101T000000Z-00000000")
+    assert failure.value.code == "commit-not-found"
+    assert failure.value.message == "there is no fact, no commit and no run 'digest/20200101T000000Z-00000000'"
     at.git("branch", RUN)
     assert code_of(lambda: revert(at)) == "ambiguous"
     with pytest.raises(MdmemError) as failure:

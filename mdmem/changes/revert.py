@@ -26,6 +26,7 @@ from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
     from mdmem.changes import revert_run
+    from mdmem.changes.revert_run import RunCommits
 else:
     revert_run = late.module("mdmem.changes.revert_run")
 
@@ -38,11 +39,12 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
     """
     options = complete_options(workspace, change.options)
     change = replace(change, options=options)
-    if change.may_be_run and (ids := revert_run.run_commits(workspace, change.reference)):
+    run = revert_run.run_commits(workspace, change.reference) if change.may_be_run else None
+    if run is not None and (run.ids or run.squashed):
         if is_commit_or_fact(workspace, change.reference):
             message = f"{change.reference[:80]!r} is a run, and a fact or a commit"
             raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
-        return _apply_run(workspace, change, ids, say)
+        return _apply_run(workspace, change, run, say)
     plan = plan_revert(workspace, change)
     for edit in plan.edits:
         plan_edit(workspace, edit, target_path(workspace, edit))  # what cannot be done is refused before anything is
@@ -90,17 +92,17 @@ def _note_result(note: history.CommitNote, commit: CommitId | None, diff: str | 
     )
 
 
-def _apply_run(workspace: Workspace, change: Revert, ids: Sequence[CommitId], say: Say) -> WriteResult:
+def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) -> WriteResult:
     """Take back what the commits of a run did, as far as it still stands."""
     if not change.options.dry_run:
         with lock_workspace(workspace, say):
             recover(workspace, say)  # a revert that was killed may have put a file in place: what is left is told by the commits
-    plan = revert_run.plan_run(workspace, ids, change)
+    plan = revert_run.plan_run(workspace, run, change)
     results = _carry_out(workspace, plan.plans, change.options, say)
     whole = RevertPlan(path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None)
     notices = [] if results else [f"nothing of {change.reference} stands any more"]
     if results:
-        notices.append(f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(ids)} taken back")
+        notices.append(f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(run.ids)} taken back")
     notices += [f"left as it is: {line}" for line in revert_run.held_lines(plan.held)]
     combined = _combine(whole, results, change.options.dry_run)
     return replace(combined, notes=tuple(dict.fromkeys((*(note for result in results for note in result.notes), *notices))))

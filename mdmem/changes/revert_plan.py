@@ -27,10 +27,10 @@ from mdmem.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class HeldChange:
-    """A change of a commit that later edits hold fast: `what` it was, and details for a program."""
+    """A change of a commit that later edits hold fast: `what` it was, and details for a program. `path` is None where it is the whole commit."""
 
     commit: CommitId
-    path: FilePath
+    path: FilePath | None
     what: str
     details: Mapping[str, Any]
 
@@ -86,7 +86,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
         HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
     """
     with trail_update.fresh_trail(workspace) as trail:
-        target = _find_target(workspace, trail, change.reference)
+        target = _find_target(workspace, trail, change)
         (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
         if target.reverted_by is not None:
             _require_revertible(workspace, commit)
@@ -260,8 +260,9 @@ def _note(
     )
 
 
-def _find_target(workspace: Workspace, trail: Trail, reference: str) -> _RevertTarget:
+def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertTarget:
     """Find what is meant: a fact by its exact text, by its id, or a commit."""
+    reference = change.reference
     facts = {fact for fact in (lookup.fact_by_text(trail, reference), lookup.fact_by_id(trail, reference)) if fact is not None}
     commit = workspace.repository.commit_named(reference)
     if len(facts) + (commit is not None) > 1:
@@ -273,7 +274,8 @@ def _find_target(workspace: Workspace, trail: Trail, reference: str) -> _RevertT
     if commit is None:
         lists = f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."
         hint = lookup.similar_facts_hint(trail, reference) or lists
-        raise HistoryProblem("commit-not-found", f"there is no fact and no commit {reference[:80]!r}", hint)
+        sorts = "no fact, no commit and no run" if change.may_be_run else "no fact and no commit"
+        raise HistoryProblem("commit-not-found", f"there is {sorts} {reference[:80]!r}", hint)
     return _RevertTarget(commit=commit)
 
 

@@ -9,7 +9,7 @@ from mdmem.changes.edits import undone
 from mdmem.changes.revert_plan import HeldChange, RevertPlan, plan_reverts
 from mdmem.document import parse, parse_bytes
 from mdmem.errors import SectionProblem
-from mdmem.history.notes import parse_message
+from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import CommitId, FilePath
 from mdmem.model.writes import Revert
 from mdmem.startup.records import dataclass, replace
@@ -27,19 +27,29 @@ class RunPlan:
     held: tuple[HeldChange, ...]
 
 
-def run_commits(workspace: Workspace, run: str) -> list[CommitId]:
-    """The commits of a run that led to HEAD, the newest first, those among them that a merge brought."""
+@dataclass(frozen=True, slots=True)
+class RunCommits:
+    """The commits of a run that led to HEAD, the newest first; merged ones too. In the `squashed` ones, other work was squashed with the run's."""
+
+    ids: tuple[CommitId, ...]
+    squashed: tuple[CommitId, ...]
+
+
+def run_commits(workspace: Workspace, run: str) -> RunCommits:
+    """Find the commits of a run."""
     repository = workspace.repository
     if repository.head() is None:
-        return []
+        return RunCommits((), ())
     command = ("log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--topo-order", "--format=%H%n%B", "--fixed-strings")
     output = repository.git(*command, f"--grep=Mdmem-Run: {run}", "HEAD").decode("utf-8", "replace")
-    commits = [entry.partition("\n") for entry in output.split("\0") if entry]
-    return [CommitId(commit) for commit, _, message in commits if parse_message(message).run == run]
+    messages = {CommitId(commit): message for commit, _, message in (entry.partition("\n") for entry in output.split("\0"))}
+    ids = [commit for commit, message in messages.items() if parse_message(message).run == run]
+    stating = [commit for commit, message in messages.items() if any(each.note.run == run for each in parse_notes(message))]
+    return RunCommits(tuple(ids), tuple(commit for commit in stating if commit not in ids))
 
 
-def plan_run(workspace: Workspace, commits: Sequence[CommitId], change: Revert) -> RunPlan:
-    """Plan how the commits of a run (the newest first) are taken back; nothing is written.
+def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPlan:
+    """Plan how the commits of a run are taken back; nothing is written.
 
     Raises:
         HistoryProblem: `cannot-revert`.
@@ -47,8 +57,8 @@ def plan_run(workspace: Workspace, commits: Sequence[CommitId], change: Revert) 
     """
     texts: dict[FilePath, str] = {}
     plans: list[RevertPlan] = []
-    held: list[HeldChange] = []
-    for plan in plan_reverts(workspace, commits, change):
+    held = [HeldChange(commit=each, path=None, what="other work was squashed with it", details={}) for each in commits.squashed]
+    for plan in plan_reverts(workspace, commits.ids, change):
         held += plan.held
         edits = []
         for edit in plan.edits:
@@ -86,5 +96,5 @@ def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
 
 def held_lines(held: Sequence[HeldChange]) -> list[str]:
     """A line for each of the first changes that later edits hold fast."""
-    lines = [f"{each.path}: {' '.join(each.what.split())[:_QUOTED]}" for each in held]
+    lines = [f"{each.path or each.commit[:10]}: {' '.join(each.what.split())[:_QUOTED]}" for each in held]
     return lines if len(lines) <= _MOST_NAMED else [*lines[: _MOST_NAMED - 1], f"{len(lines) - _MOST_NAMED + 1} more"]
