@@ -141,6 +141,7 @@ class TestReads:
             "skipped",
             "index",
             "hooks",
+            "pipelines",
         ]
 
     def test_reindex(self, shell: Shell):

@@ -128,6 +128,16 @@ class TestRun:
         assert [record.outcome for record in runs.read_steps(state(shell))] == ["done", "unchanged"]
 
 
+def test_each_run_has_a_name_of_its_own(tmp_path: Path):
+    names = []
+    for _ in range(5):  # in one second
+        with runs.StepRecorder(tmp_path, "digest") as step:
+            step.run = runs.new_name(tmp_path, "digest")
+            names.append(step.run)
+    assert len(set(names)) == 5
+    assert names == sorted(names)
+
+
 class TestTurns:
     """Of two at once one works, and it looks at what hooks report meanwhile."""
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.digest.due import due_files
-from mdmem.digest.runs import StepRecorder
+from mdmem.digest.runs import StepRecorder, new_name
 from mdmem.digest.turns import in_turn
 from mdmem.digest.work import Work
 from mdmem.model.digests import Digest, DigestResult
@@ -29,7 +26,6 @@ else:
     dates = late.module("mdmem.queries.dates")
 
 _STEP = "digest"
-_HOST_DIGITS = 8
 _BY_HOOK = "MDMEM_RUN"
 """The variable that is set for a digest which a hook of an agent's host started."""
 
@@ -95,7 +91,7 @@ def _digest(
     workspace: Workspace, request: Digest, files: Sequence[TranscriptFile] | None, step: StepRecorder, say: Say, progress: Progress | None
 ) -> DigestResult:
     """Digest some transcripts (None: those that the settings name), and give the step its figures, whatever ends it."""
-    step.run = f"digest/{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{_host()}"
+    step.run = new_name(workspace.state, _STEP)
     work = Work(workspace, request, step.run, say)
     is_whole = False
     try:
@@ -121,8 +117,3 @@ def figures(result: DigestResult) -> Mapping[str, int]:
         "refused": result.refused,
         "surplus": result.surplus,
     }
-
-
-def _host() -> str:
-    """A short name of this machine that does not tell which it is."""
-    return sha256(platform.node().encode()).hexdigest()[:_HOST_DIGITS]

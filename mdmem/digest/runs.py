@@ -6,10 +6,13 @@ A line has figures and names that the program gives, and nothing that was said i
 from __future__ import annotations
 
 import json
+import os
+import platform
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,6 +26,10 @@ OLDER_RUNS_NAME = "runs.1.jsonl"
 MAX_BYTES = 2_000_000
 """A file that would grow larger becomes the older one; the previous older one is dropped. With a run every five minutes that is three weeks."""
 
+_HOST_DIGITS = 8
+_MOST_SECONDS = 60
+_LINE_BYTES = 4096
+"""A line has fewer bytes."""
 _KEYS = (
     *("time", "run", "step", "ms", "sessions", "size", "messages", "noise", "by_rule", "by_model", "entries", "doubled", "redacted"),
     *("refused", "proposed", "tokens", "outcome", "surplus", "skipped", "left"),
@@ -60,6 +67,29 @@ class StepRecorder:
         if self._keep:
             with suppress(OSError):  # the work is done, or has failed for another reason
                 events.append_line(self._state / RUNS_NAME, self._state / OLDER_RUNS_NAME, _format_line(self.record), MAX_BYTES)
+
+
+def new_name(state: Path, step: str) -> str:
+    """A name for the commits of a step that begins now: STEP/UTC-TIME-HOST, which no step of this workspace has had before.
+
+    The host is a short name of this machine that does not tell which it is. Of two steps in one second the later has the next second in its name.
+    """
+    host = sha256(platform.node().encode()).hexdigest()[:_HOST_DIGITS]
+    last = _last_name(state)
+    seconds = (datetime.now(UTC) + timedelta(seconds=later) for later in range(_MOST_SECONDS))
+    names = [f"{step}/{time:%Y%m%dT%H%M%SZ}-{host}" for time in seconds]
+    return names[names.index(last) + 1] if last in names[:-1] else names[0]
+
+
+def _last_name(state: Path) -> str | None:
+    """The name of the step that was recorded last; None where none was."""
+    try:
+        with (state / RUNS_NAME).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LINE_BYTES))
+            record = _parse_line(file.read().rstrip(b"\n").rpartition(b"\n")[2])
+    except OSError:
+        return None
+    return record.run if record else None
 
 
 def unrecorded(step: str) -> StepRecord:
