@@ -19,7 +19,7 @@ from conftest import World
 from session_files import SESSION, START, claude, codex, gemini, named, pi
 from workspaces import NOW, TOKEN, Desk, desk, where_modes_count
 
-from mdmem import files
+from mdmem import __version__, files
 from mdmem.catchup import session_messages
 from mdmem.errors import StorageProblem, UsageProblem, WorkspaceProblem
 from mdmem.files import MESSAGES_LOCK
@@ -292,6 +292,7 @@ class TestFaults:
             lambda folder: (folder / SEEN_NAME).write_text("{"),
             lambda folder: (folder / SEEN_NAME).write_bytes((folder / SEEN_NAME).read_bytes()[:-3]),
             lambda folder: (folder / SEEN_NAME).unlink(),
+            lambda folder: (folder / SEEN_NAME).write_text((folder / SEEN_NAME).read_text().replace(__version__, "0.1.9")),
             lambda folder: shutil.rmtree(folder / "documents"),
             lambda folder: shutil.rmtree(folder),
             lambda folder: (folder / "documents" / "meta.json").write_text("{}"),
@@ -461,3 +462,19 @@ def test_as_a_program_reads_it(at: Desk, home: Path):
     assert len(message["text"]) < 1010
     text = at.world.run(at.root, [sys.executable, "-m", "mdmem", "search", "pump", "--sessions"], environment=dict(os.environ)).stdout
     assert f"claude/{SESSION}#1 2026-03-04 10:00 agent /home/ada\n    …" in text
+
+
+def test_a_search_of_memory_alone_loads_nothing_of_this(at: Desk):
+    script = "import os, sys; from pathlib import Path; from mdmem.memory import Memory; from mdmem.model.searches import Search; "
+    script += "Memory.open(Path('.'), os.environ).search(Search('pump')); print(*sorted(sys.modules))"
+    loaded = at.world.run(at.root, [sys.executable, "-c", script], environment=dict(os.environ)).stdout.split()
+    assert "mdmem.queries.search" in loaded
+    names = (
+        "mdmem.transcripts",
+        "mdmem.digest",
+        "mdmem.search.messages",
+        "mdmem.search.seen",
+        "mdmem.catchup.session",
+        "mdmem.history.purged",
+    )
+    assert [name for name in loaded if name.startswith(names)] == []

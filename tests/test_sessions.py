@@ -211,9 +211,10 @@ class TestGone:
         digest(at)
         assert not any(session.gone for session in listed(at).sessions)
 
-    def test_unknown(self, at: Desk):
+    @pytest.mark.parametrize("name", ["5a1e0000", "", "#1", "a" * 5000, "\0", "claude/"])
+    def test_unknown(self, at: Desk, name: str):
         with pytest.raises(MdmemError) as problem:
-            shown(at, "5a1e0000")
+            shown(at, name)
         assert problem.value.code == "file-not-found"
 
 
@@ -271,7 +272,8 @@ class TestOne:
     def test_by_its_file_whatever_the_settings_say(self, at: Desk, home: Path):
         path = pi(home, "the pump")
         named(home)
-        assert shown(at, str(path)).messages[0].text == "the pump"
+        for reference in (str(path), f"{path}#2"):
+            assert shown(at, reference).messages[0].text == "the pump"
         assert shown(at, SESSION).messages[0].text == "the pump"
 
     def test_as_a_program_reads_it(self, at: Desk, home: Path):

@@ -119,7 +119,7 @@ class KnownSessions:
                     path=path,
                     project=start.project,
                     started=self._local(start.started),
-                    ended=self._local(start.time or datetime.fromtimestamp(cursor.changed / 1e9, UTC)),
+                    ended=self._local(datetime.fromtimestamp(cursor.changed / 1e9, UTC) if cursor.changed else start.time),
                     messages=None,
                     read_line=start.read_line,
                     gone=True,

@@ -138,10 +138,10 @@ def show_session(workspace: Workspace, request: ShowSessions, reference: str, sa
         PathProblem: `file-not-found`: there is no such session. TranscriptProblem: `ambiguous`, `unknown-format`, `bad-line`.
     """
     known, zone = KnownSessions(workspace), config.zone(workspace.settings.timezone)
-    if Path(reference).is_file():
-        path, name = Path(reference), SessionName(None, reference)
+    name = SessionName(None, reference) if sources.is_file(reference) else sources.parse_name(reference)
+    if sources.is_file(name.without_lines):
+        path = Path(name.without_lines)
     else:
-        name = sources.parse_name(reference)
         transcript_file = sources.find_transcript(workspace, name)
         if transcript_file is None:
             return SessionView(known.gone_session(name, reference), ())

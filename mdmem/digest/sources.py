@@ -30,6 +30,11 @@ class SessionName:
     first_line: int | None = None
     last_line: int | None = None
 
+    @property
+    def without_lines(self) -> str:
+        """The name without the lines."""
+        return self.session if self.client is None else f"{self.client}/{self.session}"
+
     def fits(self, client: str, session: str) -> bool:
         """True if a session has this name, or one that begins so."""
         return self.client in (None, client) and (
@@ -143,7 +148,7 @@ def named_transcript(workspace: Workspace, name: str) -> Path:
     Raises:
         PathProblem: `file-not-found`: there is none. TranscriptProblem: `ambiguous`. UsageProblem: the name has lines.
     """
-    if Path(name).is_file():
+    if is_file(name):
         return Path(name)
     session = parse_name(name)
     if session.first_line is not None:
@@ -152,6 +157,14 @@ def named_transcript(workspace: Workspace, name: str) -> Path:
     if transcript is None:
         raise not_found(name)
     return transcript.path
+
+
+def is_file(name: str) -> bool:
+    """True if a name is the path of a file; some are no path at all."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def not_found(name: str) -> PathProblem:
