@@ -1,7 +1,8 @@
 """Digests that are killed. As a program: `killed_digest.py WORKSPACE TRANSCRIPTS KILLS SEED` has growing transcripts digested, each time by a process
 that is killed before one of its steps, drawn by lot; now and then the state is deleted. It prints the steps after which each was killed.
 
-TRANSCRIPTS is a folder with the whole sessions; they grow, line by line, beside them in `growing`.
+TRANSCRIPTS is a folder with the whole sessions; they grow, line by line, beside them in `growing`. Every other process is told their names, and
+the others (`run`) find them by the user's settings.
 """
 
 import os
@@ -24,12 +25,15 @@ _MOST_STEPS = 45
 GROWING = "growing"
 
 
-def digest_all(folder: Path, transcripts: Sequence[Path]) -> None:
+def _digest(folder: Path, transcripts: Sequence[Path], by_run: bool) -> None:
     with closing(Memory(open_at(folder, os.environ))) as memory:
-        memory.digest(Digest(sessions=tuple(map(str, transcripts))))
+        if by_run:
+            assert not [step.message for step in memory.pipelines.run().steps if step.message]
+        else:
+            memory.digest(Digest(sessions=tuple(map(str, transcripts))))
 
 
-def _digest_killed(folder: Path, transcripts: Sequence[Path], steps: int) -> NoReturn:
+def _digest_killed(folder: Path, transcripts: Sequence[Path], steps: int, by_run: bool) -> NoReturn:
     """Digest and be killed before one more step than these."""
     done = 0
 
@@ -41,14 +45,14 @@ def _digest_killed(folder: Path, transcripts: Sequence[Path], steps: int) -> NoR
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(count)
-    digest_all(folder, transcripts)
+    _digest(folder, transcripts, by_run)
     os._exit(0)
 
 
-def _is_killed(folder: Path, transcripts: Sequence[Path], steps: int) -> bool:
+def _is_killed(folder: Path, transcripts: Sequence[Path], steps: int, by_run: bool) -> bool:
     child = os.fork()
     if not child:
-        _digest_killed(folder, transcripts, steps)
+        _digest_killed(folder, transcripts, steps, by_run)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert status in (0, -signal.SIGKILL), f"the digest exited {status}"
     return status != 0
@@ -80,7 +84,8 @@ def _main(folder: Path, sessions: Path, kills: int, lots: random.Random) -> None
         while not lots.randrange(3) and state.exists():
             shutil.rmtree(state, ignore_errors=True)  # a catch-up in the background may still write into it
         steps = lots.randrange(_MOST_STEPS)
-        if is_killed := _is_killed(folder, sorted(path for path in left if path.exists()), steps):
+        transcripts = sorted(path for path in left if path.exists())
+        if is_killed := _is_killed(folder, transcripts, steps, by_run=bool(lots.randrange(2))):
             kills -= 1
             print(steps, flush=True)
         is_growing = any(left.values()) and (not is_killed or not lots.randrange(4))

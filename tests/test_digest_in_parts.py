@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ from hypothesis import strategies as st
 from pi_sessions import digest
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest.cursors import Cursor
-from mdmem.digest.news import cursor_after, read_news
+from mdmem.digest.cursors import Cursor, cursor_of
+from mdmem.digest.news import read_news
 from mdmem.extract.drafts import Draft
 from mdmem.model.digests import FACTS, LINES, Digest
+from mdmem.transcripts.files import stat_file
 
 TOOL = "tool"
+NOT_YET = 0
+"""The end of a session that goes on."""
 PERSON = (
     "We decided to keep the old pump.",
     "Remember that the exam is on 3 December.",
@@ -133,12 +137,14 @@ def drawn(at: Desk, path: Path, contents: Sequence[bytes], keep: str) -> list[Dr
     marks: dict[str, tuple[str, int]] = {}
     for data in contents:
         path.write_bytes(data)
-        status = path.stat()
-        news = read_news(at.workspace, Digest(sessions=(str(path),), keep=keep), path, status, cursor, marks, UTC)
+        file = stat_file(path)
+        news = read_news(at.workspace, Digest(sessions=(str(path),), keep=keep), file, cursor, marks, UTC, NOT_YET)
         if news is not None:
             drafts += news.drafts
             marks |= dict.fromkeys(news.marks, (news.session, 0))
-        cursor = cursor_after(status, news)
+        cursor = cursor_of(file)
+        if news is not None:
+            cursor = replace(cursor, read_size=news.transcript.size, start=news.transcript.next_start, has_entries=news.has_entries)
     return drafts
 
 

@@ -52,6 +52,9 @@ def entries(at: Desk) -> Counter[tuple[str, str]]:
 def test_nothing_is_lost_and_nothing_doubled(at: Desk, tmp_path: Path, kills: int):
     sessions = tmp_path / "sessions"
     write_sessions(sessions)
+    settings = at.world.home / ".config" / "mdmem" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'sessions = ["{sessions / killed_digest.GROWING}/*.jsonl"]\nsession_scope = "all"\n')
     for first in range(0, kills, KILLS_AT_ONCE):
         count = min(KILLS_AT_ONCE, kills - first)
         program = [sys.executable, "-B", killed_digest.__file__, at.root, sessions, str(count), str(first)]
