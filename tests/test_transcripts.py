@@ -76,6 +76,17 @@ class TestClaude:
     def test_typed_by_a_person(self, more: dict[str, Any], typed: bool):
         assert told(read_all([claude("user", "a", None, "we use uv", **more)]).messages) == [("user", typed, "we use uv")]
 
+    @pytest.mark.parametrize("length", [1, 3000])
+    def test_copies_of_messages_that_the_client_keeps_of_its_requests_are_none(self, length: int):
+        copy = {"role": "user", "content": [{"type": "text", "text": "we use uv " * length}]}
+        records = [
+            {"type": "api-request-blob", "sessionId": "s1", "hash": "0", "message": copy},
+            claude("user", "a", None, "we use uv", **TYPED),
+        ]
+        transcript = read_all(records)
+        assert told(transcript.messages) == [("user", True, "we use uv")]
+        assert transcript.skipped == ()
+
     def test_a_text_of_unknown_origin_is_not_typed_where_others_tell_theirs(self):
         messages = read_all([claude("user", "a", None, "one", **TYPED), claude("user", "b", "a", "two")]).messages
         assert told(messages) == [("user", True, "one"), ("user", False, "two")]

@@ -30,9 +30,14 @@ _OTHER_TYPES = frozenset(
         "agent-name",
         "agent-setting",
         "ai-title",
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
         "attribution-snapshot",
         "bridge-session",
         "content-replacement",
+        "cost-state",
         "custom-title",
         "file-history-delta",
         "file-history-snapshot",
@@ -56,6 +61,7 @@ _OTHER_TYPES = frozenset(
         "system",
         "tag",
         "task-summary",
+        "tools-used",
         "worktree-state",
     ]
 )
@@ -169,7 +175,7 @@ def _holds_no_text(types: list[bytes]) -> bool:
     """True if a line with these types, its own and those of what is in it, is no message with a text."""
     if not types or b"system" in types:
         return False
-    if types[0] in (b"progress", b"file-history-snapshot"):
+    if types[0] in (b"progress", b"file-history-snapshot", b"api-request-blob"):
         return True
     if b"assistant" in types:
         return b"text" not in types and b"user" not in types

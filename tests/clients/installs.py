@@ -37,6 +37,8 @@ class Client:
 
 CLAUDE_CODE = Client("@anthropic-ai/claude-code", "claude", newest="2.1.330", oldest="2.1.197")
 CODEX = Client("@openai/codex", "codex", newest="0.169.0", oldest="0.169.0")
+GEMINI = Client("@google/gemini-cli", "gemini", newest="0.61.0", oldest="0.61.0")
+PI = Client("@mariozechner/pi-coding-agent", "pi", newest="0.73.1", oldest="0.73.1")
 OPENCODE = Client("opencode-ai", "opencode", newest="1.18.33", oldest="1.18.33")
 OPENCLAW = Client("openclaw", "openclaw", newest="2026.9.6", oldest="2026.9.6", node="24.21.0")
 

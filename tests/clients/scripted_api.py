@@ -171,16 +171,39 @@ def _tool_search(step: Json, number: int) -> Json:
     return {"type": "tool_search_call", "id": f"ts_{number}", "call_id": f"call_{number}", "status": "completed", **found}
 
 
+class GenerateApi(ScriptedApi):
+    """Google's Gemini API, with the same steps. Only what is streamed belongs to the conversation."""
+
+    path = ":streamGenerateContent"
+
+    def answer(self, body: Json) -> tuple[str, bytes]:
+        kind, data = super().answer(body)
+        return ("text/event-stream", b"data: " + data + b"\n\n") if kind == "application/json" else (kind, data)
+
+    def message(self, step: Json, number: int) -> Json:
+        part = {"text": step["text"]} if "text" in step else {"functionCall": {"name": step["tool"], "args": step["input"]}}
+        candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+        used = step.get("used", 100)
+        usage = {"promptTokenCount": used, "candidatesTokenCount": 20, "totalTokenCount": used + 20}
+        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted", "responseId": f"resp_{number}"}
+
+    def events(self, step: Json, number: int) -> Iterator[Json]:
+        yield self.message(step, number)
+
+
 def texts(body: Json) -> list[str]:
     """Every text that a model would have read in a request, in order: instructions, messages, results of tools."""
-    return [*_texts(body.get("system") or body.get("instructions") or []), *_texts(body.get("messages") or body.get("input") or [])]
+    return [
+        *_texts(body.get("system") or body.get("instructions") or []),
+        *_texts(body.get("messages") or body.get("input") or body.get("contents") or []),
+    ]
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for name in ("text", "content", "output"):
+        for name in ("text", "content", "output", "parts"):
             yield from _texts(value.get(name))
     elif isinstance(value, list):
         for each in value:
