@@ -274,9 +274,27 @@ class TestCatchingUp:
         path = claude(home, "the pump is blue")
         path.chmod(0)
         for _ in range(2):
-            assert "1 transcript could not be read" in search(at, "pump").notes
+            assert f"1 transcript could not be read, such as {path}" in search(at, "pump").notes
         path.chmod(0o600)
         assert messages(at, "pump") == ["the pump is blue"]
+
+    def test_what_cannot_be_read_holds_nothing_up(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(session_messages, "_PART_BYTES", 1)
+        paths = [pi(home, f"the pump number {number}", session=f"{number:08x}-1111-4222-8333-444455556666") for number in range(4)]
+        read_file = session_messages.read_file
+        failing = {str(paths[0]), str(paths[2])}
+
+        def read(path: str, *arguments: Any) -> Any:
+            if path in failing:
+                raise PermissionError(13, "not now")
+            return read_file(path, *arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(session_messages, "read_file", read)
+            result = search(at, "pump")
+        assert sorted(message.text for message in result.messages) == ["the pump number 1", "the pump number 3"]
+        assert result.notes == (f"2 transcripts could not be read, such as {paths[0]}",)
+        assert len(messages(at, "pump")) == 4
 
     def test_in_parts(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(session_messages, "_PART_BYTES", 1)

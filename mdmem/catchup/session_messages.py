@@ -94,10 +94,9 @@ def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = N
             note = f"the index of messages cannot be written ({reason}): the newest messages may be missing"
             return FreshMessages(index, stale=True, notes=(note, *survey.notes(index)))
         index = MessageIndex.in_memory(workspace.settings.language)
-        update = _Update(survey, index, texts, progress)
-        update.run(survey.stamps)
+        _Update(survey, index, texts, progress).run(survey.stamps)
         note = f"the index of messages cannot be written ({reason}); searched one in memory"
-        return FreshMessages(index, notes=(note, *update.notes, *survey.notes(index)))
+        return FreshMessages(index, notes=(note, *survey.notes(index)))
 
 
 def discard_messages(workspace: Workspace, say: Say) -> None:
@@ -117,17 +116,15 @@ def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool
             texts = purged_texts(workspace, say)
             if not _is_made_for(index, survey, texts):
                 index = _opened(workspace, full=True)
-            update = _Update(survey, index, texts, progress)
             try:
-                is_done = update.run_part()
+                is_done = _Update(survey, index, texts, progress).run_part()
             except StorageProblem:  # what is there is damaged, or the disk does not take it
                 if not _has_room(workspace.state):
                     raise
                 index = _opened(workspace, full=True)
-                update = _Update(survey, index, texts, progress)
-                is_done = update.run_part()
+                is_done = _Update(survey, index, texts, progress).run_part()
         if is_done:
-            return FreshMessages(index, notes=(*update.notes, *survey.notes(index)))
+            return FreshMessages(index, notes=survey.notes(index))
         full = False
 
 
@@ -158,6 +155,8 @@ class _Survey:
         self.settings = hashlib.sha256(values.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_DIGITS]
 
         self.commit = workspace.repository.head() or ""
+        self.unreadable: set[str] = set()
+        """The transcripts that could not be read; they are not tried twice."""
 
     def is_of(self, index: MessageIndex) -> bool:
         """True if an index has read all of this."""
@@ -165,14 +164,15 @@ class _Survey:
         return (seen.settings, seen.commit, seen.stamps) == (self.settings, self.commit, stamps_digest(self.stamps))
 
     def notes(self, index: MessageIndex) -> tuple[str, ...]:
-        """Lines for the user: there are no transcripts, or some in a format that is not known."""
+        """Lines for the user: there are no transcripts, or some that cannot be read, or are in a format that is not known."""
         if not self.stamps:
             folders = ", ".join(searched_folders(self.workspace.settings.sessions, self.workspace.environment))
             return (f"there are no transcripts in {folders}",)
-        unknown = index.seen.unknown
-        if not unknown:
-            return ()
-        return (f"{number_of(len(unknown), 'transcript')} in a format that is not known, such as {unknown[0]}",)
+        unreadable, unknown = sorted(self.unreadable), index.seen.unknown
+        return (
+            *([f"{number_of(len(unreadable), 'transcript')} could not be read, such as {unreadable[0]}"] if unreadable else []),
+            *([f"{number_of(len(unknown), 'transcript')} in a format that is not known, such as {unknown[0]}"] if unknown else []),
+        )
 
 
 class _Update:
@@ -186,12 +186,6 @@ class _Update:
         self._owners = workspace.settings.owner
         self._scope = Scope(workspace.settings.session_scope, workspace.repository.root)
         self._purged = texts
-        self._unreadable = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """A line for the user about transcripts that could not be read."""
-        return (f"{number_of(self._unreadable, 'transcript')} could not be read",) if self._unreadable else ()
 
     def run_part(self) -> bool:
         """Read what is new, or as much of it as is read at once; True if nothing is left.
@@ -201,6 +195,7 @@ class _Update:
         """
         seen, stamps = self._index.seen.transcripts, self._survey.stamps
         due = [path for path, stamp in stamps.items() if path not in seen or seen[path].stamp != stamp]
+        due = [path for path in due if path not in self._survey.unreadable]
         size, part = 0, []
         for path in due:
             part.append(path)
@@ -240,7 +235,7 @@ class _Update:
         except TranscriptProblem as problem:
             return TranscriptMessages(path=path, seen=SeenTranscript(stamp, problem=problem.code))
         except OSError:
-            self._unreadable += 1
+            self._survey.unreadable.add(path)
             return None
         if transcript is None:
             return TranscriptMessages(path=path, seen=SeenTranscript(stamp))
