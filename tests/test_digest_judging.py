@@ -1,6 +1,7 @@
 """Entries of a digest that are not written: what a person took out, what an agent only says again, what is too much for a day."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
@@ -16,7 +17,7 @@ from workspaces import NOW, Desk, desk
 from mdmem.digest import writing
 from mdmem.given import guard, sessions
 from mdmem.memory import Memory
-from mdmem.model.writes import Forget, Remember
+from mdmem.model.writes import Forget, Remember, Revert
 from mdmem.workspace import Say, Workspace
 
 KEPT, OTHER = "We decided to keep the old pump.", "I prefer calls before noon."
@@ -125,6 +126,29 @@ def test_said_again_in_a_later_message_of_the_session(at: Desk, transcript: Tran
     later = datetime.now(UTC) + timedelta(days=1)
     result = digest(at, transcript(KEPT, KEPT, every=later - START))
     assert [(entry.text, entry.day) for entry in result.entries] == [(KEPT, later.date())]
+
+
+def test_said_in_the_second_in_which_it_was_forgotten(at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch):
+    at.write("memory/house.md", f"# House\n\n- {KEPT}\n")
+    at.commit()
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-04T09:00:00+00:00")
+    forget(at, KEPT)
+    path = transcript(KEPT)
+    path.write_text(path.read_text().replace("09:00:00.000Z", "09:00:00.700Z"))
+    assert texts(digest(at, path)) == []
+
+
+@pytest.mark.parametrize("take_out", [False, True])
+def test_what_a_person_reverted_stays_away(at: Desk, transcript: Transcript, tmp_path: Path, take_out: bool):
+    path = transcript(KEPT, OTHER)
+    run = digest(at, path).run
+    with closing(Memory(at.workspace)) as memory:
+        memory.apply(Revert(run, take_out=take_out))
+    shutil.rmtree(at.workspace.state)
+    copy = tmp_path / "copy.jsonl"
+    copy.write_text(path.read_text().replace("5a1e0000", "7c3d0000"))
+    result = digest(at, path, copy)
+    assert (texts(result), result.refused) == ([], 2)
 
 
 class TestOfAnAgentsWords:

@@ -53,6 +53,7 @@ class TakenOutFacts:
 
     def holds(self, text: str, fact: FactId, said: datetime) -> bool:
         """True if a person took out what a text says, in these or nearly these words, and has not said it again since."""
+        said = said.replace(microsecond=0)  # as the times of commits are
         if fact in self._times and said <= self._times[fact]:
             return True
         return any(said <= self._facts[at].time for at in self._statements.find(text)) or holds_purged(text, said, self._purged)
