@@ -1,7 +1,4 @@
-"""Cursors: the end of what is read of each transcript, and the session in which each message was read. A cache: `rebuilding` makes it again.
-
-Two files in the state folder: `transcripts.json`, read by every digest, and `marks.json`, read where there is something new.
-"""
+"""Cursors: the end of what is read of each transcript, kept in `transcripts.json`. A cache: `rebuilding` makes it again."""
 
 from __future__ import annotations
 
@@ -16,11 +13,9 @@ from mdmem.model.sessions import ReadingStart, SkippedLines
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.files import TranscriptFile
 
-CURSORS_NAME, MARKS_NAME = "transcripts.json", "marks.json"
+CURSORS_NAME = "transcripts.json"
 _VERSION = 5
 OTHER_PROJECT = "other-project"
-_MARK_DAYS = 60
-"""A mark is kept for so many days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,24 +147,6 @@ def write_state(state: Path, read: ReadState) -> None:
     """
     ends = {session: [[end.line, end.hash] for end in ends] for session, ends in (read.ends or {}).items()}
     _write(state / CURSORS_NAME, {"cursors": read.cursors.rows, "ends": ends})
-
-
-def read_marks(state: Path) -> dict[str, tuple[str, int]]:
-    """The session in which each message was read, by the message's mark, and the day, counted from 1970."""
-    values = _read(state / MARKS_NAME)
-    try:
-        return {mark: (str(session), int(day)) for mark, (session, day) in values.items()}
-    except (TypeError, ValueError):
-        return {}
-
-
-def write_marks(state: Path, marks: Mapping[str, tuple[str, int]], today: int) -> None:
-    """Keep the marks that are not too old.
-
-    Raises:
-        OSError
-    """
-    _write(state / MARKS_NAME, {mark: kept for mark, kept in marks.items() if kept[1] > today - _MARK_DAYS})
 
 
 def _read(path: Path) -> dict[str, Any]:

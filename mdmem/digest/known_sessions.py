@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mdmem import config
-from mdmem.digest import cursors, sources
+from mdmem.digest import cursors, marks, sources
 from mdmem.digest.cursors import Cursor
 from mdmem.digest.sources import SessionName, name_parts
 from mdmem.errors import TranscriptProblem
@@ -39,7 +39,7 @@ class KnownSessions:
 
     @cached_property
     def _marks(self) -> Mapping[str, tuple[str, int]]:
-        return cursors.read_marks(self._workspace.state)
+        return marks.read_marks(self._workspace.state)
 
     @cached_property
     def _cited(self) -> Mapping[str, CitedSession]:

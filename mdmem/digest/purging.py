@@ -15,7 +15,7 @@ from typing import Any
 from mdmem.changes import purge
 from mdmem.changes.purge_history import HeldTranscripts
 from mdmem.changes.purge_target import PurgeTarget
-from mdmem.digest import cursors
+from mdmem.digest import cursors, marks
 from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
 from mdmem.errors import TranscriptProblem
 from mdmem.facts import fact_id, normalise
@@ -77,7 +77,7 @@ def _for_note(workspace: Workspace, target: PurgeTarget, held: list[_Held]) -> H
         paths=tuple(str(each.path) for each in held),
         reads=tuple(dict.fromkeys(f"{each.session}#{each.end.line} {each.end.hash}" for each in held)),
         purged=purged_trailer(target.words) if in_use else "",
-        kept_state=frozenset((cursors.CURSORS_NAME, cursors.MARKS_NAME)),
+        kept_state=frozenset((cursors.CURSORS_NAME, marks.MARKS_NAME)),
     )
 
 

@@ -9,8 +9,9 @@ from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
 from mdmem import config
-from mdmem.digest import cursors
+from mdmem.digest import cursors, marks
 from mdmem.digest.cursors import OTHER_PROJECT, Cursor, ReadState
+from mdmem.digest.marks import Marks
 from mdmem.digest.tally import Tally
 from mdmem.errors import PathProblem, RefusedChange, SectionProblem, TextProblem, TranscriptProblem
 from mdmem.model.digests import Digest, LeftSession
@@ -51,8 +52,8 @@ class Work:
         self.tally = Tally()
 
     @cached_property
-    def _marks(self) -> dict[str, tuple[str, int]]:
-        return cursors.read_marks(self._workspace.state)
+    def _marks(self) -> Marks:
+        return marks.read_marks(self._workspace.state)
 
     @cached_property
     def _writer(self) -> EntryWriter:
@@ -156,7 +157,7 @@ class Work:
             self._workspace.ensure_state()
             cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
             if "_marks" in vars(self):
-                cursors.write_marks(self._workspace.state, self._marks, _today())
+                marks.write_marks(self._workspace.state, self._marks, _today())
 
 
 def _add_skipped(before: SkippedLines | None, found: News) -> SkippedLines | None:
