@@ -1,7 +1,7 @@
 """Transcripts that real clients write of scripted sessions: each message of the conversation is read once, and nothing else.
 
 What was said is held by the API's own log: a turn stands in a request, an answer was given by a step. Resumed and forked sessions, compactions and
-helpers are among them. The clients are run without a person at the keyboard, so where a client tells who typed, nothing counts as typed.
+helpers are among them. Where a client tells who typed, only what was typed at its terminal counts as typed.
 """
 
 import json
@@ -13,6 +13,7 @@ import pytest
 from conftest import World
 from installs import CLAUDE_CODE, CODEX, GEMINI, PI, Client, install
 from scripted_api import GenerateApi, Json, MessagesApi, ResponsesApi, ScriptedApi, texts
+from terminals import type_lines
 from trials import Trial
 
 from mdmem.model.sessions import Message, Speaker
@@ -113,6 +114,22 @@ class TestClaudeCode:
         ]
         answers = [f"answer {name}" for name in ("one", "two", "three", "four", "five", "six")]
         assert_each_is_read_once(requests, trial, "claude", turns, answers, typed=False)
+
+    def test_what_a_person_types(self, make: Make):
+        key = "sk-ant-none-0123456789abcdefghij"
+        trial = make(
+            CLAUDE_CODE, ANTHROPIC_API_KEY=key, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1", TERM="xterm-256color"
+        )
+        known = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        settings = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(trial.folder): known}}
+        settings["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
+        (trial.world.home / ".claude.json").write_text(json.dumps(settings))
+        turns = ["turn one, we use the blue pump", "turn two, I prefer tea"]
+        with MessagesApi([say("answer one"), say("answer two")]) as api:
+            trial.variables["ANTHROPIC_BASE_URL"] = api.address
+            screen = type_lines(["claude"], trial.folder, trial.environment, turns, lambda: len(api.requests))
+        assert len(api.requests) == len(turns), screen[-2000:]
+        assert_each_is_read_once(api.requests, trial, "claude", turns, ["answer one", "answer two"], typed=True)
 
 
 class TestCodex:
