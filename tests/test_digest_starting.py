@@ -92,6 +92,12 @@ def test_only_where_the_users_own_settings_have_it_read(settings: Callable[[str]
     assert start("UserPromptSubmit") == []
 
 
+def test_not_below_a_run(settings: Callable[[str], None], start: Start, monkeypatch: pytest.MonkeyPatch):
+    settings('sessions = ["claude"]\n')
+    monkeypatch.setenv("MDMEM_RUN", "1")
+    assert start("UserPromptSubmit") == []
+
+
 def test_not_of_a_file_elsewhere(settings: Callable[[str], None], start: Start, tmp_path: Path):
     settings('sessions = ["claude"]\n')
     other = tmp_path / "other.jsonl"

@@ -13,6 +13,7 @@ from mdmem.workspace import Workspace
 
 _STARTED_NAME = "digest-started"
 """The file in the state folder whose time is that of the last start."""
+_BELOW_RUN = "MDMEM_RUN"
 _SECONDS = 60.0
 """A digest is started no more often than this."""
 
@@ -25,6 +26,8 @@ def start_digest(workspace: Workspace, transcript: Path) -> bool:
     """
     settings = workspace.settings
     if settings.digest == "off" or not settings.sessions or not sys.executable:
+        return False
+    if workspace.environment.get(_BELOW_RUN):  # the session of what a run has started: no pipeline eats its own words
         return False
     try:
         if not _is_time(workspace) or not _is_named(workspace, transcript):
