@@ -217,6 +217,7 @@ class TestCorrections:
         [
             ("I work at Stripe as an engineer.", "Actually, I work at Linear."),
             ("The call is at 3 pm on Friday.", "sorry, I meant 4 pm"),
+            ("Remember that my wife's exam is on 3 December.", "actually, make that 4 December, I looked it up"),
             ("The brass valve in the cellar is broken.", "Actually the brass pump in the cellar is broken."),
         ],
     )

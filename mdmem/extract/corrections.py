@@ -9,8 +9,10 @@ from mdmem.extract.vocabulary import vocabulary
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
-_MEANING = late.pattern(r"(?i)\bi (?:meant|mean|changed my mind)\b")
-_SELF = frozenset(["i", "i'm", "i've", "i'd", "i'll", "we", "we're", "we've"])
+_SELF = late.pattern(
+    r"(?i)(?:(?:actually|no|sorry|wait|oh|hm+|correction|scratch that|my mistake)\b[,.:!]? )*(?:i|we)\b(?! (?:meant|mean|changed (?:my|our) minds?)\b)"
+)
+"""The beginning of a correction whose speaker is its subject: `Actually, I live in Lisbon`."""
 _NUMBER = late.pattern(r"(?:\d[\d.,:]*)(?:st|nd|rd|th|am|pm|%)?")
 
 
@@ -48,7 +50,7 @@ def _of_different_people(correction: Statement, statement: Statement) -> bool:
     corrected_kin, stated_kin = kin.intersection(correction.sentence.folded), kin.intersection(statement.sentence.folded)
     if corrected_kin and stated_kin:
         return corrected_kin.isdisjoint(stated_kin)
-    speaks_of_self = not _SELF.isdisjoint(_MEANING.sub("", correction.sentence.straight).casefold().split())
+    speaks_of_self = _SELF.match(correction.sentence.straight) is not None
     if not speaks_of_self or corrected_kin:
         return False
     return bool(stated_kin) or (statement.key is None and correction.key is not None)
