@@ -90,8 +90,9 @@ class TestOverlooked:
         write_index(git_dir, b"b.md", version=version)
         assert not git_files.may_be_overlooked(str(git_dir), b"c.md")
 
-    def test_an_index_in_two_parts(self, git_dir: Path) -> None:
-        write_index(git_dir, b"b.md", extensions=extension(b"link", b"x" * 20))
+    @pytest.mark.parametrize("paths", [(), (b"b.md",)])
+    def test_an_index_in_two_parts(self, git_dir: Path, paths: tuple[bytes, ...]) -> None:
+        write_index(git_dir, *paths, extensions=extension(b"link", b"x" * 20))
         assert git_files.may_be_overlooked(str(git_dir), b"c.md")
 
     def test_an_index_with_shortened_paths(self, git_dir: Path) -> None:
