@@ -165,7 +165,7 @@ def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memor
     with EventRecorder(workspace.state, "agent-hook", workspace.actor, event.session) as recorder:
         recorder.measured({"hook": event.name})
         if event.transcript is not None and event.name in _DIGESTED and workspace.settings.sessions:
-            memory.start_digest(Path(event.transcript))
+            memory.pipelines.start_digest(Path(event.transcript))
         return _HANDLERS[event.name](memory, event)
 
 

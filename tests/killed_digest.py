@@ -30,7 +30,7 @@ def _digest(folder: Path, transcripts: Sequence[Path], by_run: bool) -> None:
         if by_run:
             assert not [step.message for step in memory.pipelines.run().steps if step.message]
         else:
-            memory.digest(Digest(sessions=tuple(map(str, transcripts))))
+            memory.pipelines.digest(Digest(sessions=tuple(map(str, transcripts))))
 
 
 def _digest_killed(folder: Path, transcripts: Sequence[Path], steps: int, by_run: bool) -> NoReturn:

@@ -38,7 +38,7 @@ def stamp(time: datetime) -> str:
 
 def digest(at: Desk, *paths: Path, **options: Any) -> DigestResult:
     with closing(Memory(at.workspace)) as memory:
-        return memory.digest(Digest(sessions=tuple(map(str, paths)), **options))
+        return memory.pipelines.digest(Digest(sessions=tuple(map(str, paths)), **options))
 
 
 def texts(result: DigestResult) -> list[str]:

@@ -187,7 +187,7 @@ def test_what_cannot_be_read_any_more_is_gone(at: Desk):
 def test_a_transcript_of_another_name_is_not_gone(at: Desk, tmp_path: Path):
     path = write_session(tmp_path, "I work at Stripe.").rename(tmp_path / "export.jsonl")
     with closing(Memory(at.workspace)) as memory:
-        (written,) = memory.digest(Digest(sessions=(str(path),))).entries
+        (written,) = memory.pipelines.digest(Digest(sessions=(str(path),))).entries
         assert written.cites == ("openclaw/5a1e0000#2",)
         for is_there in (True, False):
             history = memory.history(ShowHistory(written.fact))

@@ -236,9 +236,9 @@ class TestSettings:
         path = transcript(*TALK)
         own(f'sessions = ["{path.parent}/*.jsonl"]\n')
         with closing(Memory(at.workspace)) as memory:
-            assert len(memory.digest(Digest(sessions=("5a1e00",))).entries) == 2
+            assert len(memory.pipelines.digest(Digest(sessions=("5a1e00",))).entries) == 2
             with pytest.raises(PathProblem):
-                memory.digest(Digest(sessions=("5a1e",)))
+                memory.pipelines.digest(Digest(sessions=("5a1e",)))
 
 
 class TestTakenOut:

@@ -181,7 +181,7 @@ def digest(at: Desk, turns: Sequence[Turn], step: timedelta) -> DigestResult:
     path = at.root.parent / "5a1e0000.jsonl"
     path.write_bytes(write_session("openclaw", turns, "5a1e0000", START, step))
     with closing(Memory(at.workspace)) as memory:
-        return memory.digest(Digest(sessions=(str(path),)))
+        return memory.pipelines.digest(Digest(sessions=(str(path),)))
 
 
 def notes(at: Desk, result: DigestResult) -> list[ParsedNote]:

@@ -151,7 +151,7 @@ def digest(at: Desk, client: str, turns: Sequence[Turn], keep: str) -> DigestRes
         session = [("user", OWN), ("tool", "done"), turn, ("agent", "Done."), ("user", "ok")]
         paths[-1].write_bytes(write_session(client, session, paths[-1].stem, START.replace(minute=number % 60)))
     with closing(Memory(at.workspace)) as memory:
-        return memory.digest(Digest(sessions=tuple(map(str, paths)), keep=keep))
+        return memory.pipelines.digest(Digest(sessions=tuple(map(str, paths)), keep=keep))
 
 
 def test_there_are_sixty():
@@ -204,5 +204,5 @@ def test_no_source_is_raised(at: Desk):
         assert set(texts) <= set(before)
         path = at.root.parent / "5a1e0000.jsonl"
         path.write_bytes(write_session("claude", [turn for text in texts for turn in (("tool", text), ("agent", text))], "5a1e0000", START))
-        assert memory.digest(Digest(sessions=(str(path),))).entries == ()
+        assert memory.pipelines.digest(Digest(sessions=(str(path),))).entries == ()
         assert {hit.text: hit.source for hit in memory.facts(ListFacts(everything=True)).facts} == before

@@ -109,7 +109,7 @@ def test_of_two_one_works(at: Desk, transcript: Path):
     memory = Memory(at.workspace)
     at.workspace.ensure_state()
     with files.lock(at.workspace.state / "run.lock", 0), pytest.raises(RepositoryProblem) as problem:
-        memory.digest(Digest(sessions=(str(transcript),)))
+        memory.pipelines.digest(Digest(sessions=(str(transcript),)))
     assert problem.value.code == "running"
-    assert memory.digest(Digest(sessions=(str(transcript),))).messages == 0
+    assert memory.pipelines.digest(Digest(sessions=(str(transcript),))).messages == 0
     memory.close()

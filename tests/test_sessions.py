@@ -44,17 +44,17 @@ def home(at: Desk) -> Path:
 
 def listed(at: Desk, **options: Any) -> SessionList:
     with closing(Memory(at.workspace)) as memory:
-        return memory.sessions(ShowSessions(**options))
+        return memory.pipelines.list_sessions(ShowSessions(**options))
 
 
 def shown(at: Desk, reference: str, **options: Any) -> SessionView:
     with closing(Memory(at.workspace)) as memory:
-        return memory.session(ShowSessions(reference=reference, **options), reference)
+        return memory.pipelines.show_session(ShowSessions(reference=reference, **options), reference)
 
 
 def digest(at: Desk, *names: str) -> None:
     with closing(Memory(at.workspace)) as memory:
-        memory.digest(Digest(sessions=names))
+        memory.pipelines.digest(Digest(sessions=names))
 
 
 def changed(path: Path, days: int) -> None:

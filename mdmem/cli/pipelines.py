@@ -39,9 +39,9 @@ def sessions(
     request = ShowSessions(reference=reference, client=client, since=since, limit=limit, chars=chars)
     memory = open_memory(call)
     if reference is None:
-        listed = memory.sessions(request)
+        listed = memory.pipelines.list_sessions(request)
         return Answer(show.sessions_json(listed), show.sessions_text(listed, use_colour()), show.sessions_notes(listed))
-    view = memory.session(request, reference)
+    view = memory.pipelines.show_session(request, reference)
     return Answer(show.session_view_json(view), show.session_view_text(view, use_colour()), show.session_view_notes(view))
 
 
@@ -65,7 +65,7 @@ def digest(
     keeping; each entry says where it was said. Nothing is written twice.
     """
     request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run)
-    result = open_memory(call).digest(request)
+    result = open_memory(call).pipelines.digest(request)
     return Answer(digests.digest_json(result), digests.digest_text(result), status=1 if result.left else 0)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mdmem import doctor, secrets, stats
     from mdmem.catchup import background, index, session_messages
     from mdmem.changes import pending, review, whole_files
-    from mdmem.digest import citations, digesting, purging, session_views, starting
+    from mdmem.digest import citations, purging
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, tasks
@@ -29,24 +29,19 @@ if TYPE_CHECKING:
     from mdmem.memory.pipelines import Pipelines
     from mdmem.memory.tasks import Tasks
     from mdmem.model.contexts import BuildContext, ContextBlock
-    from mdmem.model.digests import Digest, DigestResult
     from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
     from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
-    from mdmem.model.session_lists import SessionList, SessionView, ShowSessions
     from mdmem.model.whole_files import MovePath, WholeFileEdit
     from mdmem.queries import blame, folders, history, labels, search, session_search, show
     from mdmem.queries.folders import FolderView
     from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
     citations = late.module("mdmem.digest.citations")  # only where an answer cites sessions
-    digesting = late.module("mdmem.digest.digesting")
     purging = late.module("mdmem.digest.purging")
-    starting = late.module("mdmem.digest.starting")
-    session_views = late.module("mdmem.digest.session_views")
     doctor = late.module("mdmem.doctor")
     hooks = late.module("mdmem.memory.hooks")
     pipelines = late.module("mdmem.memory.pipelines")
@@ -257,42 +252,6 @@ class Memory:
     def flush_prompts(self) -> FlushPrompts:
         """The prompts that have a session write down what it knows, whether or not it is near its compaction; nothing is marked."""
         return flushing.write_prompts(self.workspace)
-
-    def sessions(self, request: ShowSessions) -> SessionList:
-        """List the sessions whose transcripts may be read, the newest first.
-
-        Raises:
-            UsageProblem: there is no such client, or no such day.
-        """
-        with self._record_event("sessions"):
-            return session_views.list_sessions(self.workspace, request)
-
-    def session(self, request: ShowSessions, reference: str) -> SessionView:
-        """Show messages of one session: the newest, or those around a line.
-
-        Raises:
-            PathProblem, TranscriptProblem: there is no such session, several fit, or its transcript cannot be read.
-        """
-        with self._record_event("sessions"):
-            return session_views.show_session(self.workspace, request, reference, self._say)
-
-    def digest(self, request: Digest) -> DigestResult:
-        """Write what is new in transcripts into the logs of the days on which it was said.
-
-        Raises:
-            MdmemError: a transcript that was named is not there, or the workspace cannot be written.
-        """
-        with self._record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
-            result = digesting.digest(self.workspace, request, self._say, self._progress)
-            event.done(bool(result.commits))
-            event.measured(digesting.figures(result))
-        if result.commits:
-            _catch_up(self.workspace)
-        return result
-
-    def start_digest(self, transcript: Path) -> bool:
-        """Start a digest of a session in the background, where the user's own settings have it read; at most once a minute."""
-        return starting.start_digest(self.workspace, transcript)
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""

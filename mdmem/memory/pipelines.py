@@ -1,16 +1,20 @@
-"""Pipelines, which make memory of sessions without being asked, and the schedule that calls them."""
+"""Pipelines, which make memory of sessions: what they read, each step of them, and the schedule that calls them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import config
 from mdmem.events import EventRecorder
+from mdmem.model.digests import Digest, DigestResult
 from mdmem.model.reads import ShowFigures, WorkspaceStatus
 from mdmem.model.runs import RunResult
 from mdmem.model.schedules import Schedule, ScheduleResult
+from mdmem.model.session_lists import SessionList, SessionView, ShowSessions
+from mdmem.model.writes import WriteOptions
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace
@@ -18,14 +22,17 @@ from mdmem.workspace import Progress, Say, Workspace
 if TYPE_CHECKING:
     from mdmem import stats
     from mdmem.catchup import background
-    from mdmem.digest import overview, running, runs
+    from mdmem.digest import digesting, overview, running, runs, session_views, starting
     from mdmem.schedule import placing
     from mdmem.stats import RunFigures
 else:
     background = late.module("mdmem.catchup.background")
+    digesting = late.module("mdmem.digest.digesting")
     overview = late.module("mdmem.digest.overview")
     running = late.module("mdmem.digest.running")
     runs = late.module("mdmem.digest.runs")
+    session_views = late.module("mdmem.digest.session_views")
+    starting = late.module("mdmem.digest.starting")
     placing = late.module("mdmem.schedule.placing")
     stats = late.module("mdmem.stats")
 
@@ -35,9 +42,45 @@ class Pipelines:
     """The pipelines of a workspace, and their schedule. `record_event` makes an event recorder for a verb."""
 
     workspace: Workspace
-    record_event: Callable[[str], EventRecorder]
+    record_event: Callable[..., EventRecorder]
     say: Say
     progress: Progress | None
+
+    def list_sessions(self, request: ShowSessions) -> SessionList:
+        """List the sessions whose transcripts may be read, the newest first.
+
+        Raises:
+            UsageProblem: there is no such client, or no such day.
+        """
+        with self.record_event("sessions"):
+            return session_views.list_sessions(self.workspace, request)
+
+    def show_session(self, request: ShowSessions, reference: str) -> SessionView:
+        """Show messages of one session: the newest, or those around a line.
+
+        Raises:
+            PathProblem, TranscriptProblem: there is no such session, several fit, or its transcript cannot be read.
+        """
+        with self.record_event("sessions"):
+            return session_views.show_session(self.workspace, request, reference, self.say)
+
+    def digest(self, request: Digest) -> DigestResult:
+        """Write what is new in transcripts into the logs of the days on which it was said.
+
+        Raises:
+            MdmemError: a transcript that was named is not there, or the workspace cannot be written.
+        """
+        with self.record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
+            result = digesting.digest(self.workspace, request, self.say, self.progress)
+            event.done(bool(result.commits))
+            event.measured(digesting.figures(result))
+        if result.commits:
+            background.start_catching_up(self.workspace)
+        return result
+
+    def start_digest(self, transcript: Path) -> bool:
+        """Start a digest of a session in the background, where the user's own settings have it read; at most once a minute."""
+        return starting.start_digest(self.workspace, transcript)
 
     def run(self) -> RunResult:
         """Carry out what is due. A step that fails is in the result.
