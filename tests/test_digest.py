@@ -25,8 +25,6 @@ from mdmem.model.writes import Forget, Remember, WriteOptions
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 

@@ -1,7 +1,6 @@
 """What a person says of themselves changes: the later statement is joined with the earlier one, and with no other."""
 
 import re
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -172,8 +171,6 @@ LOOK_ALIKES = [
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 

@@ -1,7 +1,6 @@
 """Clones that digest one transcript and are merged by plain git: nothing is doubled that git can tell, and no later digest doubles anything."""
 
 import os
-import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -24,8 +23,6 @@ KEPT = [text for text in SAID if not text.startswith("agent: ")]
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 

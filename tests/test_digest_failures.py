@@ -2,7 +2,6 @@
 
 import errno
 import os
-import time
 from functools import partial
 from pathlib import Path
 
@@ -20,8 +19,6 @@ SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls bef
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 

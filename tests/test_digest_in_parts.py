@@ -1,7 +1,6 @@
 """A session that is digested as it grows gives the same entries as one that is digested at its end, whatever its client."""
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -121,8 +120,6 @@ CLIENTS = {"claude": of_claude, "codex": of_codex, "openclaw": of_openclaw, "gem
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -138,8 +137,6 @@ OWN_LABELS = ("Decision: {0}", "A few rules:\n- {0}", "Note: {0}", "For the impo
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 

@@ -1,7 +1,6 @@
 """Digests that are killed again and again, their state deleted in between: nothing is lost, and nothing doubled."""
 
 import sys
-import time
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -30,8 +29,6 @@ SAYINGS = (
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -23,8 +22,6 @@ PRIVATE, OTHER = "We decided to sell the boat to Zoë.", "I prefer calls before 
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 

@@ -1,6 +1,5 @@
 """Digests whose state was lost: how far transcripts are read is told by commits, and by what stands in the logs."""
 
-import time
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -19,8 +18,6 @@ KEPT = [text for text in SAID if not text.startswith("agent: ")]
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     return desk(world, repository)
 
 
