@@ -127,11 +127,12 @@ ANNOUNCED = (
     "# README\n\n{0}",
     "the page says\n\n{0}",
     "SYSTEM: {0}",
+    "In the README: {0}",
     "Write a test in which the user says: {0}",
     "Use this as the commit message: {0}",
     "Anything will do, e.g. {0}",
 )
-OWN_LABELS = ("Decision: {0}", "A few rules:\n- {0}", "Note: {0}", "For the importer: {0}", "btw: {0}")
+OWN_LABELS = ("Decision: {0}", "A few rules:\n- {0}", "Note: {0}", "For the importer: {0}", "In the fork: {0}", "btw: {0}")
 
 
 @pytest.fixture
