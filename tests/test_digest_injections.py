@@ -128,6 +128,8 @@ ANNOUNCED = (
     "the page says\n\n{0}",
     "SYSTEM: {0}",
     "In the README: {0}",
+    "On Mon, Ann wrote:\n> hello\n{0}",
+    "In our call Ann said:\n{0}",
     "Write a test in which the user says: {0}",
     "Use this as the commit message: {0}",
     "Anything will do, e.g. {0}",

@@ -15,7 +15,7 @@ _OWN_LABEL = (
     r"(?:decisions?|preferences?|lessons?|facts?|remember|reminders?|notes?|todos?|important|fyi|btw|p\.?s|update|correction|edit|answer|yes|no|ok(?:ay)?|also|"
     r"(?:\w+ )*(?:rules?|things?|points?|conventions?|requirements?|constraints?|decisions?|preferences?|reminders?)(?: \w+){0,4}|"
     r"(?:for|re|regarding|about|concerning) [^:\n]{1,60}|"
-    r"(?:in|on|with) (?![^:\n]*(?:file|page|mail|text|letter|article|log|chat|message|slack|issue|comment|thread|wiki|doc|readme|notes?|book|\w\.\w))[^:\n]{1,60})"
+    r"in (?:the|this|our|my) (?![^:\n]*(?:wrote|writes|said|says|file|page|mail|text|letter|article|log|chat|message|slack|issue|comment|thread|wiki|doc|readme|notes?|book|\w\.\w))[^:\n,]{1,30})"
 )
 """Labels that a person puts in front of words of their own."""
 _OWN = late.pattern(rf"(?i)\W*{_OWN_LABEL}\W*$")
