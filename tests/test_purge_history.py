@@ -315,7 +315,7 @@ def test_what_git_leaves_about(vault: Vault) -> None:
     vault.purge()
     assert (folder / "SQUASH_MSG").read_text() == f"x {PURGED_MARK}\n"
     assert not (folder / "ORIG_HEAD").exists()
-    assert sorted(p.name for p in (vault.root / STATE).iterdir()) == ["events.jsonl", "index.lock", "lock", "trail.lock"]
+    assert sorted(p.name for p in (vault.root / STATE).iterdir()) == ["events.jsonl", "index.lock", "lock", "messages.lock", "trail.lock"]
     vault.assert_clean()
 
 
