@@ -23,8 +23,6 @@ from mdmem.model.sessions import Message, Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
-CONTEXT_MESSAGES = 20
-"""Messages before the first new one that are read for what they say about it."""
 MOST_CHARACTERS = 400
 """The most characters of an entry, its question or the words that it corrects included."""
 _CORRECTED_WITHIN = 10
