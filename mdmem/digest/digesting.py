@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mdmem.digest.due import due_files
 from mdmem.digest.runs import StepRecorder, new_name
-from mdmem.digest.turns import in_turn
+from mdmem.digest.turns import BELOW_RUN, in_turn
 from mdmem.digest.work import Work
 from mdmem.model.digests import Digest, DigestResult
 from mdmem.model.rules import is_iso_day
@@ -26,8 +26,6 @@ else:
     dates = late.module("mdmem.queries.dates")
 
 _STEP = "digest"
-_BY_HOOK = "MDMEM_RUN"
-"""The variable that is set for a digest which a hook of an agent's host started."""
 
 
 def digest(workspace: Workspace, request: Digest, say: Say, progress: Progress | None = None) -> DigestResult:
@@ -59,7 +57,7 @@ def digest(workspace: Workspace, request: Digest, say: Say, progress: Progress |
             digest_reported(transcripts)(workspace, step, say, progress)
         return True
 
-    is_reported = workspace.environment.get(_BY_HOOK) and not request.dry_run
+    is_reported = workspace.environment.get(BELOW_RUN) and not request.dry_run
     return in_turn(workspace.state, work, look_again, [file.path for file in files] if is_reported else ())
 
 

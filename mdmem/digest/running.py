@@ -7,14 +7,11 @@ from typing import NamedTuple
 
 from mdmem.digest import digesting
 from mdmem.digest.runs import StepRecorder, unrecorded
-from mdmem.digest.turns import in_turn
+from mdmem.digest.turns import BELOW_RUN, in_turn
 from mdmem.errors import MdmemError
 from mdmem.model.digests import DigestResult
 from mdmem.model.runs import RunResult, StepResult
 from mdmem.workspace import Progress, Say, Workspace
-
-BELOW_RUN = "MDMEM_RUN"
-"""The variable that is set for what a run starts: no pipeline eats its own words."""
 
 
 class PipelineStep(NamedTuple):

@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 
 from mdmem import repo
+from mdmem.digest.turns import BELOW_RUN
 from mdmem.transcripts.files import find_files
 from mdmem.workspace import Workspace
 
 _STARTED_NAME = "digest-started"
 """The file in the state folder whose time is that of the last start."""
-_BELOW_RUN = "MDMEM_RUN"
 _SECONDS = 60.0
 """A digest is started no more often than this."""
 
@@ -27,7 +27,7 @@ def start_digest(workspace: Workspace, transcript: Path) -> bool:
     settings = workspace.settings
     if settings.digest == "off" or not settings.sessions or not sys.executable:
         return False
-    if workspace.environment.get(_BELOW_RUN):  # the session of what a run has started: no pipeline eats its own words
+    if workspace.environment.get(BELOW_RUN):  # the session of what a run has started: no pipeline eats its own words
         return False
     try:
         if not _is_time(workspace) or not _is_named(workspace, transcript):
@@ -43,7 +43,7 @@ def start_digest(workspace: Workspace, transcript: Path) -> bool:
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ]
         os.posix_spawn(
-            sys.executable, command, repo.environment({"MDMEM_CONTEXT": "off", "MDMEM_RUN": "1"}), file_actions=streams, setsid=True
+            sys.executable, command, repo.environment({"MDMEM_CONTEXT": "off", BELOW_RUN: "1"}), file_actions=streams, setsid=True
         )
     except OSError:
         return False

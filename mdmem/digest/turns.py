@@ -13,6 +13,9 @@ from mdmem.errors import RepositoryProblem
 
 T = TypeVar("T")
 
+BELOW_RUN = "MDMEM_RUN"
+"""The variable that is set for what a run or a hook starts: no pipeline eats its own words, and a digest so started leaves its transcript to whoever is
+at work."""
 _LOCK_NAME = "run.lock"
 _REPORTED_NAME = "reported"
 """The folder in the state folder with the transcripts that hooks reported while another was at work."""
