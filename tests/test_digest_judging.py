@@ -217,6 +217,16 @@ def test_a_log_that_takes_no_entries_leaves_the_session_unread(at: Desk, transcr
     assert texts(digest(at, path, other)) == [KEPT]
 
 
+def test_what_a_session_left_unread_would_have_said_is_written_from_its_fork(at: Desk, transcript: Transcript):
+    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n")
+    at.commit()
+    path = transcript(KEPT, OTHER, every=timedelta(days=1))
+    fork = transcript(OTHER, session="6b2f0000", start=START + timedelta(days=1))
+    assert texts(digest(at, path, fork)) == [OTHER]
+    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n```\n")
+    assert texts(digest(at, path, fork)) == [KEPT]
+
+
 def test_the_best_of_a_copy_of_a_session_that_gave_something(at: Desk, transcript: Transcript):
     said = (KEPT, "Our garden is calm and the old roses bloom.")
     digest(at, transcript(*said))

@@ -99,6 +99,13 @@ class EntryJudge:
                 self._logs[day].added.clear()  # they are committed, and counted when it matters
         self._session, self._given, self._days = session, given, set()
 
+    def discard_session(self) -> None:
+        """Forget what was judged of the session, as not all of it is written: another session may say the same."""
+        for day in self._days:
+            del self._logs[day]
+        self._days = set()
+        self._memory, self._new = None, _NewEntries()
+
     def judge(self, draft: Draft) -> Verdict:
         """Judge the next entry of the session."""
         day, fact = draft.time.astimezone(self._zone).date(), fact_id(draft.text)

@@ -13,7 +13,7 @@ from mdmem.digest.days import session_days
 from mdmem.digest.judging import EntryJudge, Verdict
 from mdmem.digest.news import News
 from mdmem.digest.tally import Tally
-from mdmem.errors import RefusedChange, TextProblem
+from mdmem.errors import MdmemError, RefusedChange, TextProblem
 from mdmem.extract.drafts import Draft
 from mdmem.given.sessions import read_record
 from mdmem.model.digests import Digest, DigestedEntry
@@ -49,8 +49,12 @@ class EntryWriter:
         self._judge.begin_session(news.session, read_record(self._workspace.state, transcript.session).all_given)
         drafts = [draft for draft in self._since(news.drafts) if self._count(self._judge.judge(draft))]
         read_to = None if self._request.since else f"{news.session}#{transcript.lines} {transcript.line_hash}"
-        for change in session_days(drafts, news.session, self._run, read_to, self._zone):
-            self._write_day(change)
+        try:
+            for change in session_days(drafts, news.session, self._run, read_to, self._zone):
+                self._write_day(change)
+        except MdmemError:
+            self._judge.discard_session()
+            raise
 
     def _since(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
         """The drafts of the days that are asked for."""
