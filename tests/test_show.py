@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mdmem.doctor import Finding, Level
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Supersession
+from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession
 from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
@@ -33,7 +34,7 @@ from mdmem.model.writes import WriteResult
 from mdmem.render import plain
 from mdmem.search import ranking
 from mdmem.secrets import Secret
-from mdmem.show import history, hits, maintenance, reads, writes
+from mdmem.show import digests, history, hits, maintenance, reads, writes
 from mdmem.wording import field
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
@@ -554,3 +555,33 @@ def test_the_command_of_an_advice_can_be_pasted():
     assert printable(shown, keep="") == shown
     ran = subprocess.run(["bash", "-c", f"printf '%s\\0' {shown}"], stdout=subprocess.PIPE, check=True, env={"LC_ALL": "C.UTF-8"})
     assert tuple(ran.stdout.decode().split("\0")[:-1]) == words
+
+
+def test_nothing_of_a_session_steers_the_terminal_of_a_digest():
+    entry = DigestedEntry(
+        fact=FactId("0a1b2c3d"),
+        day=date(2026, 3, 4),
+        minute="09:30",
+        kind="decision",
+        text="tea",
+        source=Source.USER_STATED,
+        confidence=0.95,
+        cites=("claude/a\n\x1b[2J#1",),
+    )
+    result = DigestResult(
+        run="digest/20260304T093000Z-0a1b2c3d",
+        sessions=1,
+        messages=1,
+        size=80,
+        noise=0,
+        entries=(entry,),
+        repeated=0,
+        redacted=0,
+        refused=0,
+        surplus=0,
+        commits=(),
+        left=(LeftSession("/p/\u202e\nx.jsonl", "unknown-format"),),
+    )
+    lines = digests.digest_text(result).split("\n")
+    assert len(lines) == 4
+    assert "".join(lines).isprintable()

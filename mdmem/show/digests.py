@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mdmem.model.digests import DigestResult
+from mdmem.show.formatting import one_line
 
 
 def digest_json(result: DigestResult) -> dict[str, Any]:
@@ -51,14 +52,14 @@ def _lines(result: DigestResult) -> Iterator[str]:
             day = entry.day
             yield f"{day.isoformat()}"
         kind = f"[{entry.kind}] " if entry.kind else ""
-        yield f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})"
+        yield one_line(f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})")
     figures = [
         f"{_counted(result.messages, 'message')} of {_counted(result.sessions, 'session')} read",
         f"{len(result.entries)} kept",
         *(f"{count} {words}" for count, words in _exceptions(result) if count),
     ]
     yield ", ".join(figures)
-    yield from (f"left alone: {left.session}: {left.why}" for left in result.left)
+    yield from (one_line(f"left alone: {left.session}: {left.why}") for left in result.left)
 
 
 def _exceptions(result: DigestResult) -> Iterator[tuple[int, str]]:
