@@ -129,6 +129,22 @@ class TestList:
         assert [session.session for session in listed(at).sessions] == [SESSION]
         assert shown(at, OTHER).messages[0].text == "elsewhere"
 
+    def test_sessions_of_other_folders_are_counted(self, at: Desk, home: Path):
+        claude(home, "elsewhere", session=OTHER)
+        named(home, ALL[0])
+        (note,) = listed(at).notes
+        assert note.startswith("1 session of other folders left out")
+        named(home, *ALL)
+        assert listed(at).notes == ()
+
+    def test_a_session_that_was_out_of_scope_is_all_new(self, at: Desk, home: Path):
+        claude(home, KEPT, session=OTHER)
+        named(home, ALL[0])
+        digest(at)
+        named(home, *ALL)
+        (session,) = listed(at).sessions
+        assert (session.read_line, session.new_messages) == (0, 1)
+
     def test_of_a_client(self, at: Desk, home: Path):
         claude(home, "the pump")
         codex(home, "the pump", session=OTHER)

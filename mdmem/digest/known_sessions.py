@@ -66,7 +66,7 @@ class KnownSessions:
     def _read_line(self, path: Path, transcript: Transcript) -> int:
         """The last line that was read: by the cursor of the file, else by commits."""
         cursor = self._cursors.get(str(path.resolve()))
-        if cursor is not None:
+        if cursor is not None and not cursor.problem:
             return cursor.read_line if cursor.fits(stat_file(path)) else 0
         cited = self._cited.get(f"{transcript.client}/{transcript.session}")
         return cited.read_line if cited else 0

@@ -72,13 +72,16 @@ class _Listing:
         self.files = sorted(find_files(workspace.settings.sessions, workspace.environment), key=lambda file: (-file.modified, file.path))
         self._known = KnownSessions(workspace)
         self._unread: list[str] = []
+        self._elsewhere = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A line for the user about transcripts that could not be read."""
-        if not self._unread:
-            return ()
-        return (f"{number_of(len(self._unread), 'transcript')} could not be read, such as {self._unread[0]}",)
+        """Lines for the user about transcripts that could not be read, and about sessions that work elsewhere."""
+        unread = f"{number_of(len(self._unread), 'transcript')} could not be read, such as {next(iter(self._unread), '')}"
+        elsewhere = (
+            f'{number_of(self._elsewhere, "session")} of other folders left out; session_scope = "all" in your own settings has all count'
+        )
+        return (*((unread,) if self._unread else ()), *((elsewhere,) if self._elsewhere else ()))
 
     def newest_first(self) -> Iterator[SessionSummary]:
         """The sessions by the time of the last change, one more than are to be shown; those that are gone stand among them."""
@@ -124,6 +127,7 @@ class _Listing:
         if head is None or self._request.client not in (None, head.client):
             return None
         if head.project is not None and not self._scope.includes(head.project):
+            self._elsewhere += 1
             return None
         transcript = read_file(file.path, None, self._workspace.settings.owner)
         if transcript is None or transcript.own or not transcript.messages or not self._scope.includes(transcript.project):
