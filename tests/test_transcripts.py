@@ -13,6 +13,7 @@ from mdmem.errors import TranscriptProblem
 from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.transcripts.cleaning import clean
 from mdmem.transcripts.reading import CONTEXT_MESSAGES, line_hash, read, recognise
+from mdmem.transcripts.records import time_of
 
 KEY = "AKIA" + "ZQ3DN7MOLK2PXWTV"
 
@@ -547,3 +548,8 @@ class TestCleaning:
 def test_context_is_what_the_design_says():
     assert CONTEXT_MESSAGES == 20
     assert Speaker("user") is Speaker.USER
+
+
+@pytest.mark.parametrize("value", ["9999-12-31T23:59:59Z", "0001-01-01T12:00:00Z", "9999-12-31T23:59:59-14:00", -1e12, 1e300, True, "soon"])
+def test_a_time_at_the_end_of_the_calendar_is_none(value: object):
+    assert time_of(value) is None

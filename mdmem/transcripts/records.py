@@ -121,17 +121,23 @@ def objects_of(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+_YEARS = range(1970, 9000)
+"""At the ends of the calendar the next day, or the hour in the user's zone, may be none."""
+
+
 def time_of(value: Any) -> datetime | None:
-    """A time in UTC, of ISO 8601 or of milliseconds since 1970 (None: it is neither)."""
+    """A time in UTC, of ISO 8601 or of milliseconds since 1970 (None: it is neither, or of a year in which nothing was said)."""
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)
-            return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000, UTC)
+            time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            time = datetime.fromtimestamp(value / 1000, UTC)
+        else:
+            return None
     except (ValueError, OverflowError, OSError):
         return None
-    return None
+    return time if time.year in _YEARS else None
 
 
 def joined_text(content: Any, types: tuple[str, ...] = ("text",)) -> str:
