@@ -13,6 +13,7 @@ from workspaces import NOW, Desk, code_of, desk
 
 from mdmem.changes import apply as applied
 from mdmem.errors import MdmemError
+from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import FactId, Source
 from mdmem.model.searches import ListFacts
@@ -63,6 +64,23 @@ def test_all_that_a_run_wrote_counts_no_more(at: Desk, run: tuple[FactId, ...]):
     assert result.notes == (f"{RUN}: 3 commits of 3 taken back",)
     assert facts(at) == {"the boat is red", "by hand"}
     assert at.read("memory/2026-03-04.md") == before
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_a_run_superseded_of_its_own_does_not_come_back(at: Desk, apart: bool):
+    earlier = write(at, "the pump is old", run=OTHER)
+    wrong, entries = fact_id("the exam is on 3 December"), []
+    if apart:
+        assert write(at, "the exam is on 3 December") == wrong
+    else:
+        entries = [DayEntry(minute="09:00", text="the exam is on 3 December", kind="fact", cites="claude/5a1e0012#7")]
+    for text, old in (("actually, on 4 December", wrong), ("actually, the pump is new", earlier)):
+        entries.append(DayEntry(minute="09:01", text=text, kind="fact", cites="claude/5a1e0012#8", supersedes=old))
+    options = WriteOptions(source=Source.USER_STATED, session="claude/5a1e0012")
+    applied.apply(at.workspace, DigestDay(day=SECOND, entries=tuple(entries), run=RUN, options=options), lambda _: None)
+    assert facts(at) == {"actually, on 4 December", "actually, the pump is new"}
+    revert(at)
+    assert facts(at) == {"the pump is old"}
 
 
 def test_once_more_changes_nothing(at: Desk, run: tuple[FactId, ...]):

@@ -58,14 +58,15 @@ class RevertPlan:
 class _RevertTarget:
     """The commit whose change is to be taken back; with `fact`, only what it did to that fact in the file `path`.
 
-    `reverted_by`: the commit that has taken it back already. `of_run`: it is one of a run's, so that what others have stated again stays.
+    `reverted_by`: the commit that has taken it back already. `of_run`: the commits of the run, if it is one's: what others have stated again
+    stays, and what one of them supersedes is not to count again.
     """
 
     commit: CommitId
     path: FilePath | None = None
     fact: FactId | None = None
     reverted_by: CommitId | None = None
-    of_run: bool = False
+    of_run: frozenset[CommitId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
     """
     with trail_update.fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
-        targets = [_RevertTarget(commit=commit.commit.id, of_run=True) for commit in commits]
+        targets = [_RevertTarget(commit=commit.commit.id, of_run=frozenset(ids)) for commit in commits]
         plans = [_plan_commit(workspace, trail, commit, target, change) for commit, target in zip(commits, targets, strict=True)]
     return [plan for plan in plans if plan.does_something or plan.held]
 
@@ -153,7 +154,8 @@ def _revert_files(
         if workspace.kind_of(path) is FileKind.DAILY:
             stated_again = _stated_again(trail, path) if target.of_run else frozenset[FactId]()
             if not change.take_out:
-                retracts += [each for each in _live_additions(trail, path, before, after, only) if each not in stated_again]
+                added_here = _live_additions(trail, path, before, after, only, target.of_run)
+                retracts += [each for each in added_here if each not in stated_again]
                 continue
             added = [item.fact for item in fact_difference(parse(before), parse(after)).added if item.fact.id not in stated_again]
             left = [fact for fact in added if not _is_removed(trail, path, fact.id)]
@@ -233,10 +235,12 @@ def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
     return before, after
 
 
-def _live_additions(trail: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None) -> list[FactId]:
-    """The entries of a day's log that a commit brought in and that still count."""
+def _live_additions(
+    trail: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None, run: frozenset[CommitId]
+) -> list[FactId]:
+    """The entries of a day's log that a commit brought in and that still count, or would once the commits of a run are taken back."""
     added = [item.fact.id for item in fact_difference(parse(before), parse(after)).added]
-    live = {occurrence.entry.fact for occurrence in trail.live_occurrences(path) if not trail.marks_of(occurrence.number)}
+    live = {each.entry.fact for each in trail.live_occurrences(path) if all(mark.commit in run for mark in trail.marks_of(each.number))}
     return [fact for fact in added if fact in live and (only is None or fact in only)]
 
 
