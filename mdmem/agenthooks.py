@@ -165,7 +165,7 @@ def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memor
     with EventRecorder(workspace.state, "agent-hook", workspace.actor, event.session) as recorder:
         recorder.measured({"hook": event.name})
         if event.transcript is not None and event.name in _DIGESTED and workspace.settings.sessions:
-            memory.pipelines.start_digest(Path(event.transcript))
+            memory.pipelines.start_digest(Path(event.transcript), is_last=event.name == _LAST)
         return _HANDLERS[event.name](memory, event)
 
 
@@ -219,5 +219,6 @@ _HANDLERS: Mapping[str, Callable[[Memory, HookEvent], str]] = {
     "PostCompact": _after_compaction,
     "SessionEnd": _end_session,
 }
-_DIGESTED = frozenset({"UserPromptSubmit", "PreCompact", "SessionEnd"})
+_LAST = "SessionEnd"
+_DIGESTED = frozenset({"UserPromptSubmit", "PreCompact", _LAST})
 """The events at which a digest of the session is started, where the settings have it read."""

@@ -20,6 +20,7 @@ from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.memory import Memory
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.writes import Forget, Remember, WriteOptions
+from mdmem.show.digests import digest_text
 
 
 @pytest.fixture
@@ -215,8 +216,12 @@ class TestSettings:
         path = transcript(*TALK)
         path.write_text(path.read_text().replace("/home/ada", str(at.root) if project == "here" else "/home/ada"))
         own(f'sessions = ["{path.parent}/5a1e*.jsonl"]\nsession_scope = "{scope}"\n')
-        assert len(digest(at).entries) == count
-        assert digest(at).messages == 0
+        outside = int(count == 0)
+        result = digest(at)
+        assert (len(result.entries), result.outside) == (count, outside)
+        again = digest(at)
+        assert (again.messages, again.outside) == (0, outside)
+        assert ("other folders left out" in digest_text(again)) is bool(outside)
 
     def test_off_reads_only_what_is_named(self, at: Desk, own: Callable[[str], None], transcript: Transcript):
         path = transcript(*TALK)

@@ -212,9 +212,18 @@ def test_a_log_that_takes_no_entries_leaves_the_session_unread(at: Desk, transcr
     at.commit()
     path, other = transcript(KEPT), transcript(OTHER, session="6b2f0000", start=START + timedelta(days=1))
     result = digest(at, path, other)
-    assert ([left.why for left in result.left], texts(result)) == (["open-block"], [OTHER])
+    assert ([left.why for left in result.left], texts(result), result.messages) == (["open-block"], [OTHER], 1)
     at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n```\n")
-    assert texts(digest(at, path, other)) == [KEPT]
+    result = digest(at, path, other)
+    assert (texts(result), result.messages) == ([KEPT], 1)
+
+
+def test_a_dry_run_counts_what_a_digest_counts(at: Desk, transcript: Transcript):
+    path = transcript(KEPT, "agent: Noted.", OTHER)
+    copy = transcript(KEPT, "agent: Noted.", OTHER, "We decided to paint it.", session="6b2f0000")
+    tried, done = digest(at, path, copy, dry_run=True), digest(at, path, copy)
+    assert (tried.messages, tried.sessions, tried.repeated) == (done.messages, done.sessions, done.repeated) == (4, 2, 0)
+    assert texts(tried) == texts(done)
 
 
 def test_what_a_session_left_unread_would_have_said_is_written_from_its_fork(at: Desk, transcript: Transcript):

@@ -81,9 +81,27 @@ def test_other_events_start_none(settings: Callable[[str], None], start: Start, 
 def test_at_most_once_a_minute(at: Desk, settings: Callable[[str], None], start: Start):
     settings('sessions = ["claude"]\n')
     assert len(start("UserPromptSubmit")) == len(start("PreCompact")) == 1
-    mark = at.workspace.state / "digest-started"
+    (mark,) = (at.workspace.state / "digest-started").iterdir()
     os.utime(mark, (mark.stat().st_mtime - 61,) * 2)
     assert len(start("UserPromptSubmit")) == 2
+
+
+def test_each_session_has_its_own_minute(at: Desk, transcript: Path, settings: Callable[[str], None], start: Start):
+    settings('sessions = ["claude"]\n')
+    other = transcript.with_name("5a1e0001.jsonl")
+    other.write_text("")
+    start("UserPromptSubmit")
+    assert [command[-1] for command in start("UserPromptSubmit", other)] == [str(transcript), str(other)]
+    for mark in (at.workspace.state / "digest-started").iterdir():
+        os.utime(mark, (1, 1))
+    start("PreCompact")
+    assert len(list((at.workspace.state / "digest-started").iterdir())) == 1
+
+
+def test_the_end_of_a_session_need_not_wait(settings: Callable[[str], None], start: Start):
+    settings('sessions = ["claude"]\n')
+    start("UserPromptSubmit")
+    assert len(start("SessionEnd")) == 2
 
 
 @pytest.mark.parametrize("text", ["", 'sessions = ["codex"]\n', 'sessions = ["claude"]\ndigest = "off"\n'])

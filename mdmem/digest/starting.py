@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 
 from mdmem import repo
@@ -13,13 +14,18 @@ from mdmem.transcripts.files import find_files
 from mdmem.workspace import Workspace
 
 _STARTED_NAME = "digest-started"
-"""The file in the state folder whose time is that of the last start."""
+"""The folder in the state folder with an empty file for each transcript whose digest was just started; the time of the file is that of the start."""
 _SECONDS = 60.0
-"""A digest is started no more often than this."""
+"""The digest of one session is started no more often than this."""
+_NAME_DIGITS = 16
 
 
-def start_digest(workspace: Workspace, transcript: Path) -> bool:
+def start_digest(workspace: Workspace, transcript: Path, is_last: bool = False) -> bool:
     """Start a detached digest of a transcript, where the user's own settings name it, and at most once a minute. It is never a reason to fail.
+
+    Args:
+        transcript: of a session.
+        is_last: the session has ended, and nothing will start a later digest of it: it is started whenever the one before was.
 
     Returns:
         True if one was started.
@@ -30,10 +36,11 @@ def start_digest(workspace: Workspace, transcript: Path) -> bool:
     if workspace.environment.get(BELOW_RUN):  # the session of what a run has started: no pipeline eats its own words
         return False
     try:
-        if not _is_time(workspace) or not _is_named(workspace, transcript):
-            return False
         workspace.ensure_state()
-        (workspace.state / _STARTED_NAME).touch(mode=0o600)
+        started = workspace.state / _STARTED_NAME / sha256(os.fsencode(transcript)).hexdigest()[:_NAME_DIGITS]
+        if (not is_last and _is_recent(started)) or not _is_named(workspace, transcript):
+            return False
+        _note_start(started)
         # -P: nothing is imported from the folder that the user is in. What mdmem starts is silent towards the host's hooks.
         command = [sys.executable, "-P", "-m", "mdmem", "-C", str(workspace.root), "digest", "--no-model", "--json", str(transcript)]
         null = os.devnull
@@ -50,12 +57,22 @@ def start_digest(workspace: Workspace, transcript: Path) -> bool:
     return True
 
 
-def _is_time(workspace: Workspace) -> bool:
+def _is_recent(started: Path) -> bool:
     try:
-        started = (workspace.state / _STARTED_NAME).stat().st_mtime
-    except FileNotFoundError:
-        return True
-    return not 0 <= time.time() - started < _SECONDS
+        return 0 <= time.time() - started.stat().st_mtime < _SECONDS
+    except OSError:
+        return False
+
+
+def _note_start(started: Path) -> None:
+    """Note the start of a digest, and forget those that are not recent any more."""
+    if started.parent.is_file():  # as an earlier version kept it
+        started.parent.unlink()
+    started.parent.mkdir(mode=0o700, exist_ok=True)
+    for path in started.parent.iterdir():
+        if not _is_recent(path):
+            path.unlink(missing_ok=True)
+    started.touch(mode=0o600)
 
 
 def _is_named(workspace: Workspace, transcript: Path) -> bool:

@@ -28,12 +28,14 @@ class Tally:
     refused: int = 0
     surplus: int = 0
     skipped: int = 0
+    outside: int = 0
     entries: list[DigestedEntry] = field(default_factory=list)
     commits: list[CommitId] = field(default_factory=list)
     left: list[LeftSession] = field(default_factory=list)
 
     def add_news(self, news: News) -> None:
         """Count what was read of a transcript."""
+        self.outside += news.outside
         self.sessions += bool(news.messages)
         self.messages += len(news.messages)
         self.size += news.size
@@ -80,4 +82,5 @@ class Tally:
             surplus=self.surplus,
             commits=tuple(self.commits),
             left=tuple(self.left),
+            outside=self.outside,
         )

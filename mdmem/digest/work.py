@@ -73,6 +73,7 @@ class Work:
             return False
         problem = self._cursors.problem(file)
         if problem == OTHER_PROJECT:
+            self.tally.outside += not self._is_every_project
             return not self._is_every_project
         if problem:
             self.tally.left.append(LeftSession(file.path, problem))
@@ -89,7 +90,7 @@ class Work:
             cursor = self._cursor(file)
             if cursor is not None and self._is_read(file):  # by what commits tell
                 return
-            found = news.read_news(self._workspace, self._request, file, cursor, self._marks, self._zone, self._ended)
+            part = news.read_news(self._workspace, self._request, file, cursor, self._marks, self._zone, self._ended)
         except TranscriptProblem as problem:
             self.tally.left.append(LeftSession(file.path, problem.code))
             self._keep(file, replace(cursors.cursor_of(file), problem=problem.code))
@@ -97,14 +98,14 @@ class Work:
         except OSError as problem:
             self.tally.left.append(LeftSession(file.path, problem.strerror or "cannot be read"))
             return
-        if found is not None:
-            self.tally.add_news(found)
+        if part is not None:
             try:
-                self._writer.write(found)
+                self._writer.write(part)
             except (SectionProblem, PathProblem, TextProblem, RefusedChange) as problem:  # a day's log cannot take entries
                 self.tally.left.append(LeftSession(file.path, problem.code))
                 return
-        self._keep(file, self._cursor_behind(file, cursor, found), found)
+            self.tally.add_news(part)
+        self._keep(file, self._cursor_behind(file, cursor, part), part)
         if monotonic() - self._saved > _SAVING_SECONDS:
             self._save()
 
@@ -121,27 +122,27 @@ class Work:
         self._cursors[file.path], self._changed = cursor, True
         return cursor
 
-    def _cursor_behind(self, file: TranscriptFile, before: Cursor | None, found: News | None) -> Cursor:
-        """The cursor of a file behind what was found in it; `before` is the one that it had."""
-        if found is None:
+    def _cursor_behind(self, file: TranscriptFile, before: Cursor | None, part: News | None) -> Cursor:
+        """The cursor of a file behind the part that was read of it; `before` is the one that it had."""
+        if part is None:
             return replace(cursors.cursor_of(file), settled=file.modified <= self._ended)
         return replace(
             cursors.cursor_of(file),
-            read_size=found.transcript.size,
-            start=found.transcript.next_start,
-            has_entries=found.has_entries,
-            settled=found.settled,
-            problem=OTHER_PROJECT if found.outside else "",
-            skipped=_add_skipped(before.skipped if before and found.transcript.after_line else None, found),
+            read_size=part.transcript.size,
+            start=part.transcript.next_start,
+            has_entries=part.has_entries,
+            settled=part.settled,
+            problem=OTHER_PROJECT if part.outside else "",
+            skipped=_add_skipped(before.skipped if before and part.transcript.after_line else None, part),
         )
 
-    def _keep(self, file: TranscriptFile, cursor: Cursor, found: News | None = None) -> None:
+    def _keep(self, file: TranscriptFile, cursor: Cursor, part: News | None = None) -> None:
         """Note a transcript and its messages as read, now that the entries are written."""
-        if self._request.dry_run or self._request.since is not None:  # what was left out is still to be read
+        if self._request.since is not None:  # what was left out is still to be read
             return
-        if found is not None:
-            for mark in found.marks:
-                self._marks.setdefault(mark, (found.session, _today()))
+        if part is not None:
+            for mark in part.marks:
+                self._marks.setdefault(mark, (part.session, _today()))
         self._cursors[file.path] = cursor
         self._changed = True
 
@@ -160,13 +161,13 @@ class Work:
                 marks.write_marks(self._workspace.state, self._marks, _today())
 
 
-def _add_skipped(before: SkippedLines | None, found: News) -> SkippedLines | None:
+def _add_skipped(before: SkippedLines | None, part: News) -> SkippedLines | None:
     """The lines of a transcript that were not read, those before included."""
-    if not found.skipped:
+    if not part.skipped:
         return before
     if before is not None:
-        return replace(before, count=before.count + len(found.skipped))
-    return SkippedLines(len(found.skipped), found.skipped[0].line, found.skipped[0].reason)
+        return replace(before, count=before.count + len(part.skipped))
+    return SkippedLines(len(part.skipped), part.skipped[0].line, part.skipped[0].reason)
 
 
 def _today() -> int:

@@ -78,9 +78,9 @@ class Pipelines:
             background.start_catching_up(self.workspace)
         return result
 
-    def start_digest(self, transcript: Path) -> bool:
-        """Start a digest of a session in the background, where the user's own settings have it read; at most once a minute."""
-        return starting.start_digest(self.workspace, transcript)
+    def start_digest(self, transcript: Path, is_last: bool = False) -> bool:
+        """Start a digest of a session in the background, where the user's own settings have it read; at most once a minute, or if it is the last."""
+        return starting.start_digest(self.workspace, transcript, is_last)
 
     def run(self) -> RunResult:
         """Carry out what is due. A step that fails is in the result.

@@ -63,6 +63,7 @@ class DigestResult:
 
     `messages` and `size` (bytes) count what was new, `noise` the messages that say nothing. `repeated`: entries that stood in their day's log
     already; `redacted`: messages with a secret in them; `refused`: entries that may not be written; `surplus`: those beyond the most of a day.
+    `outside`: sessions of other folders, which do not count.
     """
 
     run: str
@@ -77,3 +78,4 @@ class DigestResult:
     surplus: int
     commits: tuple[CommitId, ...]
     left: tuple[LeftSession, ...]
+    outside: int = 0

@@ -59,6 +59,8 @@ def _lines(result: DigestResult) -> Iterator[str]:
         *(f"{count} {words}" for count, words in _exceptions(result) if count),
     ]
     yield ", ".join(figures)
+    if result.outside and not result.messages:
+        yield f'{_counted(result.outside, "session")} of other folders left out; session_scope = "all" in your own settings has all count'
     yield from (one_line(f"left alone: {left.session}: {left.why}") for left in result.left)
 
 
