@@ -4,6 +4,7 @@ import errno
 import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
@@ -77,12 +78,12 @@ def test_detached_head(at: Desk, paths: list[Path]):
 def test_the_disk_is_full(at: Desk, paths: list[Path], monkeypatch: pytest.MonkeyPatch, first: bool):
     prepare, written = files.replace, 0
 
-    def replace(path: Path, *arguments: object) -> bool:
+    def replace(path: Path, *arguments: Any) -> bool:
         nonlocal written
         written += path.suffix == ".md"
         if path.suffix == ".md" and (first or written > 1):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return prepare(path, *arguments)  # type: ignore[arg-type]
+        return prepare(path, *arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "replace", replace)

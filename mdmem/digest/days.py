@@ -47,7 +47,7 @@ def _entry(draft: Draft, session: str, minute: str) -> DayEntry:
         text=draft.text,
         kind=draft.kind,
         cites=f"{session}#{lines}",
-        said=draft.time,
+        time=draft.time,
         by_agent=draft.speaker is Speaker.AGENT,
         key=draft.key,
         supersedes=draft.supersedes,

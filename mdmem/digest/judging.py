@@ -132,7 +132,7 @@ class EntryJudge:
         """Judge entries once more, by memory as it is; those that stand in the log by now are left to the write."""
         self._taken_out = self._memory = None
         for entry in entries:
-            if entry.said is not None and self._facts_taken_out().holds(entry.text, fact_id(entry.text), entry.said):
+            if entry.time is not None and self._facts_taken_out().holds(entry.text, fact_id(entry.text), entry.time):
                 yield entry, Verdict.REFUSED
             else:
                 yield entry, Verdict.REPEATED if entry.by_agent and self._is_current(entry.text) else Verdict.NEW

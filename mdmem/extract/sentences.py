@@ -16,7 +16,7 @@ _PASTED_LINE = late.pattern(
     r"(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL)\b|\|.*\|\s*$|<[/!?a-zA-Z][^>]*>|(?:import|from|def|class|function|const|let|var|return|public|private)\s.*[:;{)]\s*$)"
 )
 _MARK_LINE = late.pattern(r"^\s*(?:[-*+\u2022]|\d+[.)])\s+")
-_END = late.pattern(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))")  # noqa: RUF001: full stops of Chinese and Japanese
+_END = late.pattern(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))")  # full stops of Chinese and Japanese
 _ABBREVIATION = late.pattern(r"(?i)(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$")
 _QUOTATION = late.pattern(r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"")
 _QUOTES = late.pattern("[\"'`«„]")
@@ -69,7 +69,7 @@ class Sentence:
 
 def ends_as_question(text: str) -> bool:
     """True if the last mark of a text is a question mark."""
-    return text.rstrip("\"'”’)] \t").endswith(("?", "？"))  # noqa: RUF001: the question mark of Chinese
+    return text.rstrip("\"'”’)] \t").endswith(("?", "？"))  # the question mark of Chinese
 
 
 def strip_pasted(text: str) -> str:

@@ -50,9 +50,9 @@ def purged_words(trail: Trail) -> tuple[PurgedWords, ...]:
     )
 
 
-def holds_purged(text: str, said: datetime, purged: tuple[PurgedWords, ...]) -> bool:
-    """True if words stand in a text that were purged after it was said."""
-    later = [each for each in purged if said <= each.time]
+def holds_purged(text: str, time: datetime, purged: tuple[PurgedWords, ...]) -> bool:
+    """True if words stand in a text that were purged after the time at which it was said."""
+    later = [each for each in purged if time <= each.time]
     words = _words(without_meant_days(text)) if later else []
     return any(each.stand_in(words) for each in later)
 

@@ -196,7 +196,7 @@ class Forget:
 class DayEntry:
     """An entry for the log of a day.
 
-    - `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]; `said`: when, and `by_agent`: whether an agent said it.
+    - `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]; `time`: when, and `by_agent`: whether an agent said it.
     - `key`: the attribute that it is about.
     """
 
@@ -204,7 +204,7 @@ class DayEntry:
     text: str
     kind: str | None
     cites: str
-    said: datetime | None = None
+    time: datetime | None = None
     by_agent: bool = False
     key: str | None = None
     supersedes: FactId | None = None

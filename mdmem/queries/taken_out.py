@@ -51,12 +51,12 @@ class TakenOutFacts:
         for each in self._facts:
             self._times[each.fact] = max(each.time, self._times.get(each.fact, each.time))
 
-    def holds(self, text: str, fact: FactId, said: datetime) -> bool:
-        """True if a person took out what a text says, in these or nearly these words, and has not said it again since."""
-        said = said.replace(microsecond=0)  # as the times of commits are
-        if fact in self._times and said <= self._times[fact]:
+    def holds(self, text: str, fact: FactId, time: datetime) -> bool:
+        """True if a person took out, after the time at which it was said, what a text says, in these or nearly these words."""
+        time = time.replace(microsecond=0)  # as the times of commits are
+        if fact in self._times and time <= self._times[fact]:
             return True
-        return any(said <= self._facts[at].time for at in self._statements.find(text)) or holds_purged(text, said, self._purged)
+        return any(time <= self._facts[at].time for at in self._statements.find(text)) or holds_purged(text, time, self._purged)
 
 
 def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
