@@ -43,7 +43,7 @@ def type_lines(
 
 
 def _until_quiet(terminal: int) -> bytes:
-    """What a terminal shows until it has shown nothing for a while."""
+    """The words that a terminal shows until it has shown nothing for a while."""
     shown, quiet = b"", 3 * _QUIET
     while select.select([terminal], [], [], quiet)[0]:
         try:

@@ -120,8 +120,8 @@ class TestClaudeCode:
         trial = make(
             CLAUDE_CODE, ANTHROPIC_API_KEY=key, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1", TERM="xterm-256color"
         )
-        known = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        settings = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(trial.folder): known}}
+        answered = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        settings = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(trial.folder): answered}}
         settings["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
         (trial.world.home / ".claude.json").write_text(json.dumps(settings))
         turns = ["turn one, we use the blue pump", "turn two, I prefer tea"]
