@@ -12,6 +12,7 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
+from mdmem import files
 from mdmem.memory import Memory
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.model.writes import Purge
@@ -53,6 +54,19 @@ def test_each_transcript_that_holds_it_is_named(at: Desk, transcript: Transcript
     digest(at, path, other)
     assert [is_named(each, plan(at, PRIVATE).notices) for each in (path, other)] == [True, False]
     assert [is_named(each, purge(at, PRIVATE).notices) for each in (path, other)] == [True, False]
+
+
+def test_while_a_digest_is_at_work_its_cursors_are_left_to_it(at: Desk, transcript: Transcript):
+    at.write("mdmem.toml", "lock_timeout = 0.05\n")
+    at.commit()
+    path = transcript(PRIVATE, OTHER)
+    digest(at, path)
+    cursors = (at.workspace.state / "transcripts.json").read_bytes()
+    with files.lock(at.workspace.state / "run.lock", 0):
+        assert is_named(path, purge(at, PRIVATE).notices)
+    assert (at.workspace.state / "transcripts.json").read_bytes() == cursors
+    lose_state(at)
+    assert texts(digest(at, path)) == []
 
 
 def test_a_digest_does_not_bring_it_back(at: Desk, transcript: Transcript):

@@ -1,4 +1,4 @@
-"""Take back a run: all that its commits did, the newest first, or nothing; with leave, all but what later edits hold fast."""
+"""Take back a run: all that its commits did, the newest first, or nothing; with `skip`, all but what later edits hold fast."""
 
 from __future__ import annotations
 

@@ -12,12 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mdmem import files
 from mdmem.changes import purge
 from mdmem.changes.purge_history import HeldTranscripts
 from mdmem.changes.purge_target import PurgeTarget
 from mdmem.digest import cursors, marks
 from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
-from mdmem.errors import TranscriptProblem
+from mdmem.digest.turns import LOCK_NAME
+from mdmem.errors import RepositoryProblem, TranscriptProblem
 from mdmem.facts import fact_id, normalise
 from mdmem.history.purged import purged_trailer, without_meant_days
 from mdmem.model.purges import PurgePlan, PurgeResult
@@ -66,7 +68,8 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
 
     result = purge.run_purge(workspace, arguments, say, find)
     if held:
-        _count_as_read(workspace, held)
+        with suppress(RepositoryProblem):  # a digest that is long at work: the note of the purge keeps the words out
+            _count_as_read(workspace, held, say)
     return result
 
 
@@ -123,13 +126,18 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(each)
 
 
-def _count_as_read(workspace: Workspace, held: list[_Held]) -> None:
-    """Move the cursors of transcripts to their end."""
-    read = cursors.read_state(workspace.state)
-    for each in held:
-        with suppress(OSError):
-            cursor = cursor_of(stat_file(each.path))
-            read.cursors[str(each.path)] = replace(
-                cursor, changed=0, size=each.size, read_size=each.size, end=each.end, has_entries=True, settled=True
-            )
-    cursors.write_state(workspace.state, ReadState(read.cursors, read.ends))
+def _count_as_read(workspace: Workspace, held: list[_Held], say: Say) -> None:
+    """Move the cursors of transcripts to their end, while no digest is at work.
+
+    Raises:
+        RepositoryProblem: `busy`: one is, for longer than a lock is waited for.
+    """
+    with files.lock(workspace.state / LOCK_NAME, workspace.settings.lock_timeout, say):
+        read = cursors.read_state(workspace.state)
+        for each in held:
+            with suppress(OSError):
+                cursor = cursor_of(stat_file(each.path))
+                read.cursors[str(each.path)] = replace(
+                    cursor, changed=0, size=each.size, read_size=each.size, end=each.end, has_entries=True, settled=True
+                )
+        cursors.write_state(workspace.state, ReadState(read.cursors, read.ends))

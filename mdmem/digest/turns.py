@@ -16,7 +16,8 @@ T = TypeVar("T")
 BELOW_RUN = "MDMEM_RUN"
 """The variable that is set for what a run or a hook starts: no pipeline eats its own words, and a digest so started leaves its transcript to whoever is
 at work."""
-_LOCK_NAME = "run.lock"
+LOCK_NAME = "run.lock"
+"""Held by the pipeline that is at work, and by whoever else writes the cursors."""
 _REPORTED_NAME = "reported"
 """The folder in the state folder with the transcripts that hooks reported while another was at work."""
 
@@ -63,7 +64,7 @@ def _turn(state: Path) -> Iterator[None]:
     """
     with ExitStack() as stack:
         try:
-            stack.enter_context(files.lock(state / _LOCK_NAME, 0))
+            stack.enter_context(files.lock(state / LOCK_NAME, 0))
         except RepositoryProblem as problem:
             message = "another digest or run of this workspace is at work"
             hint = "It reads what is new; what comes meanwhile is read by the next one."
