@@ -6,7 +6,7 @@ import os
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import commits
+from mdmem.repo import branch_commits, commits
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository
 
@@ -20,8 +20,8 @@ def replace_commit(repository: Repository, newest: CommitId, path: FilePath, dat
         RepositoryProblem: `git-failed`.
     """
     parents = repository.git("show", "-s", "--format=%P", str(newest)).decode().split()
-    tree = _tree_with(repository, newest, f"{repository.prefix}{path}", _write_blob(repository, path, data))
-    is_signed = repository.git("config", "--type=bool", "--default=false", "--get", "commit.gpgSign").strip() == b"true"
+    tree = _tree_with(repository, newest, f"{repository.prefix}{path}", branch_commits.store(repository, path, data))
+    is_signed = branch_commits.signs_commits(repository)
     command = ["commit-tree", *(["-S"] if is_signed else []), *(word for parent in parents for word in ("-p", parent)), "-F", "-", tree]
     text = order.message.encode("utf-8", "replace")
     made = run(repository.folder, command, text, commits.commit_variables(order), order.hook_timeout)
@@ -34,11 +34,6 @@ def replace_commit(repository: Repository, newest: CommitId, path: FilePath, dat
         return None
     commits.renew_index(repository, [path])
     return commit
-
-
-def _write_blob(repository: Repository, path: FilePath, data: bytes) -> str:
-    """Store what git would of a file with these bytes, and return the blob's id."""
-    return repository.git("hash-object", "-w", "--stdin", "--path", path, text=data).decode().strip()
 
 
 def _tree_with(repository: Repository, commit: CommitId, path: str, blob: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from mdmem import files
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
+from mdmem.repo import branch_commits
 from mdmem.repo.history_rewrite import FILE_MODES, KEPT_STASH, RewriteRules, RewrittenHistory, index_entries, parse_headers
 from mdmem.repo.objects import LONG_SECONDS, Objects, git
 from mdmem.repo.runner import run
@@ -29,23 +30,12 @@ _RAW_DATE = late.pattern(rb"(\d+ [+-]\d{4})$")
 # New commits.
 
 
-def _identity_headers(repository: Repository, date: str, identity: Identity | None) -> bytes:
-    """The author and committer headers of a new commit; `date` is git's raw form."""
-    lines = []
-    for role in ("AUTHOR", "COMMITTER"):
-        extra = {f"GIT_{role}_DATE": date}
-        if identity:
-            extra |= identity.variables(role)
-        lines.append(b"%s %s" % (role.lower().encode(), git(repository.root, "var", f"GIT_{role}_IDENT", extra=extra).rstrip(b"\n")))
-    return b"\n".join(lines)
-
-
 def add_purge_note(
     repository: Repository, rewrite: RewrittenHistory, objects: Objects, message: str, date: str, identity: Identity | None
 ) -> dict[str, str]:
     """Write an empty commit with `message` on top of HEAD (none on an unborn branch), and return the refs to move with their new values."""
     moved = rewrite.moved
-    identity_headers = _identity_headers(repository, date, identity)
+    identity_headers = b"author %s\ncommitter %s" % branch_commits.identity_lines(repository, date, identity)
     for ref, old in rewrite.refs.items():
         if ref.startswith("refs/notes/") and (tree := _renamed_notes(repository, rewrite, objects, old)):
             parent = rewrite.renamed(old)

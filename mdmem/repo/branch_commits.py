@@ -1,0 +1,288 @@
+"""Commits on branches that are not checked out, by plumbing: work tree, index and HEAD stay as they are. Refs move by compare-and-swap."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from mdmem.errors import RepositoryProblem
+from mdmem.model import CommitId, FilePath
+from mdmem.repo.runner import run
+from mdmem.repo.worktree import Identity, Repository
+from mdmem.startup.records import dataclass
+
+_SCRATCH = "refs/mdmem/scratch/"
+_SECONDS = 600.0
+_PLAIN_MODES = frozenset({b"100644", b"100755"})
+_NO_MODE = b"000000"
+NEW_FILE_MODE = "100644"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file of a commit: its mode, and the id of its blob or the bytes that git stores."""
+
+    mode: str
+    content: str | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NewCommit:
+    """A commit to be made: its message, author and committer (`NAME <EMAIL> SECONDS ZONE`), and the files that it changes.
+
+    `files` has paths from the root of the work tree; None where a file goes. `parent` is a commit that exists; None is the commit before it
+    in the same order.
+    """
+
+    message: bytes
+    author: bytes
+    committer: bytes
+    files: Mapping[bytes, StoredFile | None]
+    parent: CommitId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchCommit:
+    """A commit of a branch, as it is; author and committer with their times, as in the object."""
+
+    id: CommitId
+    parents: tuple[CommitId, ...]
+    tree: str
+    time: int
+    author: bytes
+    committer: bytes
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlobChange:
+    """A file that differs between two trees, by its path from the root of the work tree: blobs, None where there is no such file.
+
+    `mode` is that afterwards, or before where the file goes. `is_plain`: neither side is a link, a submodule or the like.
+    """
+
+    path: bytes
+    before: str | None
+    after: str | None
+    mode: str
+    is_plain: bool
+
+
+# Making commits.
+
+
+def identity_lines(repository: Repository, date: str, identity: Identity | None) -> tuple[bytes, bytes]:
+    """Author and committer of a new commit at a date in git's raw form; `identity` is for a repository that has none configured."""
+    lines = []
+    for role in ("AUTHOR", "COMMITTER"):
+        extra = {f"GIT_{role}_DATE": date} | (identity.variables(role) if identity else {})
+        lines.append(repository.git("var", f"GIT_{role}_IDENT", extra=extra).rstrip(b"\n"))
+    return lines[0], lines[1]
+
+
+def signs_commits(repository: Repository) -> bool:
+    """True if `git commit` would sign a commit here."""
+    return repository.git("config", "--type=bool", "--default=false", "--get", "commit.gpgSign").strip() == b"true"
+
+
+def store(repository: Repository, path: FilePath, data: bytes) -> str:
+    """Store what git would of a file with these bytes, and return the blob's id."""
+    return repository.git("hash-object", "-w", "--stdin", "--path", path, text=data).decode().strip()
+
+
+def full_path(repository: Repository, path: FilePath) -> bytes:
+    """A workspace path as one from the root of the work tree."""
+    return os.fsencode(f"{repository.prefix}{path}")
+
+
+def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]) -> CommitId:
+    """Make commits, one after another, by one process, and return the last; nothing refers to them but a scratch ref of this `name`."""
+    ref = f"{_SCRATCH}{name}".encode()
+    stream = []
+    for number, commit in enumerate(commits, 1):
+        stream += [b"commit %s\nmark :%d\n" % (ref, number), b"author %s\ncommitter %s\n" % (commit.author, commit.committer)]
+        stream.append(_data(commit.message))
+        if commit.parent or number > 1:
+            stream.append(b"from %s\n" % (commit.parent.encode() if commit.parent else b":%d" % (number - 1)))
+        stream += [_file_line(path, stored) for path, stored in commit.files.items()]
+        stream.append(b"\n")
+    stream.append(b"get-mark :%d\n" % len(commits))
+    result = run(repository.folder, ["fast-import", "--quiet", "--force", "--date-format=raw"], b"".join(stream), seconds=_SECONDS)
+    made = result.output.decode("ascii", "replace").strip()
+    if result.status or not made:
+        raise RepositoryProblem("git-failed", f"git fast-import: {result.error_text}")
+    return CommitId(made)
+
+
+def make_own_commit(
+    repository: Repository,
+    name: str,
+    message: str,
+    files: Mapping[bytes, StoredFile | None],
+    *,
+    parent: CommitId,
+    date: str,
+    identity: Identity | None,
+) -> CommitId:
+    """Make a commit as the user, on top of `parent`, signed where `git commit` would sign it; nothing refers to it but a scratch ref."""
+    author, committer = identity_lines(repository, date, identity)
+    text = message.encode("utf-8", "replace")
+    commit = make_commits(repository, name, [NewCommit(message=text, author=author, committer=committer, files=files, parent=parent)])
+    if not signs_commits(repository):
+        return commit
+    variables = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+    if identity:
+        variables |= identity.variables("AUTHOR") | identity.variables("COMMITTER")
+    signed = repository.git("commit-tree", "-S", "-p", parent, "-F", "-", f"{commit}^{{tree}}", text=text, extra=variables)
+    return CommitId(signed.decode().strip())
+
+
+def _data(text: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(text), text)
+
+
+def _file_line(path: bytes, stored: StoredFile | None) -> bytes:
+    quoted = b'"%s"' % path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    if stored is None:
+        return b"D %s\n" % quoted
+    mode = stored.mode.encode()
+    if isinstance(stored.content, bytes):
+        return b"M %s inline %s\n%s" % (mode, quoted, _data(stored.content))
+    return b"M %s %s %s\n" % (mode, stored.content.encode(), quoted)
+
+
+# Refs.
+
+
+def move_refs(repository: Repository, moves: Iterable[tuple[str, str | None, str | None]], scratch: str | None = None) -> bool:
+    """Move refs, all or none: (name, new, old), None where there is to be, or was, none. False where one is not at `old` any more.
+
+    `scratch` names a scratch ref of `make_commits` that goes with them.
+    """
+    commands = [_ref_command(*move) for move in moves]
+    commands += [f"delete {_SCRATCH}{scratch}\0"] if scratch else []
+    text = "\0".join(["start", *commands, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
+    return run(repository.folder, ["update-ref", "-m", "mdmem: proposal", "--create-reflog", "-z", "--stdin"], text).status == 0
+
+
+def _ref_command(name: str, new: str | None, old: str | None) -> str:
+    if new is None:
+        return f"delete {name}\0{old}"
+    return f"create {name}\0{new}" if old is None else f"update {name}\0{new}\0{old}"
+
+
+def list_refs(repository: Repository, prefix: str) -> dict[str, CommitId]:
+    """The refs below a prefix, with their commits."""
+    listed = repository.git("for-each-ref", "--format=%(refname) %(objectname)", prefix).decode("utf-8", "surrogateescape")
+    rows = (line.rpartition(" ") for line in listed.splitlines())
+    return {name: CommitId(commit) for name, _, commit in rows}
+
+
+# Reading commits.
+
+
+def commits_not_in(repository: Repository, tips: Iterable[CommitId], base: CommitId | None) -> dict[CommitId, BranchCommit]:
+    """The commits that lead to some tips and are not in the history of `base`, by their ids, children before parents."""
+    wanted = list(tips)
+    if not wanted:
+        return {}
+    text = "".join(f"{name}\n" for name in (*wanted, *([f"^{base}"] if base else [])))
+    fields = "%H%n%P%n%T%n%at%n%an <%ae> %ad%n%cn <%ce> %cd%n%B"
+    command = ("log", "-z", "--no-show-signature", "--topo-order", "--date=raw", f"--format={fields}", "--stdin")
+    rows = repository.git(*command, text=text.encode()).decode("utf-8", "surrogateescape").split("\0")
+    commits = {}
+    for row in filter(None, rows):
+        name, parents, tree, time, author, committer, message = row.split("\n", 6)
+        commits[CommitId(name)] = BranchCommit(
+            id=CommitId(name),
+            parents=tuple(map(CommitId, parents.split())),
+            tree=tree,
+            time=int(time),
+            author=author.encode("utf-8", "surrogateescape"),
+            committer=committer.encode("utf-8", "surrogateescape"),
+            message=message,
+        )
+    return commits
+
+
+def merge_base(repository: Repository, first: CommitId, second: CommitId) -> CommitId | None:
+    """The best common ancestor of two commits; None where there is none."""
+    result = run(repository.folder, ["merge-base", first, second])
+    return CommitId(result.output.decode().split()[0]) if result.status == 0 and result.output.strip() else None
+
+
+def changed_blobs(repository: Repository, pairs: Sequence[tuple[str, str]]) -> list[list[BlobChange]]:
+    """The files that differ between each two trees (ids of trees), by one process."""
+    if not pairs:
+        return []
+    text = "".join(f"{before} {after}\n" for before, after in pairs).encode()
+    result = run(repository.root, ["diff-tree", "--stdin", "-r", "-z", "--no-renames", "--no-ext-diff"], text, seconds=_SECONDS)
+    if result.status:
+        raise RepositoryProblem("git-failed", f"git diff-tree: {result.error_text}")
+    changes: list[list[BlobChange]] = []
+    fields = iter(result.output.split(b"\0"))
+    for field in fields:
+        while not field.startswith(b":") and b"\n" in field:
+            field = field.partition(b"\n")[2]  # the line that names the two trees
+            changes.append([])
+        if field:
+            changes[-1].append(_blob_change(field, next(fields)))
+    return changes
+
+
+def _blob_change(head: bytes, path: bytes) -> BlobChange:
+    """A row of `git diff-tree`: `:MODE MODE ID ID STATUS`, then the path."""
+    old_mode, new_mode, old, new, _ = head.removeprefix(b":").split(b" ")
+    modes = {mode for mode in (old_mode, new_mode) if mode != _NO_MODE}
+    return BlobChange(
+        path=path,
+        before=None if old_mode == _NO_MODE else old.decode(),
+        after=None if new_mode == _NO_MODE else new.decode(),
+        mode=(old_mode if new_mode == _NO_MODE else new_mode).decode(),
+        is_plain=modes <= _PLAIN_MODES,
+    )
+
+
+def trees_of(repository: Repository, commits: Sequence[CommitId | None]) -> list[str]:
+    """The trees of some commits; of None the empty one."""
+    empty = repository.git("hash-object", "-w", "-t", "tree", "--stdin").decode().strip() if None in commits else ""
+    text = "".join(f"{commit}^{{tree}}\n" if commit else f"{empty}\n" for commit in commits)
+    return repository.git("cat-file", "--batch-check=%(objectname)", text=text.encode()).decode().split() if commits else []
+
+
+def messages_with(repository: Repository, pattern: str, tip: CommitId | None) -> list[tuple[CommitId, int, str]]:
+    """The commits in the history of `tip` of whose messages a line matches an extended regular expression, newest first, with their times."""
+    if tip is None:
+        return []
+    command = ("log", "-z", "--no-show-signature", "-E", f"--grep={pattern}", "--format=%H%n%ct%n%B", "--end-of-options", tip)
+    rows = repository.git(*command).decode("utf-8", "surrogateescape").split("\0")
+    fields = (row.split("\n", 2) for row in rows if row)
+    return [(CommitId(name), int(time), message) for name, time, message in fields]
+
+
+class CommitFiles:
+    """The Markdown files of a workspace as a commit has them, read when they are asked for."""
+
+    def __init__(self, repository: Repository, commit: CommitId) -> None:
+        self._repository = repository
+        self.commit = commit
+
+    def read(self, path: FilePath) -> bytes | None:
+        """The bytes of one file; None where the commit has none."""
+        return self._repository.read(self.commit, [path])[path]
+
+    def mode(self, path: FilePath) -> str:
+        """The mode of a file; that of a new one where the commit has none."""
+        row = self._repository.git("ls-tree", "-z", "--full-tree", self.commit, "--", f":(literal){self._repository.prefix}{path}")
+        return row.partition(b" ")[0].decode() or NEW_FILE_MODE
+
+    def paths(self) -> list[FilePath]:
+        """The paths of all plain Markdown files in the workspace's folder."""
+        listed = self._repository.git("ls-tree", "-r", "-z", self.commit, "--", ".").split(b"\0")
+        rows = (line.partition(b"\t") for line in listed if line)
+        names = (os.fsdecode(path) for head, _, path in rows if head[:6] in _PLAIN_MODES)
+        return [FilePath(name) for name in names if name.casefold().endswith(".md")]
+
+    def read_all(self, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
+        """The bytes of several files, read at once."""
+        return self._repository.read(self.commit, paths)
