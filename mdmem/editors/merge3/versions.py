@@ -1,0 +1,239 @@
+"""One of the three texts of a merge in its parts: sections, and in them units, with the blank lines between them as gaps.
+
+A unit is a list item, another block, or a run of lines that belong to no block (a rule, link references). Where nothing changed, the own
+text of a section is one unit as a whole. Headings and units are the elements of a text: these and the gaps, joined, are all that stands
+behind the front matter, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from mdmem.document import BlockKind, Document, fold_space, is_blank, plain_title
+from mdmem.facts import has_words, normalise, normalise_key, parse_item
+from mdmem.model import Fact
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+_LAST_LINE_END = late.pattern(r"(?:\r\n?|\n)\Z")
+
+
+class Element(NamedTuple):
+    """A heading (`number` is that of its section) or a unit."""
+
+    is_heading: bool
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A part of a section's own text, or all of it as a whole. `text` is its bytes without the last line end; kind None is a run of raw lines."""
+
+    kind: BlockKind | None
+    text: str
+    is_whole: bool = False
+
+    @cached_property
+    def fact(self) -> Fact | None:
+        """The fact that it states; None for other blocks and items without words."""
+        return parse_item(self.text) if self.kind is BlockKind.ITEM and has_words(self.text) else None
+
+    @cached_property
+    def key(self) -> str | None:
+        """The key of its fact, normalised."""
+        return normalise_key(self.fact.key) if self.fact and self.fact.key else None
+
+    @cached_property
+    def words_of_fact(self) -> list[str]:
+        """The words of its fact, folded."""
+        return normalise(self.fact.text).split() if self.fact else []
+
+    @cached_property
+    def words(self) -> str:
+        """The text with white space folded."""
+        return fold_space(self.text)
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        """The different lines with words of a block that states no fact."""
+        return frozenset() if self.fact else frozenset(line.strip() for line in self.text.split("\n") if any(map(str.isalnum, line)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VersionSection:
+    """A heading as it stands (`heading`, without its last line end) and its own text (lines `body` up to `end`).
+
+    Number 0 is the text before the first heading. `parent` is the number of the section around it; `title` is without markup.
+    """
+
+    number: int
+    parent: int
+    level: int
+    title: str
+    heading: str
+    start: int
+    body: int
+    end: int
+    children: list[int]
+
+
+class SectionTree:
+    """The sections of a document, whose own texts are split into units where that is asked for."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.sections = _read_sections(document)
+        self._units: dict[int, tuple[tuple[Unit, int, int], ...]] = {}
+
+    def path(self, number: int) -> tuple[str, ...]:
+        """The titles from the outermost section to this one."""
+        titles: list[str] = []
+        while number:
+            titles.append(self.sections[number].title)
+            number = self.sections[number].parent
+        return tuple(reversed(titles))
+
+    def name(self, number: int) -> tuple[tuple[str, ...], str, str]:
+        """The order of sections of a whole file: path, heading and own text."""
+        return self.path(number), self.sections[number].heading, self.own(number)
+
+    def own(self, number: int) -> str:
+        """The own text of a section."""
+        section = self.sections[number]
+        return self.document.slice(section.body, section.end)
+
+    def units(self, number: int) -> tuple[Unit, ...]:
+        """The units of a section's own text."""
+        return tuple(unit for unit, _, _ in self.units_with_lines(number))
+
+    def units_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
+        """The units of a section's own text, each with its first line and the line after its last one."""
+        units = self._units.get(number)
+        if units is None:
+            section = self.sections[number]
+            spans = _spans(self.document, section.body, section.end)
+            units = self._units[number] = tuple((Unit(kind, self._text(start, end)), start, end) for kind, start, end in spans)
+        return units
+
+    def whole_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
+        """The own text of a section as one unit, without the blank lines around it; none where it has no more than these."""
+        section = self.sections[number]
+        start, end = section.body, section.end
+        while start < end and is_blank(self.document.lines[start]):
+            start += 1
+        while end > start and is_blank(self.document.lines[end - 1]):
+            end -= 1
+        return ((Unit(None, self._text(start, end), True), start, end),) if start < end else ()
+
+    def _text(self, start: int, end: int) -> str:
+        return without_line_end(self.document.slice(start, end))
+
+
+def without_line_end(text: str) -> str:
+    """A text without its last line end."""
+    line_end = _LAST_LINE_END.search(text)
+    return text[: line_end.start()] if line_end else text
+
+
+def _read_sections(document: Document) -> tuple[VersionSection, ...]:
+    preamble = VersionSection(
+        number=0,
+        parent=0,
+        level=0,
+        title="",
+        heading="",
+        start=document.front,
+        body=document.front,
+        end=document.preamble_end,
+        children=[],
+    )
+    sections = [preamble]
+    around = [0]
+    for number, head in enumerate(document.sections, 1):
+        while sections[around[-1]].level >= head.level:
+            around.pop()
+        section = VersionSection(
+            number=number,
+            parent=around[-1],
+            level=head.level,
+            title=plain_title(head.title),
+            heading=without_line_end(document.slice(head.start, head.body)),
+            start=head.start,
+            body=head.body,
+            end=head.end,
+            children=[],
+        )
+        sections[section.parent].children.append(number)
+        sections.append(section)
+        around.append(number)
+    return tuple(sections)
+
+
+def _spans(document: Document, start: int, end: int) -> Iterator[tuple[BlockKind | None, int, int]]:
+    """The blocks that begin in some lines, and the runs of lines that belong to none, in their order."""
+    line = start
+    for kind, first, last in document.spans_in(start, end):
+        if first >= line:
+            yield from _raw_runs(document, line, first)
+            yield kind, first, last
+            line = last
+    yield from _raw_runs(document, line, end)
+
+
+def _raw_runs(document: Document, start: int, end: int) -> Iterator[tuple[None, int, int]]:
+    first = None
+    for line in range(start, end):
+        if is_blank(document.lines[line]):
+            if first is not None:
+                yield None, first, line
+            first = None
+        elif first is None:
+            first = line
+    if first is not None:
+        yield None, first, end
+
+
+class Version:
+    """A text as units and elements.
+
+    Attributes:
+        units: the units of the whole text, and of each the number of its section (`section_of`).
+        units_in: for each section the numbers of its units.
+        elements: headings and units in their order.
+        gaps: what stands before each element, and last what stands behind the last one.
+    """
+
+    def __init__(self, tree: SectionTree, whole: Collection[int] = ()) -> None:
+        """Take a text apart; the own text of the sections in `whole` is one unit."""
+        self.tree = tree
+        self.sections = tree.sections
+        self.front = tree.document.lines[: tree.document.front]
+        self.units: list[Unit] = []
+        self.section_of: list[int] = []
+        self.units_in: list[list[int]] = []
+        self.elements: list[Element] = []
+        self.gaps: list[str] = []
+        self._gap, self._line = "", tree.document.front
+        for section in tree.sections:
+            if section.number:
+                self._add(Element(True, section.number), section.heading, section.start, section.body)
+            self.units_in.append([])
+            split = tree.whole_with_lines if section.number in whole else tree.units_with_lines
+            for unit, start, end in split(section.number):
+                self._add(Element(False, len(self.units)), unit.text, start, end)
+                self.units_in[-1].append(len(self.units))
+                self.units.append(unit)
+                self.section_of.append(section.number)
+        self.gaps.append(self._gap + tree.document.slice(self._line, len(tree.document.lines)))
+
+    def _add(self, element: Element, text: str, start: int, end: int) -> None:
+        document = self.tree.document
+        self.elements.append(element)
+        self.gaps.append(self._gap + document.slice(self._line, start))
+        self._gap, self._line = document.slice(start, end)[len(text) :], end
+
+    def text_of(self, element: Element) -> str:
+        """The text of an element."""
+        return self.sections[element.number].heading if element.is_heading else self.units[element.number].text
