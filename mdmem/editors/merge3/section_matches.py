@@ -1,0 +1,307 @@
+"""Sections of three versions that are one: by path, by title, by content, by surroundings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+
+from mdmem.editors.merge3.versions import SectionTree
+from mdmem.startup.records import dataclass
+
+_MOST_HOLDERS = 50
+"""Contents that more sections have than this tell nothing about any of them."""
+
+
+@dataclass(slots=True)
+class SectionTriple:
+    """One section in the base and in both sides, by number. A side may have several: one of them, new, has the name that the other
+    side gave to this one; its text and its subsections belong here.
+    """
+
+    base: int | None
+    sides: tuple[list[int], list[int]]
+
+    def main(self, side: int) -> int | None:
+        """The section of a side that this one is."""
+        return self.sides[side][0] if self.sides[side] else None
+
+
+@dataclass(slots=True)
+class SectionMatches:
+    """The sections of all three versions, each once. `in_base` and `in_sides` give the triple of a section of a version."""
+
+    triples: list[SectionTriple]
+    in_base: list[int]
+    in_sides: tuple[list[int], list[int]]
+
+
+def match_all_sections(base: SectionTree, sides: tuple[SectionTree, SectionTree], folds: Callable[[str], bool]) -> SectionMatches:
+    """Find out which sections of three versions are one.
+
+    Args:
+        base: what both sides began with.
+        sides: the two sides.
+        folds: tells of a title whether sections that have it under one parent are one, if the base has no two of them.
+    """
+    triples = [SectionTriple(section.number, ([], [])) for section in base.sections]
+    of = tuple([-1] * len(side.sections) for side in sides)
+    for side, version in enumerate(sides):
+        for old, new in _match_sections(base, version).items():
+            triples[old].sides[side].append(new)
+            of[side][new] = old
+    names = _Names(triples, base, sides, (of[0], of[1]), folds)
+    names.match_new_sections()
+    return SectionMatches(triples, [section.number for section in base.sections], (of[0], of[1]))
+
+
+class _Names:
+    """The sections that are new on a side, matched by their names: with each other, or with an old one that the other side named so."""
+
+    def __init__(
+        self,
+        triples: list[SectionTriple],
+        base: SectionTree,
+        sides: tuple[SectionTree, SectionTree],
+        of: tuple[list[int], list[int]],
+        folds: Callable[[str], bool],
+    ) -> None:
+        self._triples, self._base, self._sides, self._of, self._folds = triples, base, sides, of, folds
+
+    def match_new_sections(self) -> None:
+        named = tuple(self._renamed(side) for side in (0, 1))
+        present = tuple(self._present(side) for side in (0, 1))
+        counted: dict[tuple[int, str, int], int] = {}
+        for side, version in enumerate(self._sides):
+            seen: Counter[tuple[int, str]] = Counter()
+            of = self._of[side]
+            for section in version.sections:
+                name = (of[section.parent], section.title)
+                nth = 0 if self._folds(section.title) else seen[name]
+                seen[name] += 1
+                if of[section.number] >= 0:
+                    continue
+                triple = present[side].get(name) if self._folds(section.title) else None
+                triple = triple if triple is not None else counted.get((*name, nth))
+                if triple is None and not nth:
+                    triple = named[1 - side].get(name)
+                if triple is None:
+                    triple = len(self._triples)
+                    self._triples.append(SectionTriple(None, ([], [])))
+                counted.setdefault((*name, nth), triple)
+                self._triples[triple].sides[side].append(section.number)
+                of[section.number] = triple
+
+    def _renamed(self, side: int) -> dict[tuple[int, str], int]:
+        """The old sections that a side gave another name or parent, and the other did not, by that name."""
+        names: dict[tuple[int, str], int] = {}
+        for number, triple in enumerate(self._triples):
+            name = self._name(side, triple.main(side))
+            old = self._base.sections[number]
+            other = self._name(1 - side, triple.main(1 - side))
+            if number and name and name != (old.parent, old.title) and other in (None, (old.parent, old.title)):
+                names.setdefault(name, number)
+        return names
+
+    def _present(self, side: int) -> dict[tuple[int, str], int]:
+        """The matched sections of a side by their names; of several the last one."""
+        version, of = self._sides[side], self._of[side]
+        matched = (section for section in version.sections[1:] if of[section.number] >= 0 and of[section.parent] >= 0)
+        return {(of[section.parent], section.title): of[section.number] for section in matched}
+
+    def _name(self, side: int, number: int | None) -> tuple[int, str] | None:
+        if number is None:
+            return None
+        section = self._sides[side].sections[number]
+        return (self._of[side][section.parent], section.title)
+
+
+def _match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
+    """The section of a new version that each old one became, by number. The first rule that decides counts:
+
+    the same path; the same title, which no other section that is left has; half of what the section holds; an empty one's place.
+    """
+    matcher = _TreeMatcher(old, new)
+    matcher.match(0, 0)
+    matcher.by_path()
+    matcher.twins()
+    matcher.by_title()
+    matcher.by_content()
+    matcher.by_surroundings()
+    matcher.in_order()
+    return matcher.matches
+
+
+class _TreeMatcher:
+    def __init__(self, old: SectionTree, new: SectionTree) -> None:
+        self._old, self._new = old, new
+        self.matches: dict[int, int] = {}
+        self._taken: set[int] = set()
+        self._to_descend: list[tuple[int, int]] = []
+        self._ambiguous: list[tuple[int, int, str]] = []
+        self._undecided: list[tuple[int, int, str]] = []
+
+    def match(self, old: int, new: int) -> None:
+        """Match two sections; `by_path` then goes on with what is in them."""
+        if old not in self.matches and new not in self._taken:
+            self.matches[old] = new
+            self._taken.add(new)
+            self._to_descend.append((old, new))
+
+    def by_path(self) -> None:
+        """Match sections of one title in matched sections, all the way down, where only one on each side has that title."""
+        while self._to_descend:
+            old, new = self._to_descend.pop()
+            old_children, new_children = self._left_in(self._old, old, self.matches), self._left_in(self._new, new, self._taken)
+            for title, numbers in old_children.items():
+                others = new_children.get(title, ())
+                if len(numbers) == len(others) == 1:
+                    self.match(numbers[0], others[0])
+                elif others:
+                    self._ambiguous.append((old, new, title))
+
+    @staticmethod
+    def _left_in(version: SectionTree, parent: int, matched: Iterable[int]) -> dict[str, list[int]]:
+        titles: dict[str, list[int]] = {}
+        done = matched if isinstance(matched, (set, dict)) else set(matched)
+        for number in version.sections[parent].children:
+            if number not in done:
+                titles.setdefault(version.sections[number].title, []).append(number)
+        return titles
+
+    def twins(self) -> None:
+        """Match sections that share title and parent with others: those with the same text, with some of it, as many in their order."""
+        while self._ambiguous:
+            groups, self._ambiguous = self._ambiguous, []
+            for rule in (self._same_text, self._shared_text, self._as_many):
+                for group in groups:
+                    for pair in rule(*self._left_of(*group)):
+                        self.match(*pair)
+            self._undecided += groups
+            self.by_path()
+
+    def in_order(self) -> None:
+        """Match what is left of such sections in their order."""
+        for group in self._undecided:
+            for pair in zip(*self._left_of(*group), strict=False):
+                self.match(*pair)
+        self.by_path()
+        self.twins()
+
+    def _left_of(self, old: int, new: int, title: str) -> tuple[list[int], list[int]]:
+        olds, news = self._left_in(self._old, old, self.matches), self._left_in(self._new, new, self._taken)
+        return olds.get(title, []), news.get(title, [])
+
+    def _same_text(self, olds: list[int], news: list[int]) -> Iterator[tuple[int, int]]:
+        texts: dict[str, list[int]] = {}
+        for number in reversed(news):
+            texts.setdefault(_text(self._new, number), []).append(number)
+        for number in olds:
+            group = texts.get(_text(self._old, number))
+            if group and _text(self._old, number):
+                yield number, group.pop()
+
+    def _shared_text(self, olds: list[int], news: list[int]) -> Iterator[tuple[int, int]]:
+        yield from self._most_alike(olds, news, lambda shared, _: shared > 0)
+
+    def _as_many(self, olds: list[int], news: list[int]) -> Iterator[tuple[int, int]]:
+        if len(olds) == len(news):
+            yield from zip(olds, news, strict=True)
+
+    def by_title(self) -> None:
+        """Match what moved: sections with a title that one section alone has of those that are left."""
+        olds, news = self._left()
+        in_old, in_new = _single(olds, self._old), _single(news, self._new)
+        for title, number in in_old.items():
+            if title in in_new:
+                self.match(number, in_new[title])
+        self.by_path()
+        self.twins()
+
+    def by_content(self) -> None:
+        """Match what was renamed: sections that hold half of what the old one holds."""
+        olds, news = self._left()
+        for pair in self._most_alike(olds, news, lambda shared, size: 2 * shared >= size):
+            self.match(*pair)
+        self.by_path()
+        self.twins()
+
+    def _most_alike(self, olds: list[int], news: list[int], is_enough: Callable[[int, int], bool]) -> Iterator[tuple[int, int]]:
+        """Pair sections by what both hold, most first."""
+        holders: dict[Hashable, list[int]] = {}
+        for number in news:
+            for token in {token for tokens in self._contents(self._new, number, False) for token in tokens}:
+                holders.setdefault(token, []).append(number)
+        ranked = []
+        for number in olds:
+            contents = list(self._contents(self._old, number, True))
+            shared: Counter[int] = Counter()
+            for tokens in contents:
+                few = [holders[token] for token in tokens if len(holders.get(token, ())) in range(1, _MOST_HOLDERS)]
+                shared.update({new for group in few for new in group})
+            ranked += [(-count, number, new) for new, count in shared.items() if is_enough(count, len(contents))]
+        done: set[tuple[bool, int]] = set()
+        for _, old, new in sorted(ranked):
+            if not done & {(True, old), (False, new)}:
+                done |= {(True, old), (False, new)}
+                yield old, new
+
+    def _contents(self, version: SectionTree, number: int, is_old: bool) -> Iterator[tuple[Hashable, ...]]:
+        """The names of each thing in a section: of a fact id and key, of other blocks their lines, of a subsection what it became."""
+        section = version.sections[number]
+        for unit in version.units(number):
+            if unit.fact:
+                yield (("id", unit.fact.id), ("key", unit.key)) if unit.key else (("id", unit.fact.id),)
+            else:
+                yield from ((("line", line),) for line in unit.lines)
+        for child in section.children:
+            if not is_old:
+                yield (("section", child),)
+            elif child in self.matches:
+                yield (("section", self.matches[child]),)
+
+    def by_surroundings(self) -> None:
+        """Match empty sections that are alone between the same neighbours, in the same parent."""
+        olds, _ = self._left()
+        same, after = {old: old for old in self.matches}, {new: old for old, new in self.matches.items()}
+        for parent in dict.fromkeys(self._old.sections[number].parent for number in olds):
+            if parent not in same:
+                continue
+            news = _between(self._new, self.matches[parent], after)
+            for place, numbers in _between(self._old, parent, same).items():
+                is_alone = len(numbers) == len(news.get(place, ())) == 1
+                if is_alone and not self._old.units(numbers[0]) and not self._old.sections[numbers[0]].children:
+                    self.match(numbers[0], news[place][0])
+        self.by_path()
+
+    def _left(self) -> tuple[list[int], list[int]]:
+        return (
+            [section.number for section in self._old.sections if section.number not in self.matches],
+            [section.number for section in self._new.sections if section.number not in self._taken],
+        )
+
+
+def _text(version: SectionTree, number: int) -> str:
+    return version.own(number).strip()
+
+
+def _single(numbers: Iterable[int], version: SectionTree) -> dict[str, int]:
+    """The sections that alone have their titles."""
+    titles: dict[str, list[int]] = {}
+    for number in numbers:
+        titles.setdefault(version.sections[number].title, []).append(number)
+    return {title: group[0] for title, group in titles.items() if len(group) == 1}
+
+
+def _between(version: SectionTree, parent: int, old_of: dict[int, int]) -> dict[tuple[int, int], list[int]]:
+    """The unmatched sections of a parent by the matched ones (as old ones) before and behind them."""
+    gaps: dict[tuple[int, int], list[int]] = {}
+    before, waiting = 0, list[int]()
+    for number in (*version.sections[parent].children, -1):
+        if number >= 0 and number not in old_of:
+            waiting.append(number)
+            continue
+        behind = old_of.get(number, 0)
+        if waiting:
+            gaps[before, behind] = waiting
+        before, waiting = behind, []
+    return gaps

@@ -1,0 +1,380 @@
+"""Units of three versions that are one: in a section by bytes and names, then by likeness; in another section by their facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+from mdmem.document import BlockKind
+from mdmem.editors import likeness
+from mdmem.editors.merge3.items import ItemText
+from mdmem.editors.merge3.section_matches import SectionMatches
+from mdmem.editors.merge3.versions import Unit, Version
+from mdmem.startup.records import dataclass, field
+
+_MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
+"""The least likeness of two facts that may be one: in a section, and where one stands in another."""
+_MIN_LIKENESS_IN_PLACE = 0.3
+"""The least likeness of a fact to the one that stood exactly where it stands."""
+_MIN_LIKENESS_OF_PARTS = 0.75
+"""The least likeness from which on one side's words take the parts that the other side changed."""
+_MOST_HOLDERS = 50
+
+Name = Callable[[Unit], Hashable | None]
+
+
+@dataclass(slots=True, eq=False)
+class UnitTriple:
+    """One unit in the base and in both sides, by number.
+
+    `guessed`: for each side, whether it is that of the base by a likeness too small to mix the words of one with parts of the other.
+    """
+
+    base: int | None = None
+    sides: list[int | None] = field(default_factory=lambda: [None, None])
+    guessed: list[bool] = field(default_factory=lambda: [False, False])
+
+
+_Scope = tuple[Sequence[int], tuple[Sequence[int], Sequence[int]]]
+"""Units of the base and of both sides, in their order."""
+_Pair = tuple[int, int, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Units of the base that a side lacks (`gone`) and new ones of that side, among all of their scope."""
+
+    old_version: Version
+    new_version: Version
+    gone: Sequence[int]
+    new: Sequence[int]
+    all_old: Sequence[int]
+    all_new: Sequence[int]
+    side: int
+
+
+_Rule = Callable[[_Candidates], Iterator[_Pair]]
+
+
+class _UnitMatcher:
+    """Collects the triples of a merge. `sections` are those of all three versions, `is_set` tells which of their triples are sets."""
+
+    def __init__(self, base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]) -> None:
+        self._base, self._sides, self._sections, self._is_set = base, sides, sections, is_set
+        self._of_base: list[UnitTriple | None] = [None] * len(base.units)
+        self._of_sides: tuple[list[UnitTriple | None], list[UnitTriple | None]] = (
+            [None] * len(sides[0].units),
+            [None] * len(sides[1].units),
+        )
+
+    def run(self) -> list[UnitTriple]:
+        """Match by rules, the certain ones first: of a section, of the file, and then by guesses of a section, of the file."""
+        scopes = [self._scope(number) for number in range(len(self._sections.triples))]
+        for number, scope in enumerate(scopes):
+            self._same_bytes(scope)
+            names = (_by_block_id, _by_fact, _by_words) if self._is_set[number] else (_by_block_id, _by_fact, _by_words, _by_key)
+            self._match(scope, names)
+        self._match(self._elsewhere(), (_by_single_fact,))
+        for number, scope in enumerate(scopes):
+            if not self._is_set[number]:
+                self._match(scope, (_by_lines, _by_likeness, self._in_place))
+        self._match(self._elsewhere(), (_by_single_key, _by_single_words, _by_more_lines, _by_great_likeness, _by_likeness_alone))
+        for number, scope in enumerate(scopes):
+            self._new_on_both(number, scope)
+        return list(dict.fromkeys(triple for triple in (*self._of_base, *self._of_sides[0], *self._of_sides[1]) if triple))
+
+    def _scope(self, number: int) -> _Scope:
+        """The units of a section."""
+        triple = self._sections.triples[number]
+        base = self._base.units_in[triple.base] if triple.base is not None else []
+        sides = [[u for member in triple.sides[side] for u in self._sides[side].units_in[member]] for side in (0, 1)]
+        return base, (sides[0], sides[1])
+
+    def _elsewhere(self) -> _Scope:
+        """The units of all sections that are no sets, as far as they are not matched."""
+        base = [n for n, section in enumerate(self._base.section_of) if not self._is_set[section] and None in self._triple(n).sides]
+        sides = [
+            [
+                n
+                for n, section in enumerate(self._sides[side].section_of)
+                if not self._is_set[self._sections.in_sides[side][section]] and self._side_triple(side, n).base is None
+            ]
+            for side in (0, 1)
+        ]
+        return base, (sides[0], sides[1])
+
+    def _same_bytes(self, scope: _Scope) -> None:
+        """Units of a section with the same text are one, the n-th of each version."""
+        base, sides = scope
+        by_text: dict[tuple[str, int], UnitTriple] = {}
+        for text, number in _numbered(self._base, base):
+            by_text[text] = self._of_base[number] = UnitTriple(base=number)
+        for side in (0, 1):
+            for text, number in _numbered(self._sides[side], sides[side]):
+                triple = by_text.setdefault(text, UnitTriple())
+                triple.sides[side] = number
+                self._of_sides[side][number] = triple
+
+    def _match(self, scope: _Scope, rules: Sequence[_Rule]) -> None:
+        """Match units of the base with new ones: first with what both sides made of them alike, then with each side's own."""
+        base, sides = scope
+        new = [n for n in sides[0] if self._side_triple(0, n).base is None and self._side_triple(0, n).sides[1] is not None]
+        self._match_side([n for n in base if self._triple(n).sides == [None, None]], new, (0, 1), scope, rules)
+        for side in (0, 1):
+            triples = ((n, self._side_triple(side, n)) for n in sides[side])
+            new = [n for n, triple in triples if triple.base is None and triple.sides[1 - side] is None]
+            self._match_side([n for n in base if self._triple(n).sides[side] is None], new, (side,), scope, rules)
+
+    def _match_side(self, gone: list[int], new: list[int], to: tuple[int, ...], scope: _Scope, rules: Sequence[_Rule]) -> None:
+        """Match units of the base that a side (the first of `to`) lacks with new ones of it, by one rule after the other."""
+        side = to[0]
+        for rule in rules:
+            if not gone or not new:
+                return
+            for old, unit, is_guess in rule(self._candidates(gone, new, side, scope)):
+                self._link(old, unit, to, is_guess)
+            gone = [n for n in gone if self._triple(n).sides[side] is None]
+            new = [n for n in new if self._side_triple(side, n).base is None]
+
+    def _candidates(self, gone: Sequence[int], new: Sequence[int], side: int, scope: _Scope) -> _Candidates:
+        return _Candidates(
+            old_version=self._base,
+            new_version=self._sides[side],
+            gone=gone,
+            new=new,
+            all_old=scope[0],
+            all_new=scope[1][side],
+            side=side,
+        )
+
+    def _link(self, old: int, unit: int, to: tuple[int, ...], is_guess: bool) -> None:
+        """Make a unit of the sides `to` (of both, if they have it alike) what became of one of the base."""
+        triple, new = self._triple(old), self._side_triple(to[0], unit)
+        for side in to:
+            number = new.sides[side]
+            assert number is not None
+            triple.sides[side], triple.guessed[side] = number, is_guess
+            self._of_sides[side][number] = triple
+
+    def _in_place(self, candidates: _Candidates) -> Iterator[_Pair]:
+        """Facts that stand exactly where one stood, alone between the same neighbours, and are a little like it."""
+        side = candidates.side
+        old_gaps = _between(candidates.all_old, {n: n for n in candidates.all_old if self._triple(n).sides[side] is not None})
+        new_gaps = _between(
+            candidates.all_new, {n: old for n in candidates.all_new if (old := self._side_triple(side, n).base) is not None}
+        )
+        for place, numbers in old_gaps.items():
+            others = new_gaps.get(place, [])
+            if len(numbers) == len(others) == 1 and others[0] in candidates.new:
+                for old, unit, _ in _alike(candidates, numbers, others, _MIN_LIKENESS_IN_PLACE):
+                    yield old, unit, True
+
+    # What both sides brought in.
+
+    def _new_on_both(self, number: int, scope: _Scope) -> None:
+        """Match the new facts of both sides in a section: of one id, or alone with a key that the base does not have there."""
+        base, units = scope
+        left = [[n for n in units[side] if self._side_triple(side, n).sides[1 - side] is None] for side in (0, 1)]
+        if not left[0] or not left[1]:
+            return
+        for ours, theirs in _pairs_by_name(*self._sides, left[0], left[1], _fact_id, None):
+            self._join(ours, theirs)
+        if self._is_set[number]:
+            return
+        left = [
+            [n for n in left[side] if self._side_triple(side, n).base is None and self._side_triple(side, n).sides[1 - side] is None]
+            for side in (0, 1)
+        ]
+        old_keys = {self._base.units[n].key for n in base}
+        for ours, theirs in _pairs_by_name(*self._sides, left[0], left[1], _key, units):
+            if self._sides[0].units[ours].key not in old_keys:
+                self._join(ours, theirs)
+
+    def _join(self, ours: int, theirs: int) -> None:
+        """Make a unit of each side one; not where each is already what became of another one of the base."""
+        first, second = self._side_triple(0, ours), self._side_triple(1, theirs)
+        if first.base is None or second.base is None:
+            into = first if first.base is not None else second
+            into.sides = [ours, theirs]
+            self._of_sides[0][ours] = self._of_sides[1][theirs] = into
+
+    def _triple(self, number: int) -> UnitTriple:
+        triple = self._of_base[number]
+        assert triple
+        return triple
+
+    def _side_triple(self, side: int, number: int) -> UnitTriple:
+        triple = self._of_sides[side][number]
+        assert triple
+        return triple
+
+
+def match_units(base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]) -> list[UnitTriple]:
+    """Find out which units of three versions are one. In sections that are sets, only what has the same bytes or the same id is."""
+    return _UnitMatcher(base, sides, sections, is_set).run()
+
+
+def _numbered(version: Version, units: Iterable[int]) -> Iterator[tuple[tuple[str, int], int]]:
+    seen: Counter[str] = Counter()
+    for number in units:
+        text = version.units[number].text
+        seen[text] += 1
+        yield (text, seen[text]), number
+
+
+def _fact_id(unit: Unit) -> Hashable | None:
+    return unit.fact.id if unit.fact else None
+
+
+def _key(unit: Unit) -> Hashable | None:
+    return unit.key
+
+
+def _block_id(unit: Unit) -> Hashable | None:
+    return (ItemText.read(unit.text).block_id.strip() or None) if "^" in unit.text and unit.fact else None
+
+
+def _words(unit: Unit) -> Hashable | None:
+    return None if unit.fact else (unit.kind, unit.words)
+
+
+def _pairs_by_name(
+    old: Version, new: Version, gone: Iterable[int], came: Iterable[int], name: Name, once_in: tuple[Iterable[int], Iterable[int]] | None
+) -> Iterator[tuple[int, int]]:
+    """Pair units of one name, in their order; with `once_in`, where these units of each version have the name once."""
+    waiting: dict[Hashable, list[int]] = {}
+    for number in came:
+        waiting.setdefault(name(new.units[number]), []).append(number)
+    waiting.pop(None, None)
+    if not waiting:
+        return
+    counts = [Counter(name(version.units[n]) for n in units) for version, units in zip((old, new), once_in, strict=True)] if once_in else []
+    taken: Counter[Hashable] = Counter()
+    for number in gone:
+        named = name(old.units[number])
+        group = waiting.get(named, ())
+        if taken[named] < len(group) and all(count[named] == 1 for count in counts):
+            yield number, group[taken[named]]
+            taken[named] += 1
+
+
+# Rules: each yields pairs of a unit of the base and one of a side, and whether they may be one by a guess only.
+
+
+def _by_name(candidates: _Candidates, name: Name, once_in: tuple[Sequence[int], Sequence[int]] | None = None) -> Iterator[_Pair]:
+    for old, unit in _pairs_by_name(candidates.old_version, candidates.new_version, candidates.gone, candidates.new, name, once_in):
+        yield old, unit, False
+
+
+def _by_block_id(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _block_id, (candidates.all_old, candidates.all_new))
+
+
+def _by_fact(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _fact_id)
+
+
+def _by_words(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _words)
+
+
+def _by_key(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _key, (candidates.all_old, candidates.all_new))
+
+
+def _by_single_fact(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _fact_id, (candidates.gone, candidates.new))
+
+
+def _by_single_words(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _words, (candidates.gone, candidates.new))
+
+
+def _by_single_key(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _key, (candidates.gone, candidates.new))
+
+
+def _by_lines(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
+    """Blocks that have half of the old one's lines in common, and at least so many; those that share most first."""
+    old, new = candidates.old_version, candidates.new_version
+    holders: dict[tuple[BlockKind | None, str], list[int]] = {}
+    for number in candidates.new:
+        unit = new.units[number]
+        for line in unit.lines:
+            holders.setdefault((unit.kind, line), []).append(number)
+    if not holders:
+        return
+    ranked = []
+    for number in candidates.gone:
+        unit = old.units[number]
+        groups = (holders.get((unit.kind, line), []) for line in unit.lines)
+        shared = Counter(n for group in groups if len(group) <= _MOST_HOLDERS for n in group)
+        ranked += [(-count, number, n) for n, count in shared.items() if 2 * count >= len(unit.lines) and count >= least]
+    for _, first, second in _one_to_one(sorted(ranked)):
+        yield first, second, False
+
+
+def _by_more_lines(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_lines(candidates, 2)
+
+
+def _by_likeness(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _alike(candidates, candidates.gone, candidates.new, _MIN_LIKENESS)
+
+
+def _by_great_likeness(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _alike(candidates, candidates.gone, candidates.new, _MIN_LIKENESS_ELSEWHERE)
+
+
+def _by_likeness_alone(candidates: _Candidates) -> Iterator[_Pair]:
+    """Facts with the same first word, neither of which is like any other."""
+    pairs = list(_likenesses(candidates, candidates.gone, candidates.new, _MIN_LIKENESS))
+    olds, news = Counter(old for _, old, _ in pairs), Counter(unit for _, _, unit in pairs)
+    for alike, old, unit in pairs:
+        words = [version.units[n].words_of_fact for version, n in ((candidates.old_version, old), (candidates.new_version, unit))]
+        if olds[old] == news[unit] == 1 and words[0][0] == words[1][0]:
+            yield old, unit, -alike < _MIN_LIKENESS_OF_PARTS
+
+
+def _alike(candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float) -> Iterator[_Pair]:
+    """Facts that are most alike, one to one."""
+    for distance, old, unit in _one_to_one(sorted(_likenesses(candidates, gone, new, least))):
+        yield old, unit, -distance < _MIN_LIKENESS_OF_PARTS
+
+
+def _likenesses(candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float) -> Iterator[tuple[float, int, int]]:
+    """The facts of one key, or of none, that are alike, with their likeness below 0, so that the greatest sorts first."""
+    olds = [(n, fact.text) for n in gone if (fact := candidates.old_version.units[n].fact)]
+    news = [(n, fact.text) for n in new if (fact := candidates.new_version.units[n].fact)]
+    for a, b in likeness.candidate_pairs([text for _, text in olds], [text for _, text in news]):
+        (old, old_text), (unit, new_text) = olds[a], news[b]
+        if candidates.old_version.units[old].key == candidates.new_version.units[unit].key:
+            alike = likeness.likeness(old_text, new_text)
+            if alike >= least:
+                yield -alike, old, unit
+
+
+def _one_to_one(ranked: Iterable[tuple[float, int, int]]) -> Iterator[tuple[float, int, int]]:
+    """Of ranked pairs those whose parts are in none before."""
+    olds: set[int] = set()
+    news: set[int] = set()
+    for rank, old, new in ranked:
+        if old not in olds and new not in news:
+            olds.add(old)
+            news.add(new)
+            yield rank, old, new
+
+
+def _between(numbers: Sequence[int], old_of: Mapping[int, int]) -> dict[tuple[int, int], list[int]]:
+    """Units by the matched ones (as units of the base) before and behind them."""
+    gaps: dict[tuple[int, int], list[int]] = {}
+    before, waiting = -1, list[int]()
+    for number in (*numbers, -1):
+        if number not in old_of and number >= 0:
+            waiting.append(number)
+            continue
+        behind = old_of.get(number, -1)
+        if waiting:
+            gaps[before, behind] = waiting
+        before, waiting = behind, []
+    return gaps
