@@ -1,0 +1,137 @@
+"""The text of a merge, written of the elements that it plans and the blank lines between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from mdmem.document import BlockKind
+from mdmem.editors.merge3.unit_matches import UnitTriple
+from mdmem.editors.merge3.values import choices
+from mdmem.editors.merge3.versions import Unit, Version
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+_INTERRUPTS = late.pattern(r"(?:[-+*]|1[.)])[ \t]")
+_SETEXT = late.pattern(r"[\s\S]*[\r\n]")
+_Pair = tuple[Hashable, Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedElement:
+    """A heading or unit of the result. `identity` names it in all versions; `unit` is a unit as one side has it, None for a heading."""
+
+    identity: Hashable
+    text: str
+    unit: Unit | None = None
+
+    @property
+    def is_heading(self) -> bool:
+        """True for a heading."""
+        return self.unit is None
+
+
+class Gaps:
+    """The blank lines between elements: as where two were neighbours, else as is usual in the file.
+
+    Args:
+        versions: the base and the two sides.
+        names: for each of them, the identities of its elements in their order.
+    """
+
+    def __init__(self, versions: Sequence[Version], names: Sequence[Sequence[Hashable]], line_end: str) -> None:
+        self._versions, self._line_end = versions, line_end
+        self._by_pair = [self._pairs(version, identities) for version, identities in zip(versions, names, strict=True)]
+        self._first = [version.gaps[0] if version.elements else None for version in versions]
+        self._last = [version.gaps[-1] if version.elements else None for version in versions]
+
+    @staticmethod
+    def _pairs(version: Version, identities: Sequence[Hashable]) -> dict[_Pair, str]:
+        pairs = pairwise(identities)
+        return dict(zip(pairs, version.gaps[1:-1], strict=True))
+
+    @cached_property
+    def _usual(self) -> tuple[dict[tuple[str, str], str], ...]:
+        """The most frequent gaps of the base, and those of both sides."""
+        base, *sides = (Version(version.tree) for version in self._versions)
+        return _usual_gaps([base]), _usual_gaps(sides)
+
+    def text(self, elements: Sequence[PlannedElement]) -> str:
+        """The text of some elements."""
+        if not elements:
+            return ""
+        pieces = [self.first(), elements[0].text]
+        for before, behind in pairwise(elements):
+            pieces += [self.between(before, behind), behind.text]
+        return "".join([*pieces, self.last()])
+
+    def first(self) -> str:
+        """The gap before the first element."""
+        return _three(self._first) or ""
+
+    def last(self) -> str:
+        """The gap behind the last element: its line end, if it has one, and blank lines."""
+        gap = _three(self._last)
+        return self._line_end if gap is None else gap
+
+    def between(self, before: PlannedElement, behind: PlannedElement) -> str:
+        """The gap between two elements."""
+        pair = (before.identity, behind.identity)
+        gaps = [pairs.get(pair) for pairs in self._by_pair] if before.identity != behind.identity else [None]
+        if any(gap is not None for gap in gaps[1:]):
+            return _three(gaps) or ""
+        return self._usual_gap(before, behind)
+
+    def _usual_gap(self, before: PlannedElement, behind: PlannedElement) -> str:
+        last, first = self._unit(before, -1), self._unit(behind, 0)
+        sorts = (_sort(last), _sort(first))
+        blank = self._line_end * 2
+        default = self._line_end if sorts == (BlockKind.ITEM, BlockKind.ITEM) else blank
+        gap = next((usual[sorts] for usual in self._usual if sorts in usual), default)
+        may_touch = _may_touch(last, first, behind.text)
+        return gap if may_touch or gap.count("\n") > 1 or gap.count("\r") > 1 else blank
+
+    def _unit(self, element: PlannedElement, position: int) -> Unit | None:
+        """The unit at an end of an element, which may be the whole own text of a section."""
+        if element.unit and element.unit.is_whole:
+            assert isinstance(element.identity, UnitTriple)
+            assert element.identity.base is not None
+            base = self._versions[0]
+            return base.tree.units(base.section_of[element.identity.base])[position]
+        return element.unit
+
+
+def _usual_gaps(versions: Sequence[Version]) -> dict[tuple[str, str], str]:
+    """The most frequent gap between neighbours of two sorts."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for version in versions:
+        sorts = [_sort(None if element.is_heading else version.units[element.number]) for element in version.elements]
+        for pair, gap in zip(pairwise(sorts), version.gaps[1:-1], strict=True):
+            counts.setdefault(pair, Counter())[gap] += 1
+    return {pair: max(gaps, key=lambda gap: (gaps[gap], gap)) for pair, gaps in counts.items()}
+
+
+def _three(gaps: Sequence[str | None]) -> str | None:
+    """The gap that three versions make of one; a version without it has no say."""
+    base, *sides = gaps
+    sides = [gap for gap in sides if gap is not None]
+    if not sides:
+        return base
+    standing = sides if base is None else choices(base, sides[0], sides[-1])
+    return max(gap for gap in standing if gap is not None)
+
+
+def _sort(unit: Unit | None) -> str:
+    return "heading" if unit is None else unit.kind or "raw"
+
+
+def _may_touch(before: Unit | None, behind: Unit | None, text: str) -> bool:
+    """True if two elements (None: a heading) stay what they are without a blank line between them. `text` is that of the second one."""
+    if before is None:
+        return True
+    if behind is None:
+        return before.kind in (BlockKind.ITEM, BlockKind.PARAGRAPH) and not _SETEXT.match(text)
+    is_item = behind.kind is BlockKind.ITEM
+    return is_item and (before.kind is BlockKind.ITEM or (before.kind is BlockKind.PARAGRAPH and bool(_INTERRUPTS.match(text))))

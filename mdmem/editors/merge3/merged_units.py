@@ -1,0 +1,88 @@
+"""The units of a merge: what stands of each, and in which section."""
+
+from __future__ import annotations
+
+from mdmem.editors.merge3.items import merge_unit
+from mdmem.editors.merge3.section_matches import SectionMatches
+from mdmem.editors.merge3.unit_matches import UnitTriple
+from mdmem.editors.merge3.values import choices
+from mdmem.editors.merge3.versions import Unit, Version
+from mdmem.startup.records import dataclass
+
+
+@dataclass(slots=True, eq=False)
+class MergedUnit:
+    """A unit of the result.
+
+    Args:
+        triple: the unit in the three versions.
+        section: the section in which it stands, as the number of its triple.
+        unit: it as one of the sides has it.
+        texts: its text, or two where those of both sides stand.
+        is_kept: one side took it out; it stands since the other changed or moved it.
+        is_moved_apart: each side moved it to another section.
+    """
+
+    triple: UnitTriple
+    section: int
+    unit: Unit
+    texts: tuple[str, ...]
+    is_kept: bool = False
+    is_moved_apart: bool = False
+
+
+class UnitMerger:
+    """Decides what stands of each unit, and in which section."""
+
+    def __init__(self, base: Version, sides: tuple[Version, Version], sections: SectionMatches) -> None:
+        self._base, self._sides, self._sections = base, sides, sections
+
+    def merge(self, triple: UnitTriple) -> MergedUnit | None:
+        """The unit that stands of a triple; None if nothing does."""
+        match triple.sides:
+            case [int(ours), int(theirs)]:
+                return self._merge_both(triple, ours, theirs)
+            case [int(number), None]:
+                return self._merge_single(triple, 0, number)
+            case [None, int(number)]:
+                return self._merge_single(triple, 1, number)
+        return None
+
+    def _section(self, side: int, number: int) -> int:
+        return self._sections.in_sides[side][self._sides[side].section_of[number]]
+
+    def _merge_single(self, triple: UnitTriple, side: int, number: int) -> MergedUnit | None:
+        """A unit that one side has. One of the base is gone, unless that side changed or moved it."""
+        unit, section = self._sides[side].units[number], self._section(side, number)
+        is_old = triple.base is not None
+        if triple.base is not None and unit.text == self._base.units[triple.base].text and section == self._base.section_of[triple.base]:
+            return None
+        return MergedUnit(triple=triple, section=section, unit=unit, texts=(unit.text,), is_kept=is_old)
+
+    def _merge_both(self, triple: UnitTriple, ours: int, theirs: int) -> MergedUnit:
+        units = (self._sides[0].units[ours], self._sides[1].units[theirs])
+        sections = (self._section(0, ours), self._section(1, theirs))
+        old = self._base.units[triple.base] if triple.base is not None else None
+        goals = sections if triple.base is None else choices(self._base.section_of[triple.base], *sections)
+        section, is_moved_apart = goals[0], len(set(goals)) > 1
+        if is_moved_apart:
+            names = (self._section_name(0, ours), self._section_name(1, theirs))
+            _, section = min(zip(names, sections, strict=True))
+        texts = merge_unit(units[0].kind, old.text if old else None, units[0].text, units[1].text, any(triple.guessed))
+        return MergedUnit(triple=triple, section=section, unit=units[0], texts=texts, is_moved_apart=is_moved_apart)
+
+    def _section_name(self, side: int, number: int) -> tuple[tuple[str, ...], str, str]:
+        version = self._sides[side]
+        return version.tree.name(version.section_of[number])
+
+
+def keep_once(units: list[MergedUnit], most: dict[str, int]) -> None:
+    """Take out of the units of a section what stands more often than on any side: the same text that two old units became."""
+    counts: dict[str, int] = {}
+    for unit in units:
+        texts = []
+        for text in unit.texts:
+            counts[text] = counts.get(text, 0) + 1
+            if counts[text] <= max(1, most.get(text, 0)):
+                texts.append(text)
+        unit.texts = tuple(texts)

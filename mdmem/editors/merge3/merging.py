@@ -1,0 +1,144 @@
+"""The merge of three texts of one file, by section and fact."""
+
+from __future__ import annotations
+
+from mdmem.document import decode, parse
+from mdmem.editors.merge3.arrangement import Arrangement
+from mdmem.editors.merge3.blank_lines import Gaps, PlannedElement
+from mdmem.editors.merge3.forms import TextForm
+from mdmem.editors.merge3.front_matter import merge_front_matter
+from mdmem.editors.merge3.merged_sections import merge_sections
+from mdmem.editors.merge3.merged_units import UnitMerger
+from mdmem.editors.merge3.notes import MergeNotes, collect_notes
+from mdmem.editors.merge3.section_matches import SectionMatches, match_all_sections
+from mdmem.editors.merge3.unit_matches import match_units
+from mdmem.editors.merge3.values import choices
+from mdmem.editors.merge3.versions import SectionTree, Version
+from mdmem.errors import PathProblem
+from mdmem.model import FileKind
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d\Z")
+_DAY = late.pattern(r"\d{4}-\d{2}-\d{2}\Z")
+_Trees = tuple[SectionTree, SectionTree, SectionTree]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult:
+    """A merged file; `data` is None where it is left to git's merge of lines, and `reason` says why."""
+
+    data: bytes | None
+    notes: MergeNotes = MergeNotes()
+    reason: str = ""
+
+
+def merge3(base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN) -> MergeResult:
+    """Merge two versions of a memory file that both began as `base`, by section and fact.
+
+    Pure, and symmetric in the two sides. Nothing that a side wrote is lost, doubled or put into another section; where both sides changed
+    the same part of a line, both lines stand, and the notes name them. The rules are those of docs/merging.md.
+
+    Args:
+        base: what both sides began with; empty where each side made the file.
+        ours: one side.
+        theirs: the other side.
+        kind: the kind of the file by its path. A day's log is recognised by its text too, so a renamed one keeps its rules.
+    """
+    sides = choices(base, ours, theirs)
+    if len(sides) == 1:
+        return MergeResult(sides[0])
+    if kind is FileKind.BOOTSTRAP:
+        return _left("the file holds instructions to agents")
+    try:
+        texts = [decode(data) for data in (base, ours, theirs)]
+        form = TextForm.of(*texts)
+        documents = [parse(form.normal(text)) for text in texts]
+    except PathProblem as problem:
+        return _left(str(problem))
+    if any(document.open_line is not None for document in documents):
+        return _left("a version ends inside an open fence or comment")
+    trees = (SectionTree(documents[0]), SectionTree(documents[1]), SectionTree(documents[2]))
+    plan = _plan(trees, kind is FileKind.DAILY, form.line_end)
+    if not _reads_as_planned(plan):
+        return _left("the merged text would not read as planned")
+    return MergeResult(form.final(plan.text).encode(), plan.notes)
+
+
+def _left(reason: str) -> MergeResult:
+    return MergeResult(None, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A merged text, and what it is to read as: front matter, then headings and units."""
+
+    text: str
+    front: str
+    elements: list[PlannedElement]
+    notes: MergeNotes
+
+
+def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
+    base, *sides = trees
+    is_log = is_daily or _is_log(trees)
+
+    def is_minute(title: str) -> bool:
+        return is_log and bool(_MINUTE.match(title))
+
+    matches = match_all_sections(base, (sides[0], sides[1]), is_minute)
+    sections = merge_sections(base, (sides[0], sides[1]), matches)
+    are_minutes = [is_minute(section.title) for section in sections]
+    versions = _split(trees, matches)
+    triples = match_units(versions[0], versions[1:], matches, are_minutes)
+    merger = UnitMerger(versions[0], versions[1:], matches)
+    units = [merger.merge(triple) for triple in triples]
+    arrangement = Arrangement(versions, matches, sections, triples, units, are_minutes)
+    elements = list(arrangement.elements())
+    front = "".join(merge_front_matter(*(version.front for version in versions)))
+    return _Plan(
+        text=front + Gaps(versions, arrangement.names(), line_end).text(elements),
+        front=front,
+        elements=elements,
+        notes=collect_notes([unit for unit in units if unit], sections),
+    )
+
+
+def _split(trees: _Trees, matches: SectionMatches) -> tuple[Version, Version, Version]:
+    """The versions in units; where the own text of a section is the same in all three, it is one."""
+    whole: tuple[set[int], set[int], set[int]] = (set(), set(), set())
+    for triple in matches.triples:
+        ours, theirs = triple.sides
+        if triple.base is not None and len(ours) == len(theirs) == 1:
+            numbers = (triple.base, ours[0], theirs[0])
+            own = [tree.own(number) for tree, number in zip(trees, numbers, strict=True)]
+            if own[0] == own[1] == own[2]:
+                for members, number in zip(whole, numbers, strict=True):
+                    members.add(number)
+    return Version(trees[0], whole[0]), Version(trees[1], whole[1]), Version(trees[2], whole[2])
+
+
+def _is_log(trees: _Trees) -> bool:
+    """True for a day's log under any name: in each version that is not empty, minutes stand below one title, which is a day."""
+    written = [tree.sections[1:] for tree in trees if len(tree.sections) > 1]
+    return bool(written) and all(
+        _DAY.match(sections[0].title) and all(_MINUTE.match(section.title) for section in sections[1:]) for sections in written
+    )
+
+
+def _reads_as_planned(plan: _Plan) -> bool:
+    """True if a merged text, parsed again, has each heading and each unit in its order, byte for byte."""
+    try:
+        document = parse(plan.text)
+    except PathProblem:
+        return False
+    if document.open_line is not None or document.bom:
+        return False
+    whole, section = set[int](), 0
+    for element in plan.elements:
+        section += element.is_heading
+        if element.unit and element.unit.is_whole:
+            whole.add(section)
+    version = Version(SectionTree(document), whole)
+    read = [(element.is_heading, version.text_of(element)) for element in version.elements]
+    return "".join(version.front) == plan.front and read == [(element.is_heading, element.text) for element in plan.elements]
